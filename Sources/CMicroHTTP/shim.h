@@ -1,0 +1,6 @@
+#ifndef CMICROHTTP_SHIM_H
+#define CMICROHTTP_SHIM_H
+
+#include <microhttpd.h>
+
+#endif
