@@ -1,0 +1,59 @@
+# Everything a person or CI does with the project. `make help` lists it.
+
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+
+SWIFT ?= swift
+MESSAGES ?= 20000
+TEST_FLAGS ?=
+# ThreadSanitizer and AddressSanitizer builds share nothing with ordinary ones, so each has a folder of its own.
+THREAD_BUILD := .build/thread
+ADDRESS_BUILD := .build/address
+RELEASE := $(SWIFT) build -c release --static-swift-stdlib
+SOURCES := Sources Tests Package.swift
+
+.PHONY: help packages build release demo test test-thread test-address bench format lint docs clean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+packages: ## install the system packages that are missing (asks sudo where not root)
+	@bash .ci/packages build
+
+build: packages ## build everything, with tests, for development
+	$(SWIFT) build --build-tests
+
+release: packages ## build the program: .build/release/carillon, Swift's runtime linked in
+	$(RELEASE) --product carillon
+	@echo "built .build/release/carillon"
+
+demo: release ## a private PostgreSQL, a stand-in for APNs, two workers: watch pushes travel
+	.build/release/carillon demo --messages $(MESSAGES)
+
+test: packages ## run every test that a commit must pass
+	$(SWIFT) build --build-tests
+	$(SWIFT) test --skip-build --disable-xctest $(TEST_FLAGS)
+
+test-thread: packages ## the same tests under ThreadSanitizer
+	$(SWIFT) test --sanitize=thread --scratch-path $(THREAD_BUILD) --disable-xctest $(TEST_FLAGS)
+
+test-address: packages ## the same tests under AddressSanitizer and LeakSanitizer
+	$(SWIFT) test --sanitize=address --scratch-path $(ADDRESS_BUILD) --disable-xctest $(TEST_FLAGS)
+
+bench: packages ## measure on this machine: every published number comes from here
+	@bash .ci/packages bench
+	$(RELEASE) --product carillon-bench
+	.build/release/carillon-bench
+
+format: ## lay out the sources
+	$(SWIFT) format --in-place --parallel --recursive $(SOURCES)
+
+lint: ## check layout and structure
+	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
+	@bash .ci/structure
+
+docs: packages ## the library's documentation, into .docs/
+	@bash .ci/docs
+
+clean: ## remove what was built
+	rm -rf .build .docs
