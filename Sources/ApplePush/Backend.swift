@@ -1,0 +1,22 @@
+/// What carries pushes to a gateway. `HTTP2Backend` is the one for every day, `RecordedBackend` plays given answers
+/// in tests.
+public protocol Backend: Sendable {
+    /// Sends every push of the batch and says what became of each, in the order of the batch. It always returns:
+    /// whatever goes wrong on the way is an outcome too.
+    func deliver(_ batch: consuming PushBatch, to gateway: Gateway, with credential: Credential) async -> Outcomes
+
+    /// The tokens that the gateway reports dead, for gateways that keep such a list. Reading clears the list.
+    func feedback(
+        from gateway: Gateway,
+        with credential: Credential
+    ) async throws(PushError) -> AsyncStream<Feedback>
+
+    /// A backend of the same kind that shares no connection with this one.
+    func separate() -> Self
+
+    /// Closes the connections that have been idle for longer than that, never one in use.
+    func outdate(idle: Duration) async
+
+    /// Closes every connection. What is still on its way ends at once, and nothing is sent afterwards.
+    func shutdown() async
+}

@@ -1,0 +1,59 @@
+/// The identity of one push, sent as `apns-id`: a UUID.
+///
+/// A push that is sent again, after an outcome nobody learnt, carries the identity it had: Apple sees one push.
+public struct PushID: Hashable, Sendable, CustomStringConvertible {
+    /// The first eight bytes of the UUID.
+    public let high: UInt64
+
+    /// The last eight bytes of the UUID.
+    public let low: UInt64
+
+    /// The identity with these sixteen bytes.
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// A new identity by chance (UUID version 4).
+    public static func random() -> Self {
+        Self(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)).marked(version: 4)
+    }
+
+    /// The identity of the push of a message to a token: whoever computes it, whenever, comes to the same one.
+    ///
+    /// - Parameters:
+    ///   - installation: Sixteen bytes that tell one installation's messages from another's.
+    ///   - message: The number of the message that was first asked for, whichever retry this is.
+    ///   - token: The device token, in hexadecimal digits as it is sent.
+    public static func derived(installation: (UInt64, UInt64), message: Int64, token: RawSpan) -> Self {
+        var hash = SipHash(key: installation)
+        hash.combine(UInt64(bitPattern: message))
+        hash.combine(token)
+        let (high, low) = hash.finalize()
+        return Self(high: high, low: low).marked(version: 8)
+    }
+
+    /// The canonical form: lower case, in groups of 8, 4, 4, 4 and 12 digits.
+    public var description: String {
+        var text: [UInt8] = []
+        self.write(into: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Appends the 36 characters of the canonical form.
+    package func write(into text: inout [UInt8]) {
+        text.append(addingCapacity: 36) { output in
+            for nibble in 0..<32 {
+                if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 { output.append(UInt8(ascii: "-")) }
+                let word = nibble < 16 ? self.high : self.low
+                let digit = UInt8(truncatingIfNeeded: word &>> UInt64((15 - nibble % 16) * 4)) & 15
+                output.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
+            }
+        }
+    }
+
+    /// The same bits with the version and the variant that RFC 9562 asks of a UUID.
+    private func marked(version: UInt64) -> Self {
+        Self(high: self.high & ~0xf000 | version << 12, low: self.low & (.max >> 2) | 1 << 63)
+    }
+}

@@ -1,0 +1,16 @@
+extension RawSpan {
+    /// The byte at that offset.
+    subscript(byte offset: Int) -> UInt8 {
+        // Every bit pattern is a UInt8 and the load itself checks the bounds, so nothing here can go wrong.
+        unsafe self.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+    }
+}
+
+extension [UInt8] {
+    /// Appends bytes that live elsewhere, in one copy.
+    mutating func append(copying bytes: RawSpan) {
+        self.append(addingCapacity: bytes.byteCount) { output in
+            for offset in bytes.byteOffsets { output.append(bytes[byte: offset]) }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+/// Where pushes go: an address, and who vouches for the server there.
+public struct Gateway: Hashable, Sendable, CustomStringConvertible {
+    /// Which authorities may vouch for a server.
+    public enum Trust: Hashable, Sendable {
+        /// Those the system trusts.
+        case system
+        /// Those in this PEM text, and no other.
+        case pem(String)
+    }
+
+    /// The server's name, which its certificate must carry too.
+    public let host: String
+
+    /// The server's port.
+    public let port: UInt16
+
+    /// Who may vouch for the server.
+    public let trust: Trust
+
+    /// A gateway at that address.
+    public init(host: String, port: UInt16, trust: Trust = .system) {
+        self.host = host
+        self.port = port
+        self.trust = trust
+    }
+
+    /// A gateway at an address written `host:port`, with an IPv6 address in brackets.
+    public init(_ address: String, trust: Trust = .system) throws(PushError) {
+        guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]),
+            port > 0
+        else { throw PushError(.invalidGateway, "“\(address)” is no gateway: write host:port.") }
+        var host = address[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty else { throw PushError(.invalidGateway, "“\(address)” names no host: write host:port.") }
+        self.init(host: String(host), port: port, trust: trust)
+    }
+
+    /// Apple's gateway for apps from the App Store, TestFlight and in-house distribution.
+    public static let production = Self(host: "api.push.apple.com", port: 443)
+    /// Apple's gateway for apps that were signed for development.
+    public static let sandbox = Self(host: "api.sandbox.push.apple.com", port: 443)
+    /// `production` on the port that firewalls can tell from the web's.
+    public static let productionOnPort2197 = Self(host: "api.push.apple.com", port: 2197)
+    /// `sandbox` on the port that firewalls can tell from the web's.
+    public static let sandboxOnPort2197 = Self(host: "api.sandbox.push.apple.com", port: 2197)
+
+    /// The address as `host:port`.
+    public var description: String {
+        self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
+    }
+}

@@ -1,0 +1,24 @@
+/// The limits and times by which connections are kept.
+public struct HTTP2Configuration: Sendable {
+    /// How many connections there may be to one gateway with one credential.
+    public var connections = 4
+    /// How long a connection to one of the server's addresses may take.
+    public var connectTimeout: Duration = .seconds(5)
+    /// How long the TLS handshake may take.
+    public var handshakeTimeout: Duration = .seconds(5)
+    /// How long the server may take to name its settings.
+    public var settingsTimeout: Duration = .seconds(5)
+    /// How long an answer may take from the moment the push was handed to a connection.
+    public var requestTimeout: Duration = .seconds(10)
+    /// How long a push may take in all, the time it waits for a free stream included.
+    public var totalTimeout: Duration = .seconds(30)
+    /// After how long a silence the server is asked whether it is there.
+    public var pingAfter: Duration = .seconds(15)
+    /// How long its answer to that may take.
+    public var pingTimeout: Duration = .seconds(5)
+    /// How long a connection may be idle before it is closed.
+    public var idleTimeout: Duration = .seconds(300)
+
+    /// The values that fit Apple's gateway.
+    public init() {}
+}

@@ -1,0 +1,91 @@
+/// What kind of push it is: the value of the header `apns-push-type`.
+public struct PushType: Hashable, Sendable, CustomStringConvertible {
+    /// One row of the table: what Apple calls the type, what its topic ends with, and the payload it may carry.
+    struct Row: Sendable {
+        let name: String
+        let suffix: String
+        let payloadLimit: Int
+    }
+
+    /// The eleven types of Apple's table.
+    static let table: [Row] = [
+        Row(name: "alert", suffix: "", payloadLimit: 4096),
+        Row(name: "background", suffix: "", payloadLimit: 4096),
+        Row(name: "complication", suffix: ".complication", payloadLimit: 4096),
+        Row(name: "controls", suffix: ".push-type.controls", payloadLimit: 4096),
+        Row(name: "fileprovider", suffix: ".pushkit.fileprovider", payloadLimit: 4096),
+        Row(name: "liveactivity", suffix: ".push-type.liveactivity", payloadLimit: 4096),
+        Row(name: "location", suffix: ".location-query", payloadLimit: 4096),
+        Row(name: "mdm", suffix: "", payloadLimit: 4096),
+        Row(name: "pushtotalk", suffix: ".voip-ptt", payloadLimit: 4096),
+        Row(name: "voip", suffix: ".voip", payloadLimit: 5120),
+        Row(name: "widgets", suffix: ".push-type.widgets", payloadLimit: 4096),
+    ]
+
+    /// The type's place in the table.
+    let index: UInt8
+
+    private init(_ index: UInt8) { self.index = index }
+
+    /// The type of that name, or nil where Apple has none.
+    public init?(name: String) {
+        guard let index = Self.table.firstIndex(where: { $0.name == name }) else { return nil }
+        self.index = UInt8(index)
+    }
+
+    /// A notification that people see or hear.
+    public static let alert = Self(0)
+    /// News for the app, that nobody sees; priority 5 only.
+    public static let background = Self(1)
+    /// An update of a watch face's complication.
+    public static let complication = Self(2)
+    /// A new state of a control (iOS 18).
+    public static let controls = Self(3)
+    /// A change in a file provider's domain.
+    public static let fileProvider = Self(4)
+    /// The start, an update or the end of a Live Activity.
+    public static let liveActivity = Self(5)
+    /// A question where the device is; provider tokens only.
+    public static let location = Self(6)
+    /// A call for a managed device to report to its server.
+    public static let mdm = Self(7)
+    /// An invitation to a Push to Talk channel.
+    public static let pushToTalk = Self(8)
+    /// An incoming call.
+    public static let voip = Self(9)
+    /// A change of what a widget shows.
+    public static let widgets = Self(10)
+
+    /// Every type there is.
+    public static var all: [Self] { self.table.indices.map { Self(UInt8($0)) } }
+
+    /// The name that goes into the header.
+    public var name: String { Self.table[Int(self.index)].name }
+
+    /// What the topic of such a push adds to the app's bundle identifier.
+    public var topicSuffix: String { Self.table[Int(self.index)].suffix }
+
+    /// The largest payload that APNs takes, in bytes.
+    public var payloadLimit: Int { Self.table[Int(self.index)].payloadLimit }
+
+    /// The name that goes into the header.
+    public var description: String { self.name }
+}
+
+extension PushType: Codable {
+    /// Reads the type from its name.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let name = try container.decode(String.self)
+        guard let type = Self(name: name) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "There is no push type “\(name)”.")
+        }
+        self = type
+    }
+
+    /// Writes the type as its name.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(self.name)
+    }
+}

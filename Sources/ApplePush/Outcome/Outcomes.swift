@@ -1,0 +1,43 @@
+/// What became of the pushes of a batch, in the order they were added.
+public struct Outcomes: Sendable, RandomAccessCollection {
+    private var outcomes: [Outcome]
+
+    /// The words of reasons that are in no table, verbatim.
+    public private(set) var texts: [String] = []
+
+    /// Why no connection could be made, if that is what kept pushes from being sent.
+    public var connectFailure: PushError?
+
+    /// So many outcomes, each of them the same to begin with.
+    public init(repeating outcome: Outcome, count: Int) {
+        self.outcomes = Array(repeating: outcome, count: count)
+    }
+
+    /// The place of the first outcome.
+    public var startIndex: Int { 0 }
+
+    /// The place after the last outcome.
+    public var endIndex: Int { self.outcomes.count }
+
+    /// What became of the push at that place.
+    public subscript(position: Int) -> Outcome {
+        get { self.outcomes[position] }
+        set { self.outcomes[position] = newValue }
+    }
+
+    /// The reason's name: from the table, or what the gateway wrote.
+    public func text(of reason: Reason) -> String {
+        reason.name ?? self.texts[Int(reason.index - Reason.firstUnknown)]
+    }
+
+    /// The reason of that name. One that is in no table is kept verbatim; a gateway that makes up a new one for each
+    /// push soon gets them all counted as one.
+    public mutating func reason(named name: String) -> Reason {
+        if let known = Reason(name: name) { return known }
+        if let place = self.texts.firstIndex(of: name) { return Reason(index: Reason.firstUnknown + UInt16(place)) }
+        let others = "OtherReasons"
+        if self.texts.count >= 63, name != others { return self.reason(named: others) }
+        self.texts.append(name)
+        return Reason(index: Reason.firstUnknown + UInt16(self.texts.count - 1))
+    }
+}

@@ -1,0 +1,88 @@
+/// Why APNs said no: an index into one table of everything that is known about the reasons.
+///
+/// A reason that is not in the table keeps its text in `Outcomes.texts` and is judged by its status.
+public struct Reason: Hashable, Sendable {
+    /// What follows from a reason.
+    public enum Action: String, Sendable, CaseIterable {
+        /// The request is wrong: the message fails, the token is fine.
+        case failMessage
+        /// The token looks wrong, or belongs to the other environment: it fails, and should not be deleted for it.
+        case failToken
+        /// The token is dead: delete it, unless it was registered again later.
+        case deleteToken
+        /// The credential may not send to that topic: fail, and tell somebody.
+        case failTopic
+        /// The connection is used up: send again on another.
+        case replaceConnection
+        /// The provider token is too old: mint another, and send again on another connection.
+        case renewProviderToken
+        /// Provider tokens were changed too often: keep the old one, and send later.
+        case keepProviderToken
+        /// The credential is no good: send nothing with it until it is mended.
+        case pauseCredential
+        /// Not now: send again later.
+        case retryLater
+    }
+
+    /// One row of the table.
+    struct Row: Sendable {
+        let name: String
+        let status: UInt16
+        let action: Action
+        let isRetryable: Bool
+
+        init(_ name: String, _ status: UInt16, _ action: Action, retry isRetryable: Bool = false) {
+            self.name = name
+            self.status = status
+            self.action = action
+            self.isRetryable = isRetryable
+        }
+    }
+
+    /// The reason's place in the table, or, from `firstUnknown` on, in the texts of its `Outcomes`.
+    package let index: UInt16
+
+    /// Where the indices of reasons begin that are in no table.
+    package static let firstUnknown: UInt16 = 0x8000
+
+    package init(index: UInt16) { self.index = index }
+
+    /// No reason was given.
+    public static let none = Self(index: 0)
+    /// The token is no hexadecimal number; it was never sent.
+    public static let malformedToken = Self(index: 1)
+
+    /// The reason that APNs calls so, or nil where the table has none.
+    public init?(name: String) {
+        guard let index = Self.indices[name] else { return nil }
+        self.index = index
+    }
+
+    /// Whether the table has a row for it.
+    public var isKnown: Bool { self.index < Self.firstUnknown }
+
+    /// What APNs calls it, or nil if it is in no table: then `Outcomes.text(of:)` has the words.
+    public var name: String? { self.isKnown ? Self.table[Int(self.index)].name : nil }
+
+    /// What follows from it, with that status.
+    public func action(status: UInt16) -> Action {
+        if self.isKnown, self != .none { return Self.table[Int(self.index)].action }
+        return switch status {
+        case 410: .deleteToken
+        case 403: .pauseCredential
+        case 429, 500...: .retryLater
+        default: .failMessage
+        }
+    }
+
+    /// Whether a push that was answered so is worth another try.
+    public func isRetryable(status: UInt16) -> Bool {
+        if self.isKnown, self != .none { return Self.table[Int(self.index)].isRetryable }
+        return status == 429 || status == 403 || status >= 500
+    }
+
+    /// Every known reason with its status, as the documentation lists them.
+    public static var all: [(reason: Reason, status: UInt16)] {
+        self.table.indices.dropFirst(2).map { (Self(index: UInt16($0)), self.table[$0].status) }
+    }
+}
