@@ -1,0 +1,175 @@
+import CLinux
+import Glibc
+
+/// One attempt to connect, on its loop: looks the name up, runs the race, keeps the deadline.
+actor Connector {
+    private struct Attempt {
+        let descriptor: CInt
+        let watch: WatchToken
+    }
+
+    private let loop: EventLoop
+    private let host: String
+    private let port: UInt16
+    private let timeout: Duration
+    private var continuation: CheckedContinuation<Swift::Result<CInt, IOError>, Never>?
+    private var race: ConnectRace?
+    private var attempts: [Int: Attempt] = [:]
+    private var deadline: TimerToken?
+    private var nextStart: TimerToken?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+
+    init(host: String, port: UInt16, timeout: Duration, on loop: EventLoop) {
+        self.loop = loop
+        self.host = host
+        self.port = port
+        self.timeout = timeout
+    }
+
+    /// A connected descriptor, which is then the caller's.
+    func connect() async -> Swift::Result<CInt, IOError> {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                self.continuation = continuation
+                self.begin()
+            }
+        } onCancel: {
+            self.loop.submit { self.assumeIsolated { $0.cancel() } }
+        }
+    }
+
+    private var place: String {
+        self.host.contains(":") && !self.host.hasPrefix("[")
+            ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
+    }
+
+    private func begin() {
+        self.deadline = self.loop.schedule(
+            at: .now + self.timeout,
+            abandoned: { self.cancel() },
+            { self.runOutOfTime() }
+        )
+        Resolver.lookUp(self.host, port: self.port) { answer in
+            self.loop.submit { self.assumeIsolated { $0.resolved(answer) } }
+        }
+    }
+
+    private func resolved(_ answer: Resolver.Answer) {
+        guard self.continuation != nil else { return }
+        switch answer {
+        case .failure(let error):
+            self.end(with: .failure(error))
+        case .success(let addresses):
+            self.race = ConnectRace(addresses, at: .now)
+            self.step()
+        }
+    }
+
+    private func step() {
+        while self.continuation != nil, let decision = self.race?.decide(at: .now) {
+            switch decision {
+            case .start(let index):
+                self.start(index)
+            case .wait(let until):
+                if let token = self.nextStart.take() { self.loop.cancel(token) }
+                if let until { self.nextStart = self.loop.schedule(at: until) { self.step() } }
+                return
+            case .giveUp:
+                return self.end(with: .failure(self.allFailed()))
+            }
+        }
+    }
+
+    private func start(_ index: Int) {
+        guard let address = self.race?.addresses[index] else { return }
+        let kind = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(address.family, kind, 0)
+        guard descriptor >= 0 else { return self.failed(index, errno: errno) }
+        let result = address.withPointer { Glibc.connect(descriptor, $0, $1) }
+        let number = errno
+        if result == 0 { return self.win(descriptor) }
+        guard number == EINPROGRESS || number == EINTR else {
+            close(descriptor)
+            return self.failed(index, errno: number)
+        }
+        do {
+            let watch = try self.loop.watch(descriptor, for: .write) { _ in self.concluded(index) }
+            self.attempts[index] = Attempt(descriptor: descriptor, watch: watch)
+        } catch {
+            close(descriptor)
+            self.failed(index, errno: error.errno)
+        }
+    }
+
+    private func concluded(_ index: Int) {
+        guard let attempt = self.attempts.removeValue(forKey: index) else { return }
+        self.loop.cancel(attempt.watch)
+        let socket = Socket(owning: attempt.descriptor)
+        let number = socket.pendingError()
+        if number == 0 { return self.win(socket.release()) }
+        self.failed(index, errno: number)
+        self.step()
+    }
+
+    private func failed(_ index: Int, errno number: CInt) {
+        self.race?.failed(index, errno: number, at: .now)
+    }
+
+    private func win(_ descriptor: CInt) {
+        let socket = Socket(owning: descriptor)
+        socket.setNoDelay()
+        self.end(with: .success(socket.release()))
+    }
+
+    private func runOutOfTime() {
+        let tried = self.race.map { $0.addresses.map(\.host).joined(separator: ", ") }
+        let sentence =
+            tried.map { "no answer from \($0); check the address and that no firewall drops the connection" }
+            ?? "its name was still being looked up; check this machine's DNS"
+        self.end(
+            with: .failure(
+                IOError(.timedOut, "connecting to \(self.place) took longer than \(self.timeout): \(sentence)")
+            )
+        )
+    }
+
+    private func cancel() {
+        self.end(with: .failure(IOError(.cancelled, "connecting to \(self.place) was cancelled")))
+    }
+
+    private func end(with result: Swift::Result<CInt, IOError>) {
+        guard let continuation = self.continuation.take() else { return }
+        for token in [self.deadline.take(), self.nextStart.take()] {
+            if let token { self.loop.cancel(token) }
+        }
+        for attempt in self.attempts.values {
+            self.loop.cancel(attempt.watch)
+            close(attempt.descriptor)
+        }
+        self.attempts = [:]
+        continuation.resume(returning: result)
+    }
+
+    /// The most telling failure gives the code: a host that refused is there, one without a route may not be.
+    private func allFailed() -> IOError {
+        let failures = self.race?.failures ?? []
+        let refused = failures.first { $0.errno == ECONNREFUSED }
+        guard let chosen = refused ?? failures.first else {
+            return IOError(.unresolvable, "the host name \(self.host) has no address")
+        }
+        let each = failures.map { "\($0.address.host): \(IOError.text(of: $0.errno))" }.joined(separator: ", ")
+        let code = IOError.Code(errno: chosen.errno)
+        let sentence =
+            switch code {
+            case .refused: "nothing accepts connections at \(self.place)"
+            case .unreachable: "there is no way from here to \(self.place)"
+            default: "connecting to \(self.place) failed"
+            }
+        return IOError(
+            code,
+            "\(sentence) (\(each)): check the host, the port and that the server runs",
+            errno: chosen.errno
+        )
+    }
+}

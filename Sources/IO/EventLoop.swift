@@ -1,0 +1,174 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// One thread that waits for descriptors and timers, and that actors can name as their executor: then their methods and
+/// the handlers of their descriptors run on one thread, with no hop between them.
+///
+/// A turn of the loop: run what other threads left in the inbox, run the timers that are due, run what was put off to
+/// the end of the turn, sleep until a descriptor is ready. Whoever makes a loop stops it and joins it.
+package final class EventLoop: SerialExecutor, TaskExecutor {
+    package let name: String
+    private let inbox = Mutex(Inbox())
+    private let wakeUp: CInt
+    private let thread = Mutex<Thread?>(nil)
+    /// The loop's thread, 0 before it runs. Each thread only compares it with itself, so no order is needed.
+    private let threadID = Atomic<UInt>(0)
+    /// Safe, because every method that touches it first makes sure that it runs on the loop's thread, or is `init`,
+    /// before there is such a thread.
+    private nonisolated(unsafe) let reactor: Reactor
+
+    package init(name: String) throws(IOError) {
+        self.name = name
+        self.wakeUp = try SystemCall.check("creating an event descriptor") {
+            eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
+        }
+        do {
+            self.reactor = try Reactor(wakeUp: self.wakeUp)
+        } catch {
+            close(self.wakeUp)
+            throw error
+        }
+        let thread = try Thread(name: name) { self.run() }
+        self.thread.withLock { $0 = thread }
+    }
+
+    deinit {
+        close(self.wakeUp)
+    }
+
+    // MARK: From any thread
+
+    /// Whether the caller is on the loop's thread.
+    package var isCurrent: Bool {
+        self.threadID.load(ordering: .relaxed) == Thread.current
+    }
+
+    package func isIsolatingCurrentContext() -> Bool? {
+        self.isCurrent
+    }
+
+    package func checkIsolated() {
+        precondition(self.isCurrent, "this may run only on the loop \(self.name)")
+    }
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let accepted = self.post(.job(UnownedJob(job)))
+        precondition(accepted, "a task came back to the loop \(self.name) after it had stopped: await it before stop()")
+    }
+
+    package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+        UnownedSerialExecutor(ordinary: self)
+    }
+
+    /// Has the action run on the loop in its next turn. False, and no run, when the loop has ended.
+    @discardableResult
+    package func submit(_ action: @escaping @Sendable () -> Void) -> Bool {
+        self.post(.action(action))
+    }
+
+    /// Asks the loop to end once its inbox is empty. Those who sleep on it are woken with a `CancellationError`.
+    package func stop() {
+        if self.inbox.withLock({ $0.stop() }) { self.wake() }
+    }
+
+    /// Waits for the thread's end; never on the loop itself.
+    package func join() {
+        precondition(!self.isCurrent, "the loop \(self.name) cannot wait for its own end")
+        self.thread.withLock { $0 }?.join()
+    }
+
+    // MARK: On the loop only
+
+    /// Calls the handler whenever the descriptor is ready, for as long as it is. Cancel before the descriptor is closed.
+    package func watch(
+        _ descriptor: CInt,
+        for interest: Interest,
+        _ handler: @escaping (Interest) -> Void
+    ) throws(IOError) -> WatchToken {
+        self.checkIsolated()
+        return try self.reactor.watch(descriptor, for: interest, handler)
+    }
+
+    package func update(_ watch: WatchToken, to interest: Interest) {
+        self.checkIsolated()
+        self.reactor.update(watch, to: interest)
+    }
+
+    package func cancel(_ watch: WatchToken) {
+        self.checkIsolated()
+        self.reactor.cancel(watch)
+    }
+
+    /// Runs the action at the instant or soon after, or `abandoned` when the loop stops before.
+    package func schedule(
+        at deadline: MonotonicInstant,
+        abandoned: (() -> Void)? = nil,
+        _ action: @escaping () -> Void
+    ) -> TimerToken {
+        self.checkIsolated()
+        return self.reactor.schedule(at: deadline, abandoned: abandoned, action)
+    }
+
+    package func cancel(_ timer: TimerToken) {
+        self.checkIsolated()
+        self.reactor.cancel(timer)
+    }
+
+    /// Puts the action off until the jobs and timers of this turn have run, just before the loop sleeps: the place for
+    /// writing once what many wanted written.
+    package func atEndOfTurn(_ action: @escaping () -> Void) {
+        self.checkIsolated()
+        self.reactor.atEndOfTurn(action)
+    }
+
+    // MARK: The thread
+
+    private func post(_ errand: Inbox.Errand) -> Bool {
+        let (accepted, mustWake) = self.inbox.withLock { inbox in
+            inbox.hasEnded ? (false, false) : (true, inbox.append(errand))
+        }
+        if mustWake { self.wake() }
+        return accepted
+    }
+
+    private func wake() {
+        eventfd_write(self.wakeUp, 1)
+    }
+
+    private func run() {
+        self.threadID.store(Thread.current, ordering: .relaxed)
+        var errands: [Inbox.Errand] = []
+        while true {
+            self.runErrands(with: &errands)
+            self.reactor.runDueTimers()
+            self.reactor.endTurn()
+            let (maySleep, isStopping) = self.inbox.withLock { ($0.fallAsleep(), $0.isStopping) }
+            if isStopping { break }
+            self.reactor.poll(maySleep: maySleep)
+        }
+        // Those who are told may have more to do, and what they do may set timers again, which end as the others did.
+        repeat {
+            self.reactor.endTurn()
+            self.reactor.abandonAll()
+            self.runErrands(with: &errands)
+        } while !self.inbox.withLock { $0.end() }
+        self.reactor.abandonAll()
+    }
+
+    private func runErrands(with spare: inout [Inbox.Errand]) {
+        self.inbox.withLock { $0.take(into: &spare) }
+        for errand in spare {
+            switch errand {
+            case .job(let job):
+                job.runSynchronously(
+                    isolatedTo: self.asUnownedSerialExecutor(),
+                    taskExecutor: self.asUnownedTaskExecutor()
+                )
+            case .action(let action):
+                action()
+            }
+        }
+        spare.removeAll(keepingCapacity: true)
+    }
+}

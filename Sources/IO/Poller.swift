@@ -1,0 +1,71 @@
+import CLinux
+import Glibc
+
+/// Epoll: which descriptors are ready. Level triggered, so a handler that reads less than everything is called again.
+struct Poller: ~Copyable {
+    struct Event {
+        let slot: Slot
+        let ready: Interest
+    }
+
+    /// The slot that stands for the wake-up descriptor; no table hands it out.
+    static let wakeUp = Slot(index: .max, generation: .max)
+
+    private let epoll: CInt
+    private var ready: [epoll_event]
+
+    init() throws(IOError) {
+        self.epoll = try SystemCall.check("creating an epoll descriptor") { epoll_create1(CInt(EPOLL_CLOEXEC)) }
+        self.ready = Array(repeating: epoll_event(), count: 256)
+    }
+
+    deinit {
+        close(self.epoll)
+    }
+
+    func add(_ descriptor: CInt, for interest: Interest, as slot: Slot) throws(IOError) {
+        try self.control(EPOLL_CTL_ADD, descriptor, interest, slot)
+    }
+
+    func change(_ descriptor: CInt, to interest: Interest, as slot: Slot) throws(IOError) {
+        try self.control(EPOLL_CTL_MOD, descriptor, interest, slot)
+    }
+
+    func remove(_ descriptor: CInt) {
+        // Its owner may have closed it already, and then the kernel has forgotten it too.
+        epoll_ctl(self.epoll, EPOLL_CTL_DEL, descriptor, nil)
+    }
+
+    /// Waits, at most until the deadline, and returns how many events there are to be taken by `event(at:)`.
+    mutating func wait(until deadline: MonotonicInstant?) -> Int {
+        let milliseconds = deadline.map { Self.milliseconds(to: $0) } ?? -1
+        let count = epoll_wait(self.epoll, &self.ready, CInt(self.ready.count), milliseconds)
+        return max(0, Int(count))  // an interrupted wait is an early one
+    }
+
+    func event(at index: Int) -> Event {
+        let event = self.ready[index]
+        let slot = Slot(
+            index: UInt32(truncatingIfNeeded: event.data.u64),
+            generation: UInt32(truncatingIfNeeded: event.data.u64 >> 32)
+        )
+        return Event(slot: slot, ready: Interest(events: event.events))
+    }
+
+    private func control(_ operation: CInt, _ descriptor: CInt, _ interest: Interest, _ slot: Slot) throws(IOError) {
+        var event = epoll_event()
+        event.events = interest.events
+        event.data.u64 = UInt64(slot.generation) << 32 | UInt64(slot.index)
+        guard epoll_ctl(self.epoll, operation, descriptor, &event) == 0 else {
+            throw IOError(errno: errno, doing: "watching descriptor \(descriptor)")
+        }
+    }
+
+    /// Rounded up, since a timer may be late but never early.
+    private static func milliseconds(to deadline: MonotonicInstant) -> CInt {
+        let nanoseconds = (deadline - .now).nanoseconds
+        guard nanoseconds > 0 else { return 0 }
+        let milliseconds = nanoseconds / 1_000_000 + (nanoseconds % 1_000_000 == 0 ? 0 : 1)
+        return CInt(min(milliseconds, Int64(CInt.max)))
+    }
+}

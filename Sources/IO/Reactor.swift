@@ -1,0 +1,128 @@
+import CLinux
+import Glibc
+
+/// What a watch is changed and cancelled by.
+package struct WatchToken: Hashable, Sendable {
+    let slot: Slot
+}
+
+/// The part of a loop that only its own thread touches: descriptors, timers, and what is to be done at the end of a
+/// turn. Not `Sendable`, on purpose.
+final class Reactor {
+    private struct Watch {
+        let descriptor: CInt
+        let handler: (Interest) -> Void
+    }
+
+    private struct Timer {
+        let action: () -> Void
+        /// Called instead, when the loop stops first; who waits must be told.
+        let abandoned: (() -> Void)?
+    }
+
+    private var poller: Poller
+    private var watches = SlotTable<Watch>()
+    private var timers = TimerHeap<Timer>()
+    private var turnEndings: [() -> Void] = []
+    private let wakeUp: CInt
+
+    init(wakeUp: CInt) throws(IOError) {
+        self.poller = try Poller()
+        self.wakeUp = wakeUp
+        try self.poller.add(wakeUp, for: .read, as: Poller.wakeUp)
+    }
+
+    // MARK: Descriptors
+
+    func watch(
+        _ descriptor: CInt,
+        for interest: Interest,
+        _ handler: @escaping (Interest) -> Void
+    ) throws(IOError) -> WatchToken {
+        let slot = self.watches.insert(Watch(descriptor: descriptor, handler: handler))
+        do {
+            try self.poller.add(descriptor, for: interest, as: slot)
+        } catch {
+            self.watches.remove(slot)
+            throw error
+        }
+        return WatchToken(slot: slot)
+    }
+
+    func update(_ token: WatchToken, to interest: Interest) {
+        guard let watch = self.watches[token.slot] else { return }
+        do {
+            try self.poller.change(watch.descriptor, to: interest, as: token.slot)
+        } catch {
+            // Only a descriptor that was closed under its watch can fail here, and that is a mistake of the caller's.
+            preconditionFailure("a watched descriptor was closed before its watch was cancelled: \(error)")
+        }
+    }
+
+    func cancel(_ token: WatchToken) {
+        guard let watch = self.watches.remove(token.slot) else { return }
+        self.poller.remove(watch.descriptor)
+    }
+
+    // MARK: Timers
+
+    func schedule(
+        at deadline: MonotonicInstant,
+        abandoned: (() -> Void)?,
+        _ action: @escaping () -> Void
+    ) -> TimerToken {
+        self.timers.insert(at: deadline, Timer(action: action, abandoned: abandoned))
+    }
+
+    func cancel(_ token: TimerToken) {
+        self.timers.remove(token)
+    }
+
+    // MARK: Turns
+
+    func atEndOfTurn(_ action: @escaping () -> Void) {
+        self.turnEndings.append(action)
+    }
+
+    /// A timer set by a timer for an instant that has passed waits for the next turn, so that I/O gets its share.
+    func runDueTimers() {
+        guard let earliest = self.timers.earliest else { return }
+        let now = MonotonicInstant.now
+        guard earliest <= now else { return }
+        var left = self.timers.count
+        while left > 0, let timer = self.timers.popDue(at: now) {
+            timer.action()
+            left -= 1
+        }
+    }
+
+    func endTurn() {
+        while !self.turnEndings.isEmpty {
+            var actions: [() -> Void] = []
+            swap(&actions, &self.turnEndings)
+            for action in actions { action() }
+        }
+    }
+
+    /// Waits for descriptors, unless the loop has other things to do, and runs their handlers.
+    func poll(maySleep: Bool) {
+        let count = self.poller.wait(until: maySleep ? self.timers.earliest : MonotonicInstant(nanoseconds: 0))
+        for index in 0..<count {
+            let event = self.poller.event(at: index)
+            if event.slot == Poller.wakeUp {
+                var value: eventfd_t = 0
+                eventfd_read(self.wakeUp, &value)
+            } else {
+                // A handler that ran earlier in this round may have cancelled this watch: then the slot is empty.
+                self.watches[event.slot]?.handler(event.ready)
+            }
+        }
+    }
+
+    /// Lets go of everything, telling those who wait on a timer.
+    func abandonAll() {
+        for watch in self.watches.removeAll() { self.poller.remove(watch.descriptor) }
+        for timer in self.timers.removeAll() { timer.abandoned?() }
+        self.turnEndings = []
+    }
+}

@@ -1,0 +1,102 @@
+import Glibc
+import Synchronization
+
+/// Names to addresses, afresh each time, and never on a loop: the C library's resolver blocks, for many seconds when
+/// name servers are silent, and cannot be interrupted.
+///
+/// So each look-up has a short-lived thread, and a dead name server delays only those who asked it. Past a limit
+/// look-ups queue. Nobody joins these threads: a program that ends does not wait for a name server.
+enum Resolver {
+    typealias Answer = Swift::Result<[SocketAddress], IOError>
+
+    private struct LookUp: Sendable {
+        let host: String
+        let port: UInt16
+        let answered: @Sendable (Answer) -> Void
+
+        func run() { self.answered(Resolver.ask(self.host, self.port, flags: 0)) }
+    }
+
+    private struct State {
+        var threads = 0
+        var waiting: [LookUp] = []
+    }
+
+    private static let limit = 32
+    private static let state = Mutex(State())
+
+    /// Answers on a thread of its own; at once, on the caller's, when the host is an address in figures.
+    static func lookUp(_ host: String, port: UInt16, answered: @escaping @Sendable (Answer) -> Void) {
+        if case .success(let addresses) = self.inFigures(host, port: port) { return answered(.success(addresses)) }
+        let lookUp = LookUp(host: host, port: port, answered: answered)
+        let mustStart = self.state.withLock { state in
+            if state.threads == self.limit {
+                state.waiting.append(lookUp)
+                return false
+            }
+            state.threads += 1
+            return true
+        }
+        guard mustStart else { return }
+        do {
+            try Thread.detach(name: "resolver") { self.work(startingWith: lookUp) }
+        } catch {
+            self.state.withLock { $0.threads -= 1 }
+            answered(.failure(error))
+        }
+    }
+
+    /// Blocks, so not for a loop.
+    static func lookUpNow(_ host: String, port: UInt16) throws(IOError) -> [SocketAddress] {
+        try self.ask(host, port, flags: AI_PASSIVE).get()
+    }
+
+    private static func inFigures(_ host: String, port: UInt16) -> Answer {
+        self.ask(host, port, flags: AI_NUMERICHOST)
+    }
+
+    private static func work(startingWith first: LookUp) {
+        var next: LookUp? = first
+        while let lookUp = next {
+            lookUp.run()
+            next = self.state.withLock { state in
+                if state.waiting.isEmpty {
+                    state.threads -= 1
+                    return nil
+                }
+                return state.waiting.removeFirst()
+            }
+        }
+    }
+
+    private static func ask(_ host: String, _ port: UInt16, flags: CInt) -> Answer {
+        var hints = addrinfo()
+        hints.ai_family = AF_UNSPEC
+        hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
+        hints.ai_flags = flags | AI_NUMERICSERV
+        var list: UnsafeMutablePointer<addrinfo>?
+        let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+        guard !bare.isEmpty, !bare.utf8.contains(0) else {
+            return .failure(IOError(.unresolvable, "a host's name is missing: give a name or an address"))
+        }
+        let result = getaddrinfo(bare, String(port), &hints, &list)
+        guard result == 0 else {
+            let reason = result == EAI_SYSTEM ? IOError.text(of: errno) : String(cString: gai_strerror(result))
+            let advice =
+                result == EAI_AGAIN
+                ? "the name servers do not answer; check this machine's DNS and try again"
+                : "check its spelling and this machine's DNS"
+            return .failure(IOError(.unresolvable, "the host name \(host) has no address (\(reason)): \(advice)"))
+        }
+        defer { freeaddrinfo(list) }
+        var addresses: [SocketAddress] = []
+        var entry = list
+        while let current = entry?.pointee {
+            if let address = current.ai_addr {
+                addresses.append(SocketAddress(copying: address, length: current.ai_addrlen))
+            }
+            entry = current.ai_next
+        }
+        return .success(addresses)
+    }
+}

@@ -1,0 +1,58 @@
+/// A place in a `SlotTable`. The generation tells a place from its earlier tenants, so a token kept too long is
+/// merely unknown and never somebody else's.
+struct Slot: Hashable, Sendable {
+    let index: UInt32
+    let generation: UInt32
+}
+
+/// Values under small tokens: found by index, freed places used again, no hashing and no object an element.
+struct SlotTable<Value> {
+    private struct Place {
+        var generation: UInt32 = 0
+        var value: Value?
+    }
+
+    private var places: [Place] = []
+    private var free: [UInt32] = []
+
+    var count: Int { self.places.count - self.free.count }
+
+    mutating func insert(_ value: Value) -> Slot {
+        if let index = self.free.popLast() {
+            self.places[Int(index)].value = value
+            return Slot(index: index, generation: self.places[Int(index)].generation)
+        }
+        self.places.append(Place(value: value))
+        return Slot(index: UInt32(self.places.count - 1), generation: 0)
+    }
+
+    @discardableResult
+    mutating func remove(_ slot: Slot) -> Value? {
+        guard let value = self[slot] else { return nil }
+        self.places[Int(slot.index)].value = nil
+        self.places[Int(slot.index)].generation &+= 1
+        self.free.append(slot.index)
+        return value
+    }
+
+    subscript(slot: Slot) -> Value? {
+        get {
+            let index = Int(slot.index)
+            guard index < self.places.count, self.places[index].generation == slot.generation else { return nil }
+            return self.places[index].value
+        }
+        set {
+            let index = Int(slot.index)
+            guard index < self.places.count, self.places[index].generation == slot.generation else { return }
+            self.places[index].value = newValue
+        }
+    }
+
+    mutating func removeAll() -> [Value] {
+        defer {
+            self.places = []
+            self.free = []
+        }
+        return self.places.compactMap(\.value)
+    }
+}

@@ -1,0 +1,70 @@
+import Glibc
+
+/// Where a socket is, or shall be: an address of either family with its port.
+package struct SocketAddress: Sendable, CustomStringConvertible {
+    private let storage: sockaddr_storage
+    private let length: socklen_t
+
+    init(copying address: UnsafePointer<sockaddr>, length: socklen_t) {
+        var storage = sockaddr_storage()
+        withUnsafeMutableBytes(of: &storage) { storage in
+            storage.copyMemory(from: UnsafeRawBufferPointer(start: address, count: min(Int(length), storage.count)))
+        }
+        self.storage = storage
+        self.length = length
+    }
+
+    /// Where the descriptor is bound.
+    init(boundTo descriptor: CInt) throws(IOError) {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        _ = try SystemCall.check("asking for a socket's address") {
+            withUnsafeMutableBytes(of: &storage) { raw in
+                getsockname(descriptor, raw.assumingMemoryBound(to: sockaddr.self).baseAddress!, &length)
+            }
+        }
+        self.storage = storage
+        self.length = length
+    }
+
+    var family: CInt { CInt(self.storage.ss_family) }
+
+    func withPointer<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
+        withUnsafeBytes(of: self.storage) { raw in
+            body(raw.assumingMemoryBound(to: sockaddr.self).baseAddress!, self.length)
+        }
+    }
+
+    /// The address alone, in figures.
+    package var host: String { self.names.host }
+
+    package var port: UInt16 { UInt16(self.names.port) ?? 0 }
+
+    package var description: String {
+        let names = self.names
+        return self.family == AF_INET6 ? "[\(names.host)]:\(names.port)" : "\(names.host):\(names.port)"
+    }
+
+    private var names: (host: String, port: String) {
+        var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        var port = [CChar](repeating: 0, count: Int(NI_MAXSERV))
+        let result = self.withPointer { address, length in
+            let flags = CInt(NI_NUMERICHOST | NI_NUMERICSERV)
+            return getnameinfo(
+                address,
+                length,
+                &host,
+                socklen_t(host.count),
+                &port,
+                socklen_t(port.count),
+                flags
+            )
+        }
+        guard result == 0 else { return ("?", "0") }
+        return (Self.text(host), Self.text(port))
+    }
+
+    private static func text(_ characters: [CChar]) -> String {
+        String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

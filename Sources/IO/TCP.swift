@@ -1,0 +1,14 @@
+/// Connections over TCP.
+package enum TCP {
+    /// Connects to the first of the host's addresses that answers. The name is looked up afresh each time, off the
+    /// loop, and nothing is remembered: what to do about a host that fails is the caller's to decide.
+    package static func connect(
+        host: String,
+        port: UInt16,
+        timeout: Duration,
+        on loop: EventLoop
+    ) async throws(IOError) -> Socket {
+        let connector = Connector(host: host, port: port, timeout: timeout, on: loop)
+        return try await Socket(owning: connector.connect().get())
+    }
+}
