@@ -1,0 +1,16 @@
+extension Command {
+    static let version = Command(
+        "version",
+        summary: "Print the versions of the program and of the libraries it uses.",
+        options: [.json],
+        run: { invocation in
+            let versions = [("carillon", Program.version)]
+            if invocation.settings.isOn(.json) {
+                invocation.console.print(.object(versions.map { ($0, .string($1)) }))
+            } else {
+                for (name, version) in versions { invocation.console.print("\(name) \(version)") }
+            }
+            return .done
+        }
+    )
+}

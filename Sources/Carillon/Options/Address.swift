@@ -1,0 +1,33 @@
+/// A host and a port, as `host:port`, `[::1]:port`, `:port` (every interface) or a port alone (this machine only).
+struct Address: Sendable, Equatable, CustomStringConvertible {
+    let host: String
+    let port: UInt16
+
+    init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+
+    init?(_ text: String) {
+        if let port = UInt16(text) {
+            self.init(host: "127.0.0.1", port: port)
+            return
+        }
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+            guard host.contains(":") else { return nil }
+        } else if host.contains(":") {
+            return nil  // an IPv6 address without brackets: where it ends is a guess
+        }
+        guard host.allSatisfy({ !$0.isWhitespace && $0 != "/" && $0 != "@" }) else { return nil }
+        self.init(host: host.isEmpty ? "0.0.0.0" : String(host), port: port)
+    }
+
+    var description: String {
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+}

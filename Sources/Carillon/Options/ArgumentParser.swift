@@ -1,0 +1,89 @@
+/// Makes a request of the words on the command line and the variables around them.
+struct ArgumentParser {
+    /// What somebody asked the program for.
+    enum Request {
+        case run(Command, arguments: [String], Settings)
+        /// Help on the commands that begin with these words; on everything when there are none.
+        case help([String])
+        /// Nothing at all.
+        case nothing
+    }
+
+    let commands: [Command]
+    let environment: [String: String]
+
+    func parse(_ words: [String]) throws(UsageError) -> Request {
+        if words.isEmpty { return .nothing }
+        let line = try CommandLineWords(words)
+        let (command, arguments) = try find(line)
+        guard let command else { return .help(arguments) }
+        try check(line.given, for: command)
+        try check(arguments, for: command)
+        let reader = SettingsReader(command: command, environment: environment)
+        return .run(command, arguments: arguments, try reader.read(line.given))
+    }
+
+    /// The command with the most words in common with the beginning of the line, and the words after it. No command
+    /// means that help is asked for on what the words begin.
+    private func find(_ line: CommandLineWords) throws(UsageError) -> (Command?, [String]) {
+        var words = line.positional
+        if line.wantsVersion { words = ["version"] }
+        let isHelp = line.wantsHelp || words.isEmpty || words.first == "help"
+        if words.first == "help" { words.removeFirst() }
+        let match = commands.filter { words.starts(with: $0.words) }.max { $0.words.count < $1.words.count }
+        if let match {
+            return isHelp ? (nil, match.words) : (match, Array(words.dropFirst(match.words.count)))
+        }
+        let group = words.isEmpty ? [] : [words[0]]
+        let members = commands.filter { $0.words.starts(with: group) }
+        if isHelp, !members.isEmpty, words.count <= 1 { return (nil, group) }
+        throw unknown(words, members: members)
+    }
+
+    private func unknown(_ words: [String], members: [Command]) -> UsageError {
+        let depth = members.isEmpty ? 0 : 1
+        let known = Set((members.isEmpty ? commands : members).map { $0.words[depth] }).sorted()
+        let group = Array(words.prefix(depth))
+        let title = (["carillon"] + group).joined(separator: " ")
+        guard words.count > depth else {
+            return UsageError("\(title) takes one of: \(known.joined(separator: ", ")).", command: group)
+        }
+        let word = words[depth]
+        if let nearest = Suggestion.nearest(to: word, among: known) {
+            return UsageError("\(title) knows no command '\(word)'. Did you mean '\(nearest)'?", command: group)
+        }
+        return UsageError(
+            "\(title) knows no command '\(word)'. It knows: \(known.joined(separator: ", ")).",
+            command: group
+        )
+    }
+
+    private func check(_ given: [CommandLineWords.Given], for command: Command) throws(UsageError) {
+        for one in given {
+            guard let option = one.option else {
+                let known = command.allOptions.flatMap(\.flags)
+                let hint = Suggestion.nearest(to: one.flag, among: known).map { " Did you mean --\($0)?" } ?? ""
+                throw UsageError("\(command.title) has no option --\(one.flag).\(hint)", command: command.words)
+            }
+            guard !command.allOptions.contains(where: { $0.flag == option.flag }) else { continue }
+            let takers = commands.filter { $0.allOptions.contains { $0.flag == option.flag } }.map(\.title)
+            throw UsageError(
+                "\(command.title) has no option --\(one.flag); it belongs to \(takers.joined(separator: ", ")).",
+                command: command.words
+            )
+        }
+    }
+
+    private func check(_ arguments: [String], for command: Command) throws(UsageError) {
+        let needed = command.arguments.count(where: \.isRequired)
+        if arguments.count < needed {
+            let missing = command.arguments[arguments.count]
+            throw UsageError("\(command.title) needs \(missing.name): \(missing.help)", command: command.words)
+        }
+        let takesAll = command.arguments.contains(where: \.isRepeatable)
+        if !takesAll, arguments.count > command.arguments.count {
+            let surplus = arguments[command.arguments.count]
+            throw UsageError("\(command.title) takes no word '\(surplus)' there.", command: command.words)
+        }
+    }
+}

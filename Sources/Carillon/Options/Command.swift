@@ -1,0 +1,47 @@
+/// A command of the program: its words, what it takes, and what it does. All of them stand in `Command+Table.swift`.
+struct Command: Sendable {
+    /// The words that call it, such as `credential import`.
+    let words: [String]
+    /// One sentence for the list of commands.
+    let summary: String
+    /// More, where the summary does not say it all.
+    let discussion: String
+    let arguments: [Argument]
+    /// Options it cannot do without.
+    let required: [Option]
+    let options: [Option]
+    let examples: [String]
+    /// It runs until it is told to stop, and what it says is read by machines: JSON lines unless on a terminal.
+    let isService: Bool
+    let run: @Sendable (Invocation) async throws -> ExitStatus
+
+    init(
+        _ words: String...,
+        summary: String,
+        discussion: String = "",
+        arguments: [Argument] = [],
+        required: [Option] = [],
+        options: [Option] = [],
+        examples: [String] = [],
+        isService: Bool = false,
+        run: @escaping @Sendable (Invocation) async throws -> ExitStatus
+    ) {
+        self.words = words
+        self.summary = summary
+        self.discussion = discussion
+        self.arguments = arguments
+        self.required = required
+        self.options = options
+        self.examples = examples
+        self.isService = isService
+        self.run = run
+    }
+
+    /// As it is called: `carillon credential import`.
+    var title: String { (["carillon"] + words).joined(separator: " ") }
+
+    /// Every option it knows, with those that every command knows.
+    var allOptions: [Option] { required + options + Option.common }
+
+    func requires(_ option: Option) -> Bool { required.contains { $0.flag == option.flag } }
+}

@@ -1,0 +1,207 @@
+/// The table of options. `--help`, parsing, variables and the manual all follow from these lines.
+extension Option {
+    // Every command.
+    static let logLevel = Option(
+        "log-level",
+        .choice(["debug", "info", "warning", "error"]),
+        default: "info",
+        "The least that is worth a line in the log."
+    )
+    static let logFormat = Option(
+        "log-format",
+        .choice(["auto", "text", "json"]),
+        default: "auto",
+        "How the log is written; auto is text on a terminal and JSON lines elsewhere."
+    )
+    static let json = Option("json", .flag, "Print the result as JSON.")
+
+    // The database.
+    static let database = Option(
+        "database",
+        .text("URL"),
+        secrecy: .sensitive,
+        customary: "DATABASE_URL",
+        "The PostgreSQL to use, as a URL or key=value words for libpq; without it libpq's own PG* variables count."
+    )
+
+    // demo
+    static let messages = Option("messages", .count(100...10_000_000), default: "20000", "How many pushes to send.")
+
+    // worker
+    static let once = Option("once", .flag, "Send what is due, then exit; a retry that is due later is left for later.")
+    static let embedded = Option(
+        "embedded",
+        .flag,
+        "Keep a private PostgreSQL in the folder of --data, for a one-machine installation."
+    )
+    static let data = Option("data", .file("DIR"), "Where --embedded keeps its PostgreSQL.")
+    static let maxInFlight = Option(
+        "max-in-flight",
+        .count(1...1_000_000),
+        default: "10000",
+        "The most pushes sent and not yet settled; also the most that a crash can send twice."
+    )
+    static let connections = Option(
+        "connections",
+        .count(1...1_000),
+        default: "4",
+        "The most connections to one gateway with one credential."
+    )
+    static let idleTimeout = Option(
+        "idle-timeout",
+        .duration(.seconds(1) ... .seconds(86_400)),
+        default: "5m",
+        "Close connections to a gateway that were idle for longer."
+    )
+    static let requestTimeout = Option(
+        "request-timeout",
+        .duration(.milliseconds(100) ... .seconds(600)),
+        default: "10s",
+        "How long a push may wait for its answer before its outcome counts as unknown."
+    )
+    static let drainTimeout = Option(
+        "drain-timeout",
+        .duration(.zero ... .seconds(3_600)),
+        default: "30s",
+        "How long answers are waited for after SIGTERM."
+    )
+    static let lease = Option(
+        "lease",
+        .duration(.seconds(2) ... .seconds(600)),
+        default: "15s",
+        "How long after its last sign of life another worker takes over what this one holds."
+    )
+    static let retryBase = Option(
+        "retry-base",
+        .duration(.milliseconds(1) ... .seconds(3_600)),
+        default: "5s",
+        "The back-off before a first retry; it doubles with each attempt, with full jitter."
+    )
+    static let retryCap = Option(
+        "retry-cap",
+        .duration(.milliseconds(1) ... .seconds(86_400)),
+        default: "15m",
+        "The longest back-off before a retry."
+    )
+    static let http = Option("http", .address, "Where to answer over HTTP, such as 127.0.0.1:9464.")
+
+    // credential import
+    static let file = Option("file", .file("FILE"), "The certificate (PEM or .p12) or signing key (.p8) to import.")
+    static let key = Option("key", .file("FILE"), "The private key of the certificate, where it is a file of its own.")
+    static let keyID = Option("key-id", .text("K"), "The ten letters Apple names the signing key by.")
+    static let teamID = Option("team-id", .text("T"), "The ten letters Apple names your team by.")
+    static let passphrase = Option(
+        "passphrase",
+        .text("TEXT"),
+        secrecy: .hidden,
+        "What the key or .p12 is encrypted with."
+    )
+
+    // app add
+    static let topic = Option("topic", .text("TOPIC"), "The app's topic, which is its bundle identifier.")
+    static let credential = Option("credential", .text("NAME"), "The credential to send with.")
+    static let environment = Option(
+        "environment",
+        .choice(["production", "sandbox"]),
+        default: "production",
+        "Which of Apple's gateways the app's tokens belong to."
+    )
+    static let gateway = Option("gateway", .address, "Send to this gateway instead of Apple's.")
+    static let gatewayCA = Option(
+        "gateway-ca",
+        .file("FILE"),
+        "The root certificate (PEM) to trust for --gateway instead of the system's."
+    )
+    static let `protocol` = Option(
+        "protocol",
+        .choice(["http2", "binary"]),
+        default: "http2",
+        "What the gateway speaks; binary is the legacy protocol."
+    )
+    static let maxRate = Option("max-rate", .count(1...10_000_000), "The most pushes a second, over the whole fleet.")
+    static let maxAttempts = Option("max-attempts", .count(1...1_000), "How often one push is tried.")
+
+    // send
+    static let app = Option("app", .text("APP"), "The app to send for.")
+    static let token = Option("token", .text("TOKEN"), repeatable: true, "The device token, in hex; may be repeated.")
+    static let alert = Option("alert", .text("TEXT"), "The alert to show.")
+    static let badge = Option("badge", .count(0...1_000_000_000), "The number on the app's icon.")
+    static let sound = Option("sound", .text("NAME"), "The sound to play.")
+    static let payload = Option("payload", .text("JSON"), "The whole payload, sent byte for byte, instead of --alert.")
+    static let pushType = Option("push-type", .text("TYPE"), "Apple's push type; alert where nothing is said.")
+    static let priority = Option(
+        "priority",
+        .count(1...10),
+        "10 at once, 5 when the device finds it convenient, 1 never wakes."
+    )
+    static let collapseID = Option("collapse-id", .text("ID"), "Pushes of the same id replace each other.")
+    static let expiresIn = Option(
+        "expires-in",
+        .duration(.seconds(1) ... .seconds(31_536_000)),
+        "Neither send nor store the push after this time."
+    )
+    static let wait = Option(
+        "wait",
+        .duration(.zero ... .seconds(86_400)),
+        default: "30s",
+        "How long to wait for the outcome; 0s only enqueues."
+    )
+
+    // status, healthcheck
+    static let watch = Option("watch", .flag, "Show it again and again until interrupted.")
+    static let interval = Option(
+        "interval",
+        .duration(.milliseconds(100) ... .seconds(3_600)),
+        default: "2s",
+        "How often --watch looks."
+    )
+
+    // migrate
+    static let steps = Option("steps", .count(1...1_000), default: "1", "How many migrations to take back.")
+
+    // simulator
+    static let host = Option("host", .text("HOST"), default: "127.0.0.1", "The address to listen on.")
+    static let port = Option(
+        "port",
+        .count(0...65_535),
+        default: "2197",
+        "The port of the HTTP/2 gateway; 0 takes a free one."
+    )
+    static let caOut = Option("ca-out", .file("FILE"), "Write the root certificate here rather than print it.")
+    static let requestLog = Option("log", .file("FILE"), "Write a line for each request here.")
+    static let answer = Option(
+        "answer",
+        .text("PREFIX=STATUS[:REASON[:UNIX_MS]]"),
+        repeatable: true,
+        "Answer tokens that begin with the prefix so; may be repeated, the longest prefix counts."
+    )
+    static let delay = Option("delay", .duration(.zero ... .seconds(3_600)), default: "0s", "Answer after this time.")
+    static let goAwayAfter = Option(
+        "goaway-after",
+        .count(1...Int.max),
+        "End each connection by GOAWAY after N requests."
+    )
+    static let resetAfter = Option(
+        "reset-after",
+        .count(1...Int.max),
+        "Reset each connection's socket after N requests."
+    )
+    static let maxStreams = Option(
+        "max-streams",
+        .count(1...1_000_000),
+        default: "1000",
+        "The streams a connection may have open."
+    )
+
+    /// What every command takes.
+    static let common: [Option] = [logLevel, logFormat]
+
+    static let all: [Option] =
+        common + [
+            json, database, messages, once, embedded, data, maxInFlight, connections, idleTimeout, requestTimeout,
+            drainTimeout, lease, retryBase, retryCap, http, file, key, keyID, teamID, passphrase, topic, credential,
+            environment, gateway, gatewayCA, `protocol`, maxRate, maxAttempts, app, token, alert, badge, sound,
+            payload, pushType, priority, collapseID, expiresIn, wait, watch, interval, steps, host, port, caOut,
+            requestLog, answer, delay, goAwayAfter, resetAfter, maxStreams,
+        ]
+}

@@ -1,0 +1,8 @@
+/// A value that was read from an argument, a variable, a file or the table's default.
+enum OptionValue: Sendable, Equatable {
+    case flag(Bool)
+    case text(String)
+    case count(Int)
+    case duration(Duration)
+    case address(Address)
+}

@@ -1,0 +1,74 @@
+/// The options of one run, each read from an argument, else a variable, else the table.
+///
+/// Everything was checked when it was read, so asking for an option never fails; asking for one that the command does
+/// not take is a mistake in the program and stops it.
+struct Settings: Sendable {
+    private var values: [String: [OptionValue]] = [:]
+    private var chosen: Set<String> = []
+
+    init() {}
+
+    mutating func set(_ option: Option, to values: [OptionValue], isDefault: Bool) {
+        self.values[option.flag] = values
+        if !isDefault { chosen.insert(option.flag) }
+    }
+
+    /// Whether somebody said so, rather than the table.
+    func isChosen(_ option: Option) -> Bool { chosen.contains(option.flag) }
+
+    func isOn(_ option: Option) -> Bool {
+        if case .flag(let isOn)? = values(of: option).last { return isOn }
+        return false
+    }
+
+    func text(_ option: Option) -> String? {
+        if case .text(let text)? = values(of: option).last { return text }
+        return nil
+    }
+
+    func texts(_ option: Option) -> [String] {
+        values(of: option).compactMap { if case .text(let text) = $0 { text } else { nil } }
+    }
+
+    /// For options that have a default.
+    func count(_ option: Option) -> Int {
+        guard let count = countIfAny(option) else { preconditionFailure("--\(option.flag) has no default count") }
+        return count
+    }
+
+    func countIfAny(_ option: Option) -> Int? {
+        if case .count(let count)? = values(of: option).last { return count }
+        return nil
+    }
+
+    /// For options that have a default.
+    func duration(_ option: Option) -> Duration {
+        guard let duration = durationIfAny(option) else {
+            preconditionFailure("--\(option.flag) has no default duration")
+        }
+        return duration
+    }
+
+    func durationIfAny(_ option: Option) -> Duration? {
+        if case .duration(let duration)? = values(of: option).last { return duration }
+        return nil
+    }
+
+    func address(_ option: Option) -> Address? {
+        if case .address(let address)? = values(of: option).last { return address }
+        return nil
+    }
+
+    /// What must appear in no output.
+    var secrets: [String] {
+        Option.all.filter { $0.secrecy != .open }.flatMap { values[$0.flag] ?? [] }
+            .compactMap { if case .text(let text) = $0 { text } else { nil } }
+    }
+
+    private func values(of option: Option) -> [OptionValue] {
+        guard let values = values[option.flag] else {
+            preconditionFailure("this command does not take --\(option.flag)")
+        }
+        return values
+    }
+}

@@ -1,0 +1,65 @@
+import Glibc
+
+/// A file that is read whole: a credential, a secret, a root certificate.
+struct SmallFile {
+    /// Nothing we read whole is larger; a mistaken path to a disk image should not fill the memory.
+    static let limit = 1 << 20
+
+    let bytes: [UInt8]
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    static func read(_ path: String) throws(FileError) -> SmallFile {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileError(path: path, reason: FileError.reason(errno)) }
+        defer { close(descriptor) }
+        var bytes = [UInt8]()
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw FileError(path: path, reason: FileError.reason(errno))
+            }
+            if count == 0 { return SmallFile(bytes: bytes) }
+            bytes += chunk[..<count]
+            guard bytes.count <= limit else {
+                throw FileError(path: path, reason: "it is larger than 1 MB; is it the right file?")
+            }
+        }
+    }
+
+    /// Writes the file whole, readable by everybody: what we write so (a root certificate) is public.
+    static func write(_ text: String, to path: String) throws(FileError) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw FileError(path: path, reason: FileError.reason(errno)) }
+        defer { close(descriptor) }
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw FileError(path: path, reason: FileError.reason(errno))
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+}
+
+/// A file could not be read or written.
+struct FileError: Error {
+    let path: String
+    let reason: String
+
+    var sentence: String { "Cannot use the file \(path): \(reason)" }
+
+    static func reason(_ code: CInt) -> String {
+        switch code {
+        case ENOENT: "there is no such file; check the path."
+        case EACCES, EPERM: "this user may not open it; check its owner and mode."
+        case EISDIR: "it is a folder; name a file."
+        case ENOSPC: "the disk is full."
+        default: String(cString: strerror(code)) + "."
+        }
+    }
+}

@@ -1,0 +1,66 @@
+/// What an option takes, and how its text becomes a value.
+enum ValueKind: Sendable {
+    /// Takes nothing: present or not.
+    case flag
+    /// Any text; the word stands for it in `--help`.
+    case text(String)
+    case count(ClosedRange<Int>)
+    case duration(ClosedRange<Duration>)
+    /// `host:port`, or a port alone on this machine.
+    case address
+    /// The path of a file or folder; the word stands for it in `--help`.
+    case file(String)
+    case choice([String])
+
+    /// What stands for the value in `--help`; nothing for a flag.
+    var placeholder: String? {
+        switch self {
+        case .flag: nil
+        case .text(let word), .file(let word): word
+        case .count: "N"
+        case .duration: "D"
+        case .address: "ADDR"
+        case .choice(let words): words.joined(separator: "|")
+        }
+    }
+
+    /// What it takes, as the end of the sentence "--x takes ...".
+    var expectation: String {
+        switch self {
+        case .flag: "true or false"
+        case .text(let word): "a value (\(word))"
+        case .count(let range):
+            range.upperBound == .max
+                ? "a whole number from \(range.lowerBound)"
+                : "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .duration(let range):
+            "a duration from \(DurationText.write(range.lowerBound)) to \(DurationText.write(range.upperBound)), "
+                + "written like 250ms, 10s or 5m"
+        case .address: "an address such as 127.0.0.1:9464"
+        case .file: "the path of a file"
+        case .choice(let words): words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
+        }
+    }
+
+    /// The value that the text stands for, nil where it stands for none.
+    func read(_ text: String) -> OptionValue? {
+        switch self {
+        case .flag:
+            switch text.lowercased() {
+            case "true", "yes", "on", "1": .flag(true)
+            case "false", "no", "off", "0", "": .flag(false)
+            default: nil
+            }
+        case .text: .text(text)
+        case .file: text.isEmpty ? nil : .text(text)
+        case .count(let range):
+            Int(text).flatMap { range.contains($0) ? .count($0) : nil }
+        case .duration(let range):
+            DurationText.read(text).flatMap { range.contains($0) ? .duration($0) : nil }
+        case .address:
+            Address(text).map { .address($0) }
+        case .choice(let words):
+            words.contains(text) ? .text(text) : nil
+        }
+    }
+}

@@ -1,0 +1,42 @@
+/// Where a command speaks: results on standard output, everything else on standard error.
+struct Console: Sendable {
+    let output: TextStream
+    let errors: TextStream
+    let log: Log
+    let redactor: Redactor
+
+    init(settings: Settings, environment: [String: String], isService: Bool) {
+        output = TextStream(descriptor: 1, environment: environment)
+        errors = TextStream(descriptor: 2, environment: environment)
+        redactor = Redactor(settings.secrets + [environment["PGPASSWORD"]].compactMap { $0 })
+        let format: Log.Format =
+            switch settings.text(.logFormat) {
+            case "json": .json
+            case "text": .text
+            default: errors.isTerminal ? .text : .json
+            }
+        let threshold = settings.text(.logLevel).flatMap(LogLevel.init) ?? .info
+        log = Log(stream: errors, format: format, threshold: threshold, redactor: redactor)
+    }
+
+    /// A line of the result.
+    func print(_ line: String) { output.write(line + "\n") }
+
+    func print(_ table: TextTable) { output.write(table.text(for: output)) }
+
+    func print(_ value: JSONValue) { output.write(value.text + "\n") }
+
+    /// A remark to the person who called; no part of the result.
+    func note(_ line: String) { errors.write(redactor.clean(line) + "\n") }
+
+    func warn(_ line: String) { note(errors.styled("warning: ", .yellow) + line) }
+
+    /// The last words of a command that failed. A service says them in its log, where its readers look.
+    func report(_ error: CommandError, isService: Bool) {
+        if isService, log.format == .json {
+            log.error(error.sentence, error.hint.map { ["hint": .string($0)] } ?? [:])
+        } else {
+            note(errors.styled("carillon: ", .red) + error.sentence + (error.hint.map { "\n  " + $0 } ?? ""))
+        }
+    }
+}

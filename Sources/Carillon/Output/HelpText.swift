@@ -1,0 +1,84 @@
+/// The text of `--help`, made from the tables of commands and options.
+struct HelpText {
+    private static let width = 96
+
+    let commands: [Command]
+
+    /// For the program, for a group of commands such as `credential`, or for one command.
+    func text(for words: [String]) -> String {
+        if let command = commands.first(where: { $0.words == words }) { return help(on: command) }
+        let members = commands.filter { $0.words.starts(with: words) }
+        return words.isEmpty
+            ? overview() : list(members, title: "Usage: carillon \(words.joined(separator: " ")) COMMAND")
+    }
+
+    private func overview() -> String {
+        """
+        Carillon sends Apple push notifications for apps that enqueue them as rows in PostgreSQL.
+
+        \(list(commands, title: "Usage: carillon COMMAND [OPTIONS]"))
+        See 'carillon COMMAND --help' for what a command takes. Every option has a variable: --max-in-flight is
+        CARILLON_MAX_IN_FLIGHT. An argument counts before a variable, and that before the default.
+        Exit status: 0 done, 1 failed, 2 usage, 69 service unavailable, 75 try again, 78 configuration.
+
+        """
+    }
+
+    private func list(_ commands: [Command], title: String) -> String {
+        let width = commands.map { $0.words.joined(separator: " ").count }.max() ?? 0
+        return title + "\n\n"
+            + commands.map { command in
+                "  " + command.words.joined(separator: " ").padding(to: width + 2) + command.summary + "\n"
+            }.joined()
+    }
+
+    private func help(on command: Command) -> String {
+        let words = command.arguments.map(\.placeholder)
+        let required = command.required.map { option in
+            "--" + option.flag + (option.kind.placeholder.map { " " + $0 } ?? "")
+        }
+        var text = "Usage: " + ([command.title] + words + required + ["[OPTIONS]"]).joined(separator: " ") + "\n\n"
+        text += Self.wrap(command.summary, indent: 0)
+        if !command.discussion.isEmpty { text += "\n" + Self.wrap(command.discussion, indent: 0) }
+        if !command.arguments.isEmpty {
+            text += "\nArguments:\n"
+            for argument in command.arguments {
+                text += "  \(argument.placeholder)\n" + Self.wrap(argument.help, indent: 6)
+            }
+        }
+        text += "\nOptions:\n"
+        for option in command.allOptions { text += help(on: option, isRequired: command.requires(option)) }
+        if !command.examples.isEmpty {
+            text += "\nExamples:\n" + command.examples.map { "  \($0)\n" }.joined()
+        }
+        return text
+    }
+
+    private func help(on option: Option, isRequired: Bool) -> String {
+        let flags = option.flags.map { flag in
+            let word = flag == option.fileFlag ? "FILE" : option.kind.placeholder
+            return "--" + flag + (word.map { " " + $0 } ?? "")
+        }
+        var facts: [String] = []
+        if isRequired { facts.append("required") }
+        if let fallback = option.fallback { facts.append("default \(fallback)") }
+        facts += option.variables.flatMap { option.secrecy == .open ? [$0] : [$0, $0 + "_FILE"] }
+        return "  " + flags.joined(separator: ", ") + "\n"
+            + Self.wrap("\(option.help) [\(facts.joined(separator: "; "))]", indent: 6)
+    }
+
+    private static func wrap(_ text: String, indent: Int) -> String {
+        var lines = [""]
+        for word in text.split(separator: " ") {
+            let last = lines[lines.count - 1]
+            if last.isEmpty {
+                lines[lines.count - 1] = String(word)
+            } else if indent + last.count + 1 + word.count <= width {
+                lines[lines.count - 1] += " " + word
+            } else {
+                lines.append(String(word))
+            }
+        }
+        return lines.map { String(repeating: " ", count: indent) + $0 + "\n" }.joined()
+    }
+}

@@ -1,0 +1,39 @@
+import FoundationEssentials
+
+/// How a line of the log looks.
+struct LogStyle: Sendable {
+    let format: Log.Format
+    let stream: TextStream
+
+    func line(_ level: LogLevel, _ message: String, _ fields: KeyValuePairs<String, JSONValue>) -> String {
+        let now = Date.now
+        switch format {
+        case .json:
+            let time = now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+            return JSONValue.object(
+                [("time", .string(time)), ("level", .string(level.rawValue)), ("message", .string(message))]
+                    + fields.map { ($0.key, $0.value) }
+            ).text + "\n"
+        case .text:
+            let time = now.formatted(Date.ISO8601FormatStyle().time(includingFractionalSeconds: false))
+            let word = level.rawValue.padding(to: 7)
+            let rest = fields.map { " \($0.key)=" + Self.plain($0.value) }.joined()
+            return [stream.styled(time, .dim), colour(level).map { stream.styled(word, $0) } ?? word, message]
+                .joined(separator: " ") + stream.styled(rest, .dim) + "\n"
+        }
+    }
+
+    private func colour(_ level: LogLevel) -> TextStyle? {
+        switch level {
+        case .error: .red
+        case .warning: .yellow
+        case .debug, .info: nil
+        }
+    }
+
+    /// A string needs no quotes for a person, unless it would run into the next field.
+    private static func plain(_ value: JSONValue) -> String {
+        if case .string(let text) = value, !text.contains(where: { $0.isWhitespace || $0 == "\"" }) { return text }
+        return value.text
+    }
+}

@@ -1,0 +1,26 @@
+import Synchronization
+
+/// One line at the foot of a terminal that is written over again and again. Elsewhere it shows nothing.
+final class ProgressLine: Sendable {
+    private let stream: TextStream
+    private let isShown = Mutex(false)
+
+    init(_ stream: TextStream) {
+        self.stream = stream
+    }
+
+    func show(_ text: String) {
+        guard stream.isTerminal else { return }
+        isShown.withLock { $0 = true }
+        stream.write("\r\u{1B}[2K" + text.prefix(stream.columns - 1))
+    }
+
+    /// Makes way for lines that stay.
+    func clear() {
+        let wasShown = isShown.withLock { isShown in
+            defer { isShown = false }
+            return isShown
+        }
+        if wasShown { stream.write("\r\u{1B}[2K") }
+    }
+}

@@ -1,0 +1,51 @@
+import CLinux
+import Glibc
+
+/// Standard output or standard error: where text goes, and whether a person sees it.
+struct TextStream: Sendable {
+    let descriptor: CInt
+    let isTerminal: Bool
+    let hasColour: Bool
+
+    init(descriptor: CInt, environment: [String: String]) {
+        self.descriptor = descriptor
+        isTerminal = isatty(descriptor) == 1
+        hasColour = isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+    }
+
+    /// Writes all of it, waiting where it must. A reader that went away (`| head`) is no error of ours.
+    func write(_ text: String) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count >= 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EAGAIN {
+                var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = poll(&ready, 1, -1)
+            } else if errno != EINTR {
+                return
+            }
+        }
+    }
+
+    /// How many letters fit on a line of the terminal.
+    var columns: Int {
+        var size = winsize()
+        guard isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+
+    func styled(_ text: String, _ style: TextStyle) -> String {
+        hasColour ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
+    }
+}
+
+/// How a terminal sets a word apart.
+enum TextStyle: Int {
+    case bold = 1
+    case dim = 2
+    case red = 31
+    case green = 32
+    case yellow = 33
+}

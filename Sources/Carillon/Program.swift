@@ -1,0 +1,68 @@
+import FoundationEssentials
+import Glibc
+
+/// The program: finds out what it was called for, does it, and ends with the status that says how it went.
+@main
+struct Program {
+    static let version = "0.1.0"
+
+    let environment: [String: String]
+
+    static func main() async {
+        openStandardStreams()
+        signal(SIGPIPE, SIG_IGN)  // a reader that goes away ends a write, not the program
+        let program = Program(environment: ProcessInfo.processInfo.environment)
+        exit(await program.run(Array(CommandLine.arguments.dropFirst())).code)
+    }
+
+    func run(_ words: [String]) async -> ExitStatus {
+        let streams = (
+            output: TextStream(descriptor: 1, environment: environment),
+            errors: TextStream(descriptor: 2, environment: environment)
+        )
+        do {
+            switch try ArgumentParser(commands: Command.all, environment: environment).parse(words) {
+            case .nothing:
+                streams.errors.write(HelpText(commands: Command.all).text(for: []))
+                return .usage
+            case .help(let words):
+                streams.output.write(HelpText(commands: Command.all).text(for: words))
+                return .done
+            case .run(let command, let arguments, let settings):
+                return await run(command, arguments, settings)
+            }
+        } catch {
+            let command = (["carillon"] + error.command).joined(separator: " ")
+            streams.errors.write(
+                streams.errors.styled("carillon: ", .red) + error.sentence + "\n  '\(command) --help' says more.\n"
+            )
+            return .usage
+        }
+    }
+
+    private func run(_ command: Command, _ arguments: [String], _ settings: Settings) async -> ExitStatus {
+        let console = Console(settings: settings, environment: environment, isService: command.isService)
+        defer { console.log.flush() }
+        do {
+            return try await command.run(
+                Invocation(command: command, arguments: arguments, settings: settings, console: console)
+            )
+        } catch {
+            let error = CommandError(explaining: error)
+            console.report(error, isService: command.isService)
+            return error.status
+        }
+    }
+
+    /// Whoever started us may have closed a standard stream. Its number would go to the next file or socket we open,
+    /// and a line of the log into that.
+    private static func openStandardStreams() {
+        while true {
+            let descriptor = open("/dev/null", O_RDWR)
+            if descriptor > 2 || descriptor < 0 {
+                close(descriptor)
+                return
+            }
+        }
+    }
+}

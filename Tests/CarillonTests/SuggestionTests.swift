@@ -1,0 +1,17 @@
+import Testing
+
+@testable import Carillon
+
+@Suite struct SuggestionTests {
+    @Test(arguments: [
+        ("max-inflight", "max-in-flight"), ("leese", "lease"), ("retry-bsae", "retry-base"), ("databse", "database"),
+        ("connection", "connections"),
+    ])
+    func `a slip of the fingers finds what was meant`(word: String, meant: String) {
+        #expect(Suggestion.nearest(to: word, among: Option.all.map(\.flag)) == meant)
+    }
+
+    @Test func `what is like nothing finds nothing`() {
+        #expect(Suggestion.nearest(to: "zyzzyva", among: Option.all.map(\.flag)) == nil)
+    }
+}

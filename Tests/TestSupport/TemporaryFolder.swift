@@ -1,0 +1,40 @@
+import FoundationEssentials
+
+/// A folder of a test's own, gone when the test is over.
+package struct TemporaryFolder: Sendable {
+    package let path: String
+
+    /// Gives the body a fresh folder, and removes it with all that is in it.
+    package static func with<R>(_ body: (TemporaryFolder) async throws -> R) async throws -> R {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        return try await body(folder)
+    }
+
+    package static func with<R>(_ body: (TemporaryFolder) throws -> R) throws -> R {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        return try body(folder)
+    }
+
+    private init() throws {
+        path = FileManager.default.temporaryDirectory.path + "/carillon-test-" + UUID().uuidString.lowercased()
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    }
+
+    private func remove() {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    package func file(_ name: String) -> String { path + "/" + name }
+
+    /// Writes a file into the folder and answers its path.
+    package func write(_ name: String, _ text: String) throws -> String {
+        try Data(text.utf8).write(to: URL(filePath: file(name)))
+        return file(name)
+    }
+
+    package func read(_ name: String) throws -> String {
+        String(decoding: try Data(contentsOf: URL(filePath: file(name))), as: UTF8.self)
+    }
+}
