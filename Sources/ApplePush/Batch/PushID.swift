@@ -33,6 +33,16 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
         return Self(high: high, low: low).marked(version: 8)
     }
 
+    /// The identity written as a UUID, or nil if it is none.
+    public init?(_ text: some StringProtocol) {
+        let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
+        guard digits.count == 32, text.utf8.count == 36,
+            let high = UInt64(String(decoding: digits.prefix(16), as: UTF8.self), radix: 16),
+            let low = UInt64(String(decoding: digits.suffix(16), as: UTF8.self), radix: 16)
+        else { return nil }
+        self.init(high: high, low: low)
+    }
+
     /// The canonical form: lower case, in groups of 8, 4, 4, 4 and 12 digits.
     public var description: String {
         var text: [UInt8] = []

@@ -43,6 +43,13 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible {
         self.facts = Facts(notAfter: nil, topics: [])
     }
 
+    /// The topic that pushes of that kind go to where none is named: the certificate's own, if it allows for it.
+    func topic(for type: PushType) -> String? {
+        guard let bundle = self.facts.topics.first else { return nil }
+        let topic = bundle + type.topicSuffix
+        return self.facts.topics.contains(topic) ? topic : nil
+    }
+
     /// Equal credentials have equal digests.
     public static func == (one: Self, other: Self) -> Bool { one.digest == other.digest }
 

@@ -1,0 +1,94 @@
+extension APNs {
+    /// What came of a message.
+    public struct Result: Sendable {
+        /// Why APNs did not take a push to one token.
+        public struct Failure: Hashable, Sendable {
+            /// The status of the answer; 0: the token was no hexadecimal number, and was not sent.
+            public let status: Int
+            /// Apple's word for it.
+            public let reason: String
+            /// What follows from it.
+            public let action: Reason.Action
+            /// With status 410: when the token was last known to be dead, in milliseconds since 1970.
+            public let timestamp: Int64?
+        }
+
+        /// Something that went wrong and is no token's fault.
+        public struct Problem: Hashable, Sendable {
+            /// The status of the answer; 0: there was none.
+            public let status: Int
+            /// Apple's word for it, or `OutcomeUnknown` where there was no answer.
+            public let reason: String
+            /// What follows from it; nil where there was no answer.
+            public let action: Reason.Action?
+        }
+
+        private let message: Message
+
+        /// How many pushes APNs took.
+        public private(set) var delivered = 0
+
+        /// The tokens that failed for good, and why.
+        public private(set) var failed: [String: Failure] = [:]
+
+        /// What went wrong beside that, each problem once.
+        public private(set) var errors: [Problem] = []
+
+        /// The dead tokens among those that failed. Delete each that was not registered again after `timestamp`.
+        public private(set) var feedback: [Feedback] = []
+
+        /// How many seconds the gateway asked to wait before a retry.
+        public private(set) var retryAfter: Int?
+
+        private var again: [String] = []
+
+        init(of message: Message, _ outcomes: Outcomes) {
+            self.message = message
+            for (token, outcome) in zip(message.tokens, outcomes) {
+                self.add(outcome, of: token, reason: outcomes.text(of: outcome.reason))
+            }
+        }
+
+        /// Whether some pushes are worth another try.
+        public var needsRetry: Bool { !self.again.isEmpty }
+
+        /// The same message to the tokens that are worth another try, or nil if there are none. Its pushes carry the
+        /// identities that they had.
+        public func retry() -> Message? {
+            guard self.needsRetry else { return nil }
+            var message = self.message
+            message.tokens = self.again
+            return message
+        }
+
+        private mutating func add(_ outcome: Outcome, of token: String, reason: String) {
+            if outcome.isRetryable { self.again.append(token) }
+            if let seconds = outcome.retryAfter { self.retryAfter = max(self.retryAfter ?? 0, Int(seconds)) }
+            switch outcome.verdict {
+            case .delivered: self.delivered += 1
+            case .safe: break
+            case .unknown: self.add(Problem(status: 0, reason: "OutcomeUnknown", action: nil))
+            case .rejected:
+                let status = Int(outcome.status)
+                let action = outcome.reason.action(status: outcome.status)
+                switch action {
+                case .failToken, .deleteToken:
+                    self.failed[token] = Failure(
+                        status: status,
+                        reason: reason,
+                        action: action,
+                        timestamp: outcome.timestamp
+                    )
+                    if action == .deleteToken {
+                        self.feedback.append(Feedback(token: token, timestamp: outcome.timestamp))
+                    }
+                default: self.add(Problem(status: status, reason: reason, action: action))
+                }
+            }
+        }
+
+        private mutating func add(_ problem: Problem) {
+            if !self.errors.contains(problem) { self.errors.append(problem) }
+        }
+    }
+}

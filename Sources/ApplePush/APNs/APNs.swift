@@ -1,0 +1,27 @@
+/// Apple's push notification service, at the other end of a connection.
+public struct APNs: Sendable {
+    private let connection: Connection
+
+    /// The service at that gateway.
+    public init(_ connection: Connection) { self.connection = connection }
+
+    /// Sends a message to each of its tokens and says what came of it.
+    ///
+    /// - Throws: A `PushError` if the message cannot be written, or if no connection could be made, so that nothing at
+    ///   all was sent. Whatever happens after that is in the result.
+    public func send(_ message: Message) async throws(PushError) -> Result {
+        guard !message.tokens.isEmpty else { return Result(of: message, Outcomes(repeating: .delivered, count: 0)) }
+        let topic = self.connection.credential.topic(for: message.pushType)
+        let outcomes = await self.connection.deliver(try message.batch(topic: topic))
+        if let failure = outcomes.connectFailure, outcomes.allSatisfy({ $0.status == 0 && $0.verdict != .unknown }) {
+            throw failure
+        }
+        return Result(of: message, outcomes)
+    }
+
+    /// The tokens that the gateway reports dead, for gateways that keep such a list. Over HTTP/2 there is none: each
+    /// `Result` has its own `feedback`.
+    public func feedback() async throws(PushError) -> AsyncStream<Feedback> {
+        try await self.connection.feedback()
+    }
+}

@@ -1,0 +1,89 @@
+/// A message as JSON, to be kept or handed on: `{"tokens":["…"],"payload":{"aps":{"alert":"Hello"}}}`. Written by
+/// hand it may name the fields instead of a payload: `{"tokens":["…"],"alert":"Hello","badge":1}`.
+extension Message: Codable {
+    private enum CodingKeys: String, CodingKey, CaseIterable {
+        case id, tokens, payload, topic, priority, expiration, alert, badge, sound, category, aps, extra
+        case pushType = "push_type"
+        case collapseID = "collapse_id"
+        case contentAvailable = "content_available"
+        case mutableContent = "mutable_content"
+        case threadID = "thread_id"
+
+        static let fields: [CodingKeys] = [
+            .alert, .badge, .sound, .contentAvailable, .mutableContent, .category, .threadID, .aps, .extra,
+        ]
+    }
+
+    /// Writes the message with its payload, taken apart or as the text that it is.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(self.id.description, forKey: .id)
+        try container.encode(self.tokens, forKey: .tokens)
+        switch self.payload {
+        case .built(let aps, let extra):
+            try container.encode(extra.merging(["aps": .object(aps)]) { _, ours in ours }, forKey: .payload)
+        case .raw(let bytes): try container.encode(String(decoding: bytes, as: UTF8.self), forKey: .payload)
+        }
+        try container.encode(self.pushType, forKey: .pushType)
+        try container.encodeIfPresent(self.priority, forKey: .priority)
+        try container.encodeIfPresent(self.expiration, forKey: .expiration)
+        try container.encodeIfPresent(self.collapseID, forKey: .collapseID)
+        try container.encodeIfPresent(self.topic, forKey: .topic)
+    }
+
+    /// Reads a message. A payload beside named fields is an error, as is an unknown name in place of a push type.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        var id = PushID.random()
+        if let text = try container.decodeIfPresent(String.self, forKey: .id) {
+            guard let given = PushID(text) else {
+                throw DecodingError.dataCorruptedError(forKey: .id, in: container, debugDescription: "No UUID.")
+            }
+            id = given
+        }
+        try self.init(
+            id: id,
+            tokens: container.decode([String].self, forKey: .tokens),
+            payload: Self.payload(from: container),
+            pushType: container.decodeIfPresent(PushType.self, forKey: .pushType) ?? .alert,
+            priority: container.decodeIfPresent(UInt8.self, forKey: .priority),
+            expiration: container.decodeIfPresent(Int64.self, forKey: .expiration),
+            collapseID: container.decodeIfPresent(String.self, forKey: .collapseID),
+            topic: container.decodeIfPresent(String.self, forKey: .topic)
+        )
+    }
+
+    private static func payload(from container: KeyedDecodingContainer<CodingKeys>) throws -> Payload {
+        guard container.contains(.payload) else {
+            return try Message(
+                tokens: [],
+                alert: container.decodeIfPresent(JSON.self, forKey: .alert),
+                badge: container.decodeIfPresent(Int.self, forKey: .badge),
+                sound: container.decodeIfPresent(JSON.self, forKey: .sound),
+                contentAvailable: container.decodeIfPresent(Bool.self, forKey: .contentAvailable) ?? false,
+                mutableContent: container.decodeIfPresent(Bool.self, forKey: .mutableContent) ?? false,
+                category: container.decodeIfPresent(String.self, forKey: .category),
+                threadID: container.decodeIfPresent(String.self, forKey: .threadID),
+                aps: container.decodeIfPresent([String: JSON].self, forKey: .aps) ?? [:],
+                extra: container.decodeIfPresent([String: JSON].self, forKey: .extra) ?? [:]
+            ).payload
+        }
+        if let field = CodingKeys.fields.first(where: { container.contains($0) }) {
+            throw DecodingError.dataCorruptedError(
+                forKey: field,
+                in: container,
+                debugDescription: "“\(field.stringValue)” and “payload” exclude each other."
+            )
+        }
+        switch try container.decode(JSON.self, forKey: .payload) {
+        case .string(let text): return .raw(Array(text.utf8))
+        case .object(let object): return try Payload(object: object)
+        default:
+            throw DecodingError.dataCorruptedError(
+                forKey: .payload,
+                in: container,
+                debugDescription: "A payload is an object, or its text."
+            )
+        }
+    }
+}

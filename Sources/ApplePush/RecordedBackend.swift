@@ -1,0 +1,126 @@
+import Synchronization
+
+/// Plays given answers and keeps what was sent, for tests of programs that send pushes.
+///
+/// ```swift
+/// let backend = RecordedBackend { token in token == gone ? .rejected(410, "Unregistered") : .delivered }
+/// let session = Session(backend: backend)
+/// ```
+public struct RecordedBackend: Backend {
+    /// What APNs would do with a push.
+    public enum Answer: Sendable {
+        /// Takes it.
+        case delivered
+        /// Does not take it: status, reason, and with 410 the milliseconds since 1970.
+        case rejected(Int, String, timestamp: Int64? = nil, retryAfter: Int? = nil)
+        /// The connection ends before the push is processed.
+        case safe
+        /// The connection ends and nobody knows.
+        case unknown
+        /// There is no connection at all.
+        case unreachable(PushError)
+    }
+
+    /// A push that was sent.
+    public struct Sent: Sendable {
+        /// Where it went.
+        public let gateway: Gateway
+        /// The device token.
+        public let token: String
+        /// The identity it carried.
+        public let id: PushID
+        /// The payload.
+        public let payload: String
+        /// The topic, if there was one.
+        public let topic: String?
+        /// The kind of push.
+        public let pushType: PushType
+        /// The priority, if there was one.
+        public let priority: UInt8?
+        /// The expiration, if there was one.
+        public let expiration: Int64?
+        /// The collapse identifier, if there was one.
+        public let collapseID: String?
+    }
+
+    private final class Tape: Sendable {
+        let sent = Mutex<[Sent]>([])
+    }
+
+    private let tape = Tape()
+    private let deadTokens: [Feedback]
+    private let answer: @Sendable (String) -> Answer
+
+    /// A backend that answers each push by its token.
+    public init(
+        feedback: [Feedback] = [],
+        answer: @escaping @Sendable (_ token: String) -> Answer = { _ in .delivered }
+    ) {
+        self.deadTokens = feedback
+        self.answer = answer
+    }
+
+    /// Everything that was sent so far.
+    public var sent: [Sent] { self.tape.sent.withLock { $0 } }
+
+    /// Plays the answers.
+    public func deliver(
+        _ batch: consuming PushBatch,
+        to gateway: Gateway,
+        with credential: Credential
+    ) async -> Outcomes {
+        var outcomes = Outcomes(repeating: .delivered, count: batch.count)
+        for position in 0..<batch.count {
+            switch self.answer(batch.token(of: position)) {
+            case .delivered: break
+            case .rejected(let status, let reason, let timestamp, let retryAfter):
+                outcomes[position] = Outcome(
+                    .rejected,
+                    status: UInt16(clamping: status),
+                    reason: outcomes.reason(named: reason),
+                    timestamp: timestamp,
+                    retryAfter: retryAfter.map { Int32(clamping: $0) }
+                )
+            case .safe: outcomes[position] = Outcome(.safe)
+            case .unknown: outcomes[position] = Outcome(.unknown)
+            case .unreachable(let error):
+                outcomes[position] = Outcome(.safe)
+                outcomes.connectFailure = error
+                continue
+            }
+            let sent = Sent(
+                gateway: gateway,
+                token: batch.token(of: position),
+                id: batch.id(of: position),
+                payload: String(decoding: batch.payload(of: position), as: UTF8.self),
+                topic: batch.topic(of: position),
+                pushType: batch.pushType(of: position),
+                priority: batch.priority(of: position),
+                expiration: batch.expiration(of: position),
+                collapseID: batch.collapseID(of: position)
+            )
+            self.tape.sent.withLock { $0.append(sent) }
+        }
+        return outcomes
+    }
+
+    /// Plays the list of dead tokens.
+    public func feedback(
+        from gateway: Gateway,
+        with credential: Credential
+    ) async throws(PushError) -> AsyncStream<Feedback> {
+        AsyncStream { stream in
+            for report in self.deadTokens { stream.yield(report) }
+            stream.finish()
+        }
+    }
+
+    /// The same recording.
+    public func separate() -> Self { self }
+
+    /// There is nothing to close.
+    public func outdate(idle: Duration) async {}
+
+    /// There is nothing to close.
+    public func shutdown() async {}
+}
