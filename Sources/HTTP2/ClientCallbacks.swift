@@ -1,0 +1,199 @@
+import CNGHTTP2
+
+/// Where the protocol engine reports to a client session: each callback finds the slot and tells ``ClientStreams``.
+///
+/// The context is the address of the session's state, which outlives the engine. No callback calls back into feed or
+/// drain, and none keeps a pointer.
+enum ClientCallbacks {
+    private typealias State = UnsafeMutablePointer<ClientStreams>
+
+    /// An engine that reports to `state`.
+    static func makeSession(_ state: UnsafeMutablePointer<ClientStreams>) throws(HTTP2Error) -> OpaquePointer {
+        var callbacks: OpaquePointer?
+        try Engine.check(nghttp2_session_callbacks_new(&callbacks))
+        defer { nghttp2_session_callbacks_del(callbacks) }
+        self.setReceiving(callbacks)
+        self.setSending(callbacks)
+        var session: OpaquePointer?
+        try Engine.check(nghttp2_session_client_new(&session, callbacks, state))
+        guard let session else { throw Engine.error(NGHTTP2_ERR_NOMEM.rawValue) }
+        return session
+    }
+
+    /// Submits a request whose body, if it has one, is read from the slot's shared block.
+    static func submit(
+        _ engine: OpaquePointer,
+        _ fields: UnsafeBufferPointer<nghttp2_nv>,
+        slot: UInt32,
+        hasBody: Bool
+    ) -> Int32 {
+        let name = UnsafeMutableRawPointer(bitPattern: UInt(slot) + 1)
+        guard hasBody else {
+            return nghttp2_submit_request(engine, nil, fields.baseAddress, fields.count, nil, name)
+        }
+        var provider = nghttp2_data_provider(source: nghttp2_data_source(ptr: name), read_callback: readBody)
+        return nghttp2_submit_request(engine, nil, fields.baseAddress, fields.count, &provider, name)
+    }
+
+    private static func setReceiving(_ callbacks: OpaquePointer?) {
+        nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { session, frame, context in
+            let state = Self.state(context)
+            guard let slot = Self.slot(session, frame!.pointee.hd.stream_id),
+                frame!.pointee.hd.type == UInt8(NGHTTP2_HEADERS.rawValue)
+            else {
+                state.pointee.receiving = ClientSlot.none
+                return 0
+            }
+            state.pointee.headerBegan(slot)
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            _,
+            _,
+            name,
+            nameCount,
+            value,
+            valueCount,
+            _,
+            context in
+            let state = Self.state(context)
+            return Self.apply(
+                state.pointee.fieldArrived(
+                    name: UnsafeBufferPointer(start: name, count: nameCount),
+                    value: UnsafeBufferPointer(start: value, count: valueCount)
+                ),
+                state
+            )
+        }
+        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
+            session,
+            _,
+            stream,
+            bytes,
+            count,
+            context in
+            let state = Self.state(context)
+            guard let slot = Self.slot(session, stream) else { return 0 }
+            let verdict = state.pointee.bodyArrived(slot, UnsafeBufferPointer(start: bytes, count: count))
+            return Self.apply(verdict, state, session, stream)
+        }
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { session, frame, context in
+            Self.frameArrived(session, frame!, Self.state(context))
+        }
+        nghttp2_session_callbacks_set_error_callback2(callbacks) { _, _, text, count, context in
+            // The engine goes on to end the session by itself; only the reason is kept here.
+            let bytes = UnsafeRawBufferPointer(start: text, count: count)
+            Self.state(context).pointee.complaint(String(decoding: bytes, as: UTF8.self))
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { session, stream, code, context in
+            if let slot = Self.slot(session, stream) {
+                Self.state(context).pointee.streamClosed(slot, ErrorCode(rawValue: code))
+            }
+            return 0  // anything else would leak the stream's header block (CVE-2023-35945)
+        }
+    }
+
+    private static func setSending(_ callbacks: OpaquePointer?) {
+        nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { session, frame, context in
+            let header = frame!.pointee.hd
+            guard header.type == UInt8(NGHTTP2_HEADERS.rawValue), let slot = Self.slot(session, header.stream_id) else {
+                return 0
+            }
+            let endsStream = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+            Self.state(context).pointee.headerWritten(slot, endsStream: endsStream)
+            return 0
+        }
+    }
+
+    private static func frameArrived(
+        _ session: OpaquePointer?,
+        _ frame: UnsafePointer<nghttp2_frame>,
+        _ state: State
+    ) -> Int32 {
+        let header = frame.pointee.hd
+        let endsStream = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+        let isAcknowledgement = header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
+        switch UInt32(header.type) {
+        case NGHTTP2_HEADERS.rawValue:
+            guard let slot = Self.slot(session, header.stream_id) else { return 0 }
+            return Self.apply(
+                state.pointee.headerEnded(slot, endsStream: endsStream),
+                state,
+                session,
+                header.stream_id
+            )
+        case NGHTTP2_DATA.rawValue:
+            guard endsStream, let slot = Self.slot(session, header.stream_id) else { return 0 }
+            return Self.apply(state.pointee.answerEnded(slot), state, session, header.stream_id)
+        case NGHTTP2_SETTINGS.rawValue:
+            isAcknowledgement ? state.pointee.settingsAcknowledged() : state.pointee.settingsArrived()
+        case NGHTTP2_PING.rawValue where isAcknowledgement:
+            state.pointee.pongArrived(Engine.pingValue(frame))
+        case NGHTTP2_GOAWAY.rawValue:
+            let goAway = frame.pointee.goaway
+            state.pointee.goAwayArrived(
+                goAway.last_stream_id,
+                ErrorCode(rawValue: goAway.error_code),
+                debugData: UnsafeBufferPointer(start: goAway.opaque_data, count: goAway.opaque_data_len)
+            )
+        default: break
+        }
+        return 0
+    }
+
+    private static func state(_ context: UnsafeMutableRawPointer?) -> State {
+        context!.assumingMemoryBound(to: ClientStreams.self)
+    }
+
+    private static func slot(_ session: OpaquePointer?, _ stream: Int32) -> UInt32? {
+        guard let name = nghttp2_session_get_stream_user_data(session, stream) else { return nil }
+        return UInt32(UInt(bitPattern: name) - 1)
+    }
+
+    private static func apply(
+        _ verdict: ClientStreams.Verdict,
+        _ state: State,
+        _ session: OpaquePointer? = nil,
+        _ stream: Int32 = 0
+    ) -> Int32 {
+        switch verdict {
+        case .fine:
+            return 0
+        case .reset(let code):
+            return nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, code.rawValue)
+        case .fail(let error):
+            if state.pointee.failure == nil { state.pointee.failure = error }
+            return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+        }
+    }
+}
+
+/// The protocol engine asks for more of a request's body.
+private func readBody(
+    _ session: OpaquePointer?,
+    _ stream: Int32,
+    _ buffer: UnsafeMutablePointer<UInt8>?,
+    _ room: Int,
+    _ flags: UnsafeMutablePointer<UInt32>?,
+    _ source: UnsafeMutablePointer<nghttp2_data_source>?,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    let state = context!.assumingMemoryBound(to: ClientStreams.self)
+    let slot = UInt32(UInt(bitPattern: source!.pointee.ptr) - 1)
+    let index = Int(slot)
+    let body = state.pointee.slots[index].body
+    guard body != ClientSlot.none else { return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
+    let block = state.pointee.shared[body]
+    let sent = Int(state.pointee.slots[index].bodySent)
+    let count = min(room, block.count - sent)
+    if count > 0, let memory = block.memory {
+        UnsafeMutableRawPointer(buffer!).copyMemory(from: memory + sent, byteCount: count)
+    }
+    state.pointee.slots[index].bodySent += UInt32(count)
+    if sent + count == block.count {
+        flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
+        state.pointee.bodyWritten(slot)
+    }
+    return count
+}

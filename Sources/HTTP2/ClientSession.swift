@@ -1,0 +1,291 @@
+import CNGHTTP2
+
+/// The client's side of an HTTP/2 connection, without the connection: bytes that came are fed, bytes to send are
+/// drained, and what happened is read as events. It has no clock and no socket, and belongs to one thread.
+///
+/// The order of things after the socket was read:
+///
+/// ```swift
+/// try session.feed(bytes)                    // throws once, when the session is beyond use
+/// while let event = session.nextEvent() { … }
+/// try session.drain(into: &output, limit: 16_384)
+/// if session.isFinished { session.sweep() }  // and read the last events, then close the socket
+/// ```
+///
+/// Every submitted tag ends in exactly one ``ClientEvent/answered(tag:_:)`` or ``ClientEvent/ended(tag:_:)``,
+/// provided that the session is swept at its end. A return value never tells that all is well: look at
+/// ``isFinished`` after each feed and drain.
+package final class ClientSession {
+    private let engine: OpaquePointer
+    private let streams: UnsafeMutablePointer<ClientStreams>
+
+    package init(_ settings: LocalSettings = LocalSettings()) throws(HTTP2Error) {
+        self.streams = .allocate(capacity: 1)
+        self.streams.initialize(to: ClientStreams(settings))
+        do {
+            self.engine = try ClientCallbacks.makeSession(self.streams)
+        } catch {
+            self.streams.deinitialize(count: 1)
+            self.streams.deallocate()
+            throw error
+        }
+        try self.announce(settings)
+    }
+
+    deinit {
+        nghttp2_session_del(self.engine)
+        self.streams.deinitialize(count: 1)
+        self.streams.deallocate()
+    }
+
+    /// The peer allows nothing before its own first frame, so there is nothing to wait for.
+    private func announce(_ settings: LocalSettings) throws(HTTP2Error) {
+        let entries = [
+            nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
+            nghttp2_settings_entry(
+                settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
+                value: UInt32(settings.fieldBytesLimit)
+            ),
+        ]
+        try Engine.check(
+            nghttp2_submit_settings(self.engine, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count)
+        )
+        try Engine.check(
+            nghttp2_session_set_local_window_size(
+                self.engine,
+                UInt8(NGHTTP2_FLAG_NONE.rawValue),
+                0,
+                settings.connectionWindow
+            )
+        )
+    }
+
+    // MARK: Requests
+
+    /// Keeps a header block for requests to come, until ``release(_:)-(FieldsID)`` and the last of them was written.
+    package func addFields(_ block: HeaderBlock) throws(HTTP2Error) -> FieldsID {
+        if let name = block.invalidField {
+            throw HTTP2Error(.invalidField, "the value of the header field \(name) cannot be sent")
+        }
+        let key = self.streams.pointee.shared.allocate(byteCount: FieldTemplate.byteCount(for: block), count: 0)
+        if let memory = self.streams.pointee.shared[key.index].memory { FieldTemplate.write(block, to: memory) }
+        return FieldsID(key: key)
+    }
+
+    /// Keeps a body for requests to come, until ``release(_:)-(BodyID)`` and the last of them has sent it.
+    package func addBody(_ bytes: RawSpan) -> BodyID {
+        BodyID(key: self.streams.pointee.shared.allocate(copying: bytes))
+    }
+
+    /// No further request will name this block.
+    package func release(_ fields: FieldsID) { self.streams.pointee.shared.release(fields.key) }
+
+    /// No further request will name this body.
+    package func release(_ body: BodyID) { self.streams.pointee.shared.release(body.key) }
+
+    /// Hands over a request: `pathSuffix` follows the block's path, `varying` is the value of its varying field (empty:
+    /// the field is left out). Nothing is sent before ``drain(into:limit:)``. After an error the tag is not taken.
+    @discardableResult
+    package func submit(
+        _ fields: FieldsID,
+        pathSuffix: RawSpan,
+        varying: RawSpan,
+        body: BodyID?,
+        tag: UInt32
+    ) throws(HTTP2Error) -> Submission {
+        try self.checkMayOpen()
+        guard let template = self.streams.pointee.shared[fields.key]?.memory else {
+            throw HTTP2Error(.invalidField, "the header block of this request was released before")
+        }
+        guard body == nil || self.streams.pointee.shared[body!.key] != nil else {
+            throw HTTP2Error(.invalidField, "the body of this request was released before")
+        }
+        guard pathSuffix.byteCount <= FieldTemplate.pathRoom else {
+            throw HTTP2Error(.invalidField, "the path of this request is longer than \(FieldTemplate.pathRoom) bytes")
+        }
+        let slot = self.streams.pointee.take(
+            tag: tag,
+            fields: fields.key.index,
+            body: body?.key.index ?? ClientSlot.none
+        )
+        let stream = pathSuffix.withUnsafeBytes { path in
+            varying.withUnsafeBytes { varying in
+                let list = FieldTemplate(at: template).prepare(
+                    path: path,
+                    varying: varying,
+                    indexesVarying: !self.streams.pointee.hasIndexedVarying
+                )
+                return ClientCallbacks.submit(self.engine, list, slot: slot, hasBody: body != nil)
+            }
+        }
+        guard stream > 0 else {
+            self.streams.pointee.takeBack(slot)
+            throw Engine.error(stream)
+        }
+        if !varying.isEmpty { self.streams.pointee.hasIndexedVarying = true }
+        self.streams.pointee.slots[Int(slot)].stream = stream
+        return Submission(stream: stream, slot: slot)
+    }
+
+    /// Gives a request up: its event is in the queue at once, the peer is told with the next drain. False if the
+    /// request has ended before.
+    @discardableResult
+    package func reset(_ submission: Submission, _ code: ErrorCode = .cancel) -> Bool {
+        guard submission.slot < self.streams.pointee.slots.count,
+            self.streams.pointee.slots[Int(submission.slot)].stream == submission.stream,
+            self.streams.pointee.streamReset(submission.slot, code)
+        else { return false }
+        // No memory for the frame is the one way this can fail; the event stands all the same.
+        _ = nghttp2_submit_rst_stream(
+            self.engine,
+            UInt8(NGHTTP2_FLAG_NONE.rawValue),
+            submission.stream,
+            code.rawValue
+        )
+        return true
+    }
+
+    private func checkMayOpen() throws(HTTP2Error) {
+        if let failure = self.streams.pointee.failure { throw HTTP2Error(.finished, failure.message) }
+        if self.streams.pointee.isDraining {
+            throw HTTP2Error(.draining, "this connection takes no more requests; open another")
+        }
+        if self.freeStreams == 0 {
+            throw HTTP2Error(.noFreeStream, "the peer allows no further stream now")
+        }
+    }
+
+    // MARK: Bytes
+
+    /// Takes bytes that the peer sent. Throws when the session is beyond use; then drain what it still has to say,
+    /// and sweep.
+    package func feed(_ bytes: RawSpan) throws(HTTP2Error) {
+        if let failure = self.streams.pointee.failure { throw failure }
+        let result = bytes.withUnsafeBytes { buffer in
+            self.streams.pointee.frames.observe(buffer)
+            return nghttp2_session_mem_recv(
+                self.engine,
+                buffer.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                buffer.count
+            )
+        }
+        try self.noteResult(result)
+    }
+
+    /// Appends bytes to send to `output` until it has `limit` bytes or more (it stops after the frame that reached it),
+    /// or there are no more. Returns how many were appended.
+    @discardableResult
+    package func drain(into output: inout [UInt8], limit: Int = .max) throws(HTTP2Error) -> Int {
+        let before = output.count
+        while output.count < limit {
+            var bytes: UnsafePointer<UInt8>?
+            let count = nghttp2_session_mem_send(self.engine, &bytes)
+            guard count > 0, let bytes else {
+                try self.noteResult(count)
+                break
+            }
+            output.append(contentsOf: UnsafeBufferPointer(start: bytes, count: count))
+            self.streams.pointee.drained &+= UInt64(count)
+        }
+        return output.count - before
+    }
+
+    private func noteResult(_ result: Int) throws(HTTP2Error) {
+        guard result < 0 else { return }
+        let failure = self.streams.pointee.failure ?? Engine.error(Int32(result))
+        self.streams.pointee.failure = failure
+        throw failure
+    }
+
+    // MARK: Events and state
+
+    /// What happened next. Call it until nil after each feed, drain, reset and sweep.
+    package func nextEvent() -> ClientEvent? { self.streams.pointee.nextEvent() }
+
+    /// Reads the body of an answer; before the next feed.
+    package func withBody<R>(of answer: Answer, _ read: (RawSpan) -> R) -> R {
+        read(self.streams.pointee.pages.span.bytes.extracting(answer.body.bounds))
+    }
+
+    /// Reads a kept field of an answer, empty if it did not come; `index` counts in ``LocalSettings/keptFields``.
+    package func withField<R>(_ index: Int, of answer: Answer, _ read: (RawSpan) -> R) -> R {
+        read(self.streams.pointee.keptBytes.span.bytes.extracting(answer.fields[index].bounds))
+    }
+
+    /// What came with the last GOAWAY, at most the body limit of the settings; Apple puts `{"reason":…}` there.
+    package var goAwayDebugData: [UInt8] { self.streams.pointee.goAwayDebugData }
+
+    /// Ends every tag that is still open. To be called when the session is finished or its socket gone; requests that
+    /// begin at or after `bytesWritten` of all drained bytes are then known not to have left.
+    package func sweep(bytesWritten: UInt64 = .max) {
+        if self.streams.pointee.failure == nil {
+            self.streams.pointee.failure = HTTP2Error(.finished, "the session was ended")
+        }
+        self.streams.pointee.sweep(bytesWritten: bytesWritten)
+    }
+
+    /// How many bytes were drained so far.
+    package var bytesDrained: UInt64 { self.streams.pointee.drained }
+
+    /// Neither side has anything to say: sweep, and close the socket.
+    package var isFinished: Bool {
+        self.streams.pointee.failure != nil
+            || (nghttp2_session_want_read(self.engine) == 0 && nghttp2_session_want_write(self.engine) == 0)
+    }
+
+    /// There are bytes to drain, as far as is known without trying.
+    package var wantsToWrite: Bool { nghttp2_session_want_write(self.engine) != 0 }
+
+    /// One side has said GOAWAY: no request is taken any more.
+    package var isDraining: Bool { self.streams.pointee.isDraining }
+
+    /// The first thing that went wrong, if anything did.
+    package var failure: HTTP2Error? { self.streams.pointee.failure }
+
+    /// What the protocol engine last found fault with in the peer, in words.
+    package var complaint: String? { self.streams.pointee.lastComplaint }
+
+    /// Requests submitted whose streams still exist.
+    package var openStreams: Int { self.streams.pointee.openCount }
+
+    /// What the peer's settings allow, and nothing before they came. ``LocalSettings/maxOpenStreams`` is the other limit.
+    package var peerMaxStreams: Int {
+        guard self.streams.pointee.hasPeerSettings else { return 0 }
+        return Int(nghttp2_session_get_remote_settings(self.engine, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
+    }
+
+    /// How many requests may be submitted now.
+    package var freeStreams: Int {
+        let state = self.streams
+        guard state.pointee.failure == nil, !state.pointee.isDraining else { return 0 }
+        return max(0, min(state.pointee.settings.maxOpenStreams, self.peerMaxStreams) - state.pointee.openCount)
+    }
+
+    /// How many requests were submitted in all; a connection is to be replaced long before 2³⁰.
+    package var streamsOpened: Int {
+        Int(nghttp2_session_get_next_stream_id(self.engine) / 2)
+    }
+
+    /// How many frames came in all, those included that mean nothing; to be held against the answers.
+    package var framesReceived: UInt64 { self.streams.pointee.frames.count }
+
+    // MARK: The connection
+
+    /// Asks the peer for a sign of life; the answer is ``ClientEvent/pong(_:)`` with the same value.
+    package func ping(_ value: UInt64) throws(HTTP2Error) {
+        try Engine.ping(self.engine, value)
+    }
+
+    /// Says goodbye with the next drain; what is still open is left to ``sweep(bytesWritten:)``.
+    package func goAway(_ code: ErrorCode = .noError) throws(HTTP2Error) {
+        self.streams.pointee.drainingBegan()
+        try Engine.check(nghttp2_session_terminate_session(self.engine, code.rawValue))
+    }
+}
+
+/// Names a submitted request, until its event was read.
+package struct Submission: Hashable, Sendable {
+    /// The number of its stream.
+    package let stream: Int32
+    let slot: UInt32
+}

@@ -1,0 +1,273 @@
+/// All that a client session knows of its streams, as a value: what arrives is told to it in the past tense, what it
+/// makes of that waits in its queue of events. It calls nobody.
+struct ClientStreams: ~Copyable {
+    /// What the protocol engine is to do with a stream after something arrived on it.
+    enum Verdict {
+        case fine
+        /// Reset this stream; its event is in the queue.
+        case reset(ErrorCode)
+        /// Give up the whole session.
+        case fail(HTTP2Error)
+    }
+
+    /// An event in its shortest form.
+    enum Queued {
+        case answered(slot: UInt32)
+        case ended(slot: UInt32, ErrorCode, Ending.Origin, isSurelyUnprocessed: Bool)
+        case settingsChanged
+        case settingsAcknowledged
+        case goAway(lastStream: Int32, ErrorCode)
+        case pong(UInt64)
+    }
+
+    let settings: LocalSettings
+    /// The names of the kept fields as bytes.
+    let keptNames: [[UInt8]]
+
+    var slots: [ClientSlot] = []
+    private var firstFree = ClientSlot.none
+    /// The kept fields of all slots, `ClientSlot.keptRoom` bytes each.
+    var keptBytes: [UInt8] = []
+    /// The bodies of answers, `settings.bodyLimit` bytes a page.
+    var pages: [UInt8] = []
+    private var freePages: [UInt32] = []
+    private var events: [Queued] = []
+    private var nextQueued = 0
+
+    /// Streams submitted that the protocol engine has not closed yet.
+    private(set) var openCount = 0
+    /// The slot of the header block that is being received, or `none`.
+    var receiving = ClientSlot.none
+    var shared = SharedMemory()
+    /// The lowest last stream of all GOAWAY frames so far.
+    private(set) var lastStream = Int32.max
+    private(set) var goAwayDebugData: [UInt8] = []
+    private(set) var hasPeerSettings = false
+    private(set) var isDraining = false
+    /// Bytes handed out so far.
+    var drained: UInt64 = 0
+    /// The first thing that went wrong.
+    var failure: HTTP2Error?
+    /// What the protocol engine last found fault with.
+    private(set) var lastComplaint: String?
+    var frames = FrameCounter()
+    /// Whether the name of the varying field has a number in the compression table.
+    var hasIndexedVarying = false
+
+    init(_ settings: LocalSettings) {
+        self.settings = settings
+        self.keptNames = settings.keptFields.prefix(KeptFields.capacity).map { Array($0.utf8) }
+    }
+
+    // MARK: Requests
+
+    /// A slot for a request about to be submitted.
+    mutating func take(tag: UInt32, fields: UInt32, body: UInt32) -> UInt32 {
+        var index = self.firstFree
+        if index == ClientSlot.none {
+            index = UInt32(self.slots.count)
+            self.slots.append(ClientSlot())
+            self.keptBytes.append(contentsOf: repeatElement(0, count: ClientSlot.keptRoom))
+        } else {
+            self.firstFree = self.slots[Int(index)].nextFree
+            self.slots[Int(index)] = ClientSlot()
+        }
+        self.slots[Int(index)].tag = tag
+        self.slots[Int(index)].fields = fields
+        self.slots[Int(index)].body = body
+        self.shared.addReader(fields)
+        if body != ClientSlot.none { self.shared.addReader(body) }
+        self.openCount += 1
+        return index
+    }
+
+    /// The request was not taken by the protocol engine after all.
+    mutating func takeBack(_ index: UInt32) {
+        self.openCount -= 1
+        self.releaseShared(index)
+        self.recycle(index)
+    }
+
+    /// The request's header goes out with the next bytes.
+    mutating func headerWritten(_ index: UInt32, endsStream: Bool) {
+        self.slots[Int(index)].flags.insert(endsStream ? [.written, .requestEnded] : .written)
+        self.slots[Int(index)].offset = self.drained
+        self.releaseFields(index)
+    }
+
+    /// The last of the request's body goes out with the next bytes.
+    mutating func bodyWritten(_ index: UInt32) {
+        self.slots[Int(index)].flags.insert(.requestEnded)
+        self.releaseBody(index)
+    }
+
+    // MARK: The end of a stream
+
+    /// The protocol engine has forgotten the stream, for whatever reason.
+    mutating func streamClosed(_ index: UInt32, _ code: ErrorCode) {
+        let flags = self.slots[Int(index)].flags
+        guard !flags.contains(.closed) else { return }
+        self.openCount -= 1
+        self.slots[Int(index)].flags.insert(.closed)
+        self.releaseShared(index)
+        if flags.contains(.reported) {
+            if flags.contains(.taken) { self.recycle(index) }
+        } else if flags.isSuperset(of: [.hasStatus, .answerEnded]) {
+            self.report(index, .answered(slot: index))
+        } else {
+            self.reportEnd(index, code, .closed, refused: code == .refusedStream && !flags.contains(.hasStatus))
+        }
+    }
+
+    /// We give the stream up; false if its event is already in the queue.
+    mutating func streamReset(_ index: UInt32, _ code: ErrorCode) -> Bool {
+        guard !self.slots[Int(index)].flags.contains(.reported) else { return false }
+        self.reportEnd(index, code, .reset, refused: false)
+        return true
+    }
+
+    /// The session is over: what is still open ends here. `bytesWritten` counts what reached the socket.
+    mutating func sweep(bytesWritten: UInt64) {
+        self.isDraining = true
+        for index in self.slots.indices {
+            let slot = self.slots[index]
+            guard !slot.flags.contains(.reported) else { continue }
+            self.reportEnd(UInt32(index), .noError, .swept, refused: slot.offset >= bytesWritten)
+        }
+    }
+
+    private mutating func reportEnd(_ index: UInt32, _ code: ErrorCode, _ origin: Ending.Origin, refused: Bool) {
+        let slot = self.slots[Int(index)]
+        let isUnprocessed = refused || !slot.flags.contains(.written) || slot.stream > self.lastStream
+        self.report(index, .ended(slot: index, code, origin, isSurelyUnprocessed: isUnprocessed))
+    }
+
+    /// Queues the slot's only event.
+    mutating func report(_ index: UInt32, _ event: Queued) {
+        self.slots[Int(index)].flags.insert(.reported)
+        self.events.append(event)
+    }
+
+    // MARK: The connection
+
+    mutating func settingsArrived() {
+        self.hasPeerSettings = true
+        self.events.append(.settingsChanged)
+    }
+
+    mutating func settingsAcknowledged() { self.events.append(.settingsAcknowledged) }
+
+    mutating func pongArrived(_ value: UInt64) { self.events.append(.pong(value)) }
+
+    mutating func goAwayArrived(_ lastStream: Int32, _ code: ErrorCode, debugData: UnsafeBufferPointer<UInt8>) {
+        self.isDraining = true
+        self.lastStream = min(self.lastStream, lastStream)
+        self.goAwayDebugData = Array(debugData.prefix(self.settings.bodyLimit))
+        self.events.append(.goAway(lastStream: lastStream, code))
+    }
+
+    mutating func complaint(_ text: String) {
+        if self.lastComplaint == nil { self.lastComplaint = text }
+    }
+
+    mutating func drainingBegan() { self.isDraining = true }
+
+    // MARK: Events
+
+    /// The next event, in the order in which things happened.
+    mutating func nextEvent() -> ClientEvent? {
+        guard self.nextQueued < self.events.count else {
+            if self.nextQueued > 0 {
+                self.events.removeAll(keepingCapacity: true)
+                self.nextQueued = 0
+            }
+            return nil
+        }
+        let queued = self.events[self.nextQueued]
+        self.nextQueued += 1
+        switch queued {
+        case .answered(let index):
+            let tag = self.slots[Int(index)].tag
+            let answer = self.answer(index)
+            self.eventTaken(index)
+            return .answered(tag: tag, answer)
+        case .ended(let index, let code, let origin, let isUnprocessed):
+            let slot = self.slots[Int(index)]
+            self.eventTaken(index)
+            let status = slot.flags.contains(.hasStatus) ? slot.status : 0
+            let ending = Ending(
+                origin: origin,
+                errorCode: code,
+                isSurelyUnprocessed: isUnprocessed,
+                status: status
+            )
+            return .ended(tag: slot.tag, ending)
+        case .settingsChanged: return .settingsChanged
+        case .settingsAcknowledged: return .settingsAcknowledged
+        case .goAway(let last, let code): return .goAway(GoAway(lastStream: last, errorCode: code))
+        case .pong(let value): return .pong(value)
+        }
+    }
+
+    private func answer(_ index: UInt32) -> Answer {
+        let slot = self.slots[Int(index)]
+        var fields = KeptFields()
+        for place in 0..<self.keptNames.count {
+            let piece = slot.kept[place]
+            fields[place] = ByteRange(
+                start: Int(index) * ClientSlot.keptRoom + Int(piece.start),
+                count: Int(piece.count)
+            )
+        }
+        let hasBody = slot.page != ClientSlot.none
+        return Answer(
+            status: slot.status,
+            retryAfter: slot.retryAfter < 0 ? nil : slot.retryAfter,
+            isTruncated: slot.flags.contains(.truncated),
+            body: hasBody
+                ? ByteRange(start: Int(slot.page) * self.settings.bodyLimit, count: Int(slot.received)) : .empty,
+            fields: fields
+        )
+    }
+
+    private mutating func eventTaken(_ index: UInt32) {
+        self.slots[Int(index)].flags.insert(.taken)
+        if self.slots[Int(index)].flags.contains(.closed) { self.recycle(index) }
+    }
+
+    // MARK: Memory
+
+    private mutating func recycle(_ index: UInt32) {
+        // The page's bytes stay readable: pages are only written to while bytes are fed.
+        if self.slots[Int(index)].page != ClientSlot.none { self.freePages.append(self.slots[Int(index)].page) }
+        self.slots[Int(index)].page = ClientSlot.none
+        self.slots[Int(index)].stream = 0
+        self.slots[Int(index)].flags = [.reported, .taken, .closed]
+        self.slots[Int(index)].nextFree = self.firstFree
+        self.firstFree = index
+    }
+
+    mutating func takePage() -> UInt32 {
+        if let page = self.freePages.popLast() { return page }
+        let page = UInt32(self.pages.count / self.settings.bodyLimit)
+        self.pages.append(contentsOf: repeatElement(0, count: self.settings.bodyLimit))
+        return page
+    }
+
+    private mutating func releaseFields(_ index: UInt32) {
+        guard self.slots[Int(index)].fields != ClientSlot.none else { return }
+        self.shared.removeReader(self.slots[Int(index)].fields)
+        self.slots[Int(index)].fields = ClientSlot.none
+    }
+
+    private mutating func releaseBody(_ index: UInt32) {
+        guard self.slots[Int(index)].body != ClientSlot.none else { return }
+        self.shared.removeReader(self.slots[Int(index)].body)
+        self.slots[Int(index)].body = ClientSlot.none
+    }
+
+    private mutating func releaseShared(_ index: UInt32) {
+        self.releaseFields(index)
+        self.releaseBody(index)
+    }
+}

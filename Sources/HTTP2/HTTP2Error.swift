@@ -1,0 +1,35 @@
+/// Why the session refused a call, or why it can no longer be used.
+package struct HTTP2Error: Error, Sendable, CustomStringConvertible {
+    package struct Code: Hashable, Sendable, CustomStringConvertible {
+        package let description: String
+
+        /// The peer broke the protocol, or does not speak HTTP/2.
+        package static let protocolViolation = Code(description: "protocolViolation")
+        /// The peer sent more than we are willing to keep.
+        package static let limitExceeded = Code(description: "limitExceeded")
+        /// No stream may be opened now; wait for one to end or for other settings.
+        package static let noFreeStream = Code(description: "noFreeStream")
+        /// One side has said GOAWAY: open another connection.
+        package static let draining = Code(description: "draining")
+        /// The stream numbers are used up: open another connection.
+        package static let streamsExhausted = Code(description: "streamsExhausted")
+        /// A header field that may not be sent.
+        package static let invalidField = Code(description: "invalidField")
+        /// There is no such stream, or it has ended.
+        package static let unknownStream = Code(description: "unknownStream")
+        /// The session has failed before, or was swept.
+        package static let finished = Code(description: "finished")
+        /// The library could not go on, as a rule for want of memory.
+        package static let library = Code(description: "library")
+    }
+
+    package let code: Code
+    package let message: String
+
+    package init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    package var description: String { self.message }
+}

@@ -1,0 +1,100 @@
+/// The header fields of a request or of a response, as flat bytes.
+///
+/// A request block is shared by many submissions. Two things may vary from one to the next: what follows the path's
+/// prefix, and the value of one field (`apns-id`) that was announced with ``appendVarying(_:)``.
+///
+/// ```swift
+/// var block = HeaderBlock(method: "POST", scheme: "https", authority: "api.push.apple.com", path: "/3/device/")
+/// block.append("apns-topic", "com.example.app")
+/// block.append("apns-expiration", "0", indexing: .never)
+/// block.appendVarying("apns-id")
+/// let fields = try session.addFields(block)
+/// ```
+package struct HeaderBlock: Sendable {
+    /// Whether a field may enter the compression table, where it would push out others.
+    package enum Indexing: UInt8, Sendable {
+        /// For what repeats: topic, push type, authority.
+        case incremental
+        /// For what does not, and for secrets.
+        case never
+    }
+
+    struct Entry: Sendable {
+        var name: ByteRange
+        var value: ByteRange
+        var indexing: Indexing
+    }
+
+    /// Names and values, one after the other.
+    private(set) var bytes: [UInt8] = []
+    private(set) var entries: [Entry] = []
+    /// The place of `:path` in `entries`; its value is only the prefix.
+    private(set) var pathIndex: Int?
+    private(set) var varyingName: ByteRange?
+    /// The first field that may not be sent; told when the block is used.
+    private(set) var invalidField: String?
+
+    /// The fields of a request; `path` is what all submissions have in common at its beginning.
+    package init(method: String, scheme: String = "https", authority: String, path: String) {
+        self.push(":method", method.utf8)
+        self.push(":scheme", scheme.utf8)
+        self.push(":authority", authority.utf8)
+        self.pathIndex = self.entries.count
+        self.push(":path", path.utf8, .never)
+    }
+
+    /// The fields of a response.
+    package init(status: UInt16) {
+        self.push(":status", String(status).utf8)
+    }
+
+    /// Makes this the block of another response, keeping the memory.
+    package mutating func reset(status: UInt16) {
+        self.bytes.removeAll(keepingCapacity: true)
+        self.entries.removeAll(keepingCapacity: true)
+        (self.pathIndex, self.varyingName, self.invalidField) = (nil, nil, nil)
+        self.push(":status", [UInt8(48 + status / 100 % 10), UInt8(48 + status / 10 % 10), UInt8(48 + status % 10)])
+    }
+
+    /// Adds a field; the name is in lower case.
+    package mutating func append(_ name: StaticString, _ value: String, indexing: Indexing = .incremental) {
+        self.append(name, value.utf8.span.bytes, indexing: indexing)
+    }
+
+    /// Adds a field whose value is at hand as bytes.
+    package mutating func append(_ name: StaticString, _ value: RawSpan, indexing: Indexing = .incremental) {
+        let nameRange = self.appendName(name)
+        let start = self.bytes.count
+        value.withUnsafeBytes { self.bytes.append(contentsOf: $0) }
+        let range = ByteRange(start: start, count: value.byteCount)
+        if !FieldRules.isValue(self.bytes[range.bounds]) { self.refuse(name) }
+        self.entries.append(Entry(name: nameRange, value: range, indexing: indexing))
+    }
+
+    /// Announces a field whose value comes with each submission. There is room for one.
+    package mutating func appendVarying(_ name: StaticString) {
+        precondition(self.varyingName == nil, "a header block has one varying field")
+        self.varyingName = self.appendName(name)
+    }
+
+    private mutating func push(_ name: String, _ value: some Collection<UInt8>, _ indexing: Indexing = .incremental) {
+        let nameRange = ByteRange(start: self.bytes.count, count: name.utf8.count)
+        self.bytes.append(contentsOf: name.utf8)
+        let valueRange = ByteRange(start: self.bytes.count, count: value.count)
+        self.bytes.append(contentsOf: value)
+        if !FieldRules.isValue(self.bytes[valueRange.bounds]) { self.invalidField = self.invalidField ?? name }
+        self.entries.append(Entry(name: nameRange, value: valueRange, indexing: indexing))
+    }
+
+    private mutating func appendName(_ name: StaticString) -> ByteRange {
+        let start = self.bytes.count
+        name.withUTF8Buffer { self.bytes.append(contentsOf: $0) }
+        let range = ByteRange(start: start, count: name.utf8CodeUnitCount)
+        if !FieldRules.isName(self.bytes[range.bounds]) { self.refuse(name) }
+        return range
+    }
+
+    private mutating func refuse(_ name: StaticString) {
+        self.invalidField = self.invalidField ?? name.description
+    }
+}

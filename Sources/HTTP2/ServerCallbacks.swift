@@ -1,0 +1,170 @@
+import CNGHTTP2
+
+/// Where the protocol engine reports to a server session: each callback finds the slot and tells ``ServerStreams``.
+///
+/// A stream's name in the engine is one more than its slot while the request comes in, nothing while its answer is
+/// awaited, and the complement of its body's block while the answer goes out.
+enum ServerCallbacks {
+    private typealias State = UnsafeMutablePointer<ServerStreams>
+
+    /// What a stream's name says.
+    private enum Name {
+        case nothing
+        case slot(UInt32)
+        case body(UInt32)
+    }
+
+    /// An engine that reports to `state`.
+    static func makeSession(_ state: UnsafeMutablePointer<ServerStreams>) throws(HTTP2Error) -> OpaquePointer {
+        var callbacks: OpaquePointer?
+        try Engine.check(nghttp2_session_callbacks_new(&callbacks))
+        defer { nghttp2_session_callbacks_del(callbacks) }
+        var options: OpaquePointer?
+        try Engine.check(nghttp2_option_new(&options))
+        defer { nghttp2_option_del(options) }
+        nghttp2_option_set_no_closed_streams(options, 1)  // their places in the priority tree are of no use here
+        self.setHeader(callbacks)
+        self.setRest(callbacks)
+        var session: OpaquePointer?
+        try Engine.check(nghttp2_session_server_new2(&session, callbacks, state, options))
+        guard let session else { throw Engine.error(NGHTTP2_ERR_NOMEM.rawValue) }
+        return session
+    }
+
+    /// Submits a response with a body, which is freed when it was sent or the stream is closed.
+    static func respond(
+        _ engine: OpaquePointer,
+        _ stream: Int32,
+        _ fields: UnsafeBufferPointer<nghttp2_nv>,
+        body: UInt32
+    ) -> Int32 {
+        let name = UnsafeMutableRawPointer(bitPattern: ~UInt(body))
+        var provider = nghttp2_data_provider(source: nghttp2_data_source(ptr: name), read_callback: readResponse)
+        let result = nghttp2_submit_response(engine, stream, fields.baseAddress, fields.count, &provider)
+        if result == 0 { _ = nghttp2_session_set_stream_user_data(engine, stream, name) }
+        return result
+    }
+
+    private static func setHeader(_ callbacks: OpaquePointer?) {
+        nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { session, frame, context in
+            let state = Self.state(context)
+            let stream = frame!.pointee.hd.stream_id
+            if frame!.pointee.headers.cat == NGHTTP2_HCAT_REQUEST {
+                let slot = state.pointee.requestBegan(stream: stream)
+                let name = UnsafeMutableRawPointer(bitPattern: UInt(slot) + 1)
+                return nghttp2_session_set_stream_user_data(session, stream, name)
+            }
+            state.pointee.receiving = Self.slot(session, stream) ?? ServerSlot.none
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            _,
+            _,
+            name,
+            nameCount,
+            value,
+            valueCount,
+            _,
+            context in
+            Self.state(context).pointee.fieldArrived(
+                name: UnsafeBufferPointer(start: name, count: nameCount),
+                value: UnsafeBufferPointer(start: value, count: valueCount)
+            )
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks) { _, _, _, _, _, _, _, _ in
+            // By itself the engine would drop the field in silence; we are strict.
+            NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
+        }
+    }
+
+    private static func setRest(_ callbacks: OpaquePointer?) {
+        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
+            session,
+            _,
+            stream,
+            bytes,
+            count,
+            context in
+            if let slot = Self.slot(session, stream) { Self.state(context).pointee.bodyArrived(slot, bytes, count) }
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { session, frame, context in
+            Self.frameArrived(session, frame!, Self.state(context))
+            return 0
+        }
+        nghttp2_session_callbacks_set_error_callback2(callbacks) { _, _, text, count, context in
+            let bytes = UnsafeRawBufferPointer(start: text, count: count)
+            Self.state(context).pointee.complaint(String(decoding: bytes, as: UTF8.self))
+            return 0
+        }
+        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { session, stream, code, context in
+            let state = Self.state(context)
+            let code = ErrorCode(rawValue: code)
+            switch Self.name(session, stream) {
+            case .nothing: state.pointee.streamClosed(stream, slot: nil, code)
+            case .slot(let slot): state.pointee.streamClosed(stream, slot: slot, code)
+            case .body(let body):
+                state.pointee.shared.release(body)
+                state.pointee.streamClosed(stream, slot: nil, code)
+            }
+            return 0
+        }
+    }
+
+    private static func frameArrived(
+        _ session: OpaquePointer?,
+        _ frame: UnsafePointer<nghttp2_frame>,
+        _ state: State
+    ) {
+        let header = frame.pointee.hd
+        let endsStream = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+        let isAcknowledgement = header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
+        switch UInt32(header.type) {
+        case NGHTTP2_HEADERS.rawValue:
+            guard let slot = Self.slot(session, header.stream_id) else { return }
+            state.pointee.headerEnded(slot, endsStream: endsStream)
+        case NGHTTP2_DATA.rawValue:
+            guard endsStream, let slot = Self.slot(session, header.stream_id) else { return }
+            state.pointee.requestEnded(slot)
+        case NGHTTP2_SETTINGS.rawValue where isAcknowledgement:
+            state.pointee.arrived(.settingsAcknowledged)
+        case NGHTTP2_PING.rawValue where isAcknowledgement:
+            state.pointee.arrived(.pong(Engine.pingValue(frame)))
+        case NGHTTP2_GOAWAY.rawValue:
+            state.pointee.arrived(.goAway(ErrorCode(rawValue: frame.pointee.goaway.error_code)))
+        default: break
+        }
+    }
+
+    private static func state(_ context: UnsafeMutableRawPointer?) -> State {
+        context!.assumingMemoryBound(to: ServerStreams.self)
+    }
+
+    private static func name(_ session: OpaquePointer?, _ stream: Int32) -> Name {
+        guard let name = nghttp2_session_get_stream_user_data(session, stream) else { return .nothing }
+        let bits = UInt(bitPattern: name)
+        return bits > UInt.max / 2 ? .body(UInt32(~bits)) : .slot(UInt32(bits - 1))
+    }
+
+    private static func slot(_ session: OpaquePointer?, _ stream: Int32) -> UInt32? {
+        if case .slot(let slot) = self.name(session, stream) { slot } else { nil }
+    }
+}
+
+/// The protocol engine asks for more of a response's body.
+private func readResponse(
+    _ session: OpaquePointer?,
+    _ stream: Int32,
+    _ buffer: UnsafeMutablePointer<UInt8>?,
+    _ room: Int,
+    _ flags: UnsafeMutablePointer<UInt32>?,
+    _ source: UnsafeMutablePointer<nghttp2_data_source>?,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    let state = context!.assumingMemoryBound(to: ServerStreams.self)
+    let index = UInt32(~UInt(bitPattern: source!.pointee.ptr))
+    let count = state.pointee.shared.read(index, into: UnsafeMutableRawBufferPointer(start: buffer, count: room))
+    if state.pointee.shared.isRead(index) { flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+    return count
+}

@@ -1,0 +1,221 @@
+import CNGHTTP2
+
+/// The server's side of an HTTP/2 connection, without the connection: bytes that came are fed, bytes to send are
+/// drained, and what happened is read as events. It has no clock and no socket, and belongs to one thread.
+///
+/// ```swift
+/// try session.feed(bytes)
+/// while let event = session.nextEvent() {
+///     guard case .request(let request) = event else { … }
+///     session.withRequest(request) { bytes, fields in … bytes.extracting(fields[0].value.bounds) … }
+///     try session.respond(to: request.stream, block, body: body.span.bytes)
+/// }
+/// try session.drain(into: &output, limit: 16_384)
+/// if session.isFinished { … close the socket … }
+/// ```
+package final class ServerSession {
+    private let engine: OpaquePointer
+    private let streams: UnsafeMutablePointer<ServerStreams>
+    /// Where the fields of a response are laid out for the engine, which copies them.
+    private let scratch: UnsafeMutableBufferPointer<nghttp2_nv>
+
+    package init(_ settings: ServerSettings = ServerSettings()) throws(HTTP2Error) {
+        self.streams = .allocate(capacity: 1)
+        self.streams.initialize(to: ServerStreams(settings))
+        self.scratch = .allocate(capacity: Self.scratchCount)
+        do {
+            self.engine = try ServerCallbacks.makeSession(self.streams)
+        } catch {
+            self.streams.deinitialize(count: 1)
+            self.streams.deallocate()
+            self.scratch.deallocate()
+            throw error
+        }
+        try self.announce(settings)
+    }
+
+    deinit {
+        nghttp2_session_del(self.engine)
+        self.streams.deinitialize(count: 1)
+        self.streams.deallocate()
+        self.scratch.deallocate()
+    }
+
+    private static let scratchCount = 64
+
+    private func announce(_ settings: ServerSettings) throws(HTTP2Error) {
+        let values: [(nghttp2_settings_id, UInt32)] = [
+            (NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, settings.headerTableSize),
+            (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.maxConcurrentStreams),
+            (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.initialWindow),
+            (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, settings.maxHeaderListSize),
+        ]
+        try self.submit(values)
+        try Engine.check(
+            nghttp2_session_set_local_window_size(
+                self.engine,
+                UInt8(NGHTTP2_FLAG_NONE.rawValue),
+                0,
+                settings.connectionWindow
+            )
+        )
+    }
+
+    private func submit(_ values: [(nghttp2_settings_id, UInt32)]) throws(HTTP2Error) {
+        let entries = values.map { nghttp2_settings_entry(settings_id: Int32($0.0.rawValue), value: $0.1) }
+        try Engine.check(
+            nghttp2_submit_settings(self.engine, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count)
+        )
+    }
+
+    // MARK: Bytes
+
+    /// Takes bytes that the peer sent. Throws when the session is beyond use.
+    package func feed(_ bytes: RawSpan) throws(HTTP2Error) {
+        if let failure = self.streams.pointee.failure { throw failure }
+        self.streams.pointee.requestRead()
+        let result = bytes.withUnsafeBytes {
+            nghttp2_session_mem_recv(self.engine, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count)
+        }
+        try self.noteResult(result)
+    }
+
+    /// Appends bytes to send to `output` until it has `limit` bytes or more (it stops after the frame that reached it),
+    /// or there are no more. Returns how many were appended.
+    @discardableResult
+    package func drain(into output: inout [UInt8], limit: Int = .max) throws(HTTP2Error) -> Int {
+        let before = output.count
+        while output.count < limit {
+            var bytes: UnsafePointer<UInt8>?
+            let count = nghttp2_session_mem_send(self.engine, &bytes)
+            guard count > 0, let bytes else {
+                try self.noteResult(count)
+                break
+            }
+            output.append(contentsOf: UnsafeBufferPointer(start: bytes, count: count))
+        }
+        return output.count - before
+    }
+
+    private func noteResult(_ result: Int) throws(HTTP2Error) {
+        guard result < 0 else { return }
+        let failure = self.streams.pointee.failure ?? Engine.error(Int32(result))
+        self.streams.pointee.failure = failure
+        throw failure
+    }
+
+    // MARK: Requests
+
+    /// What happened next. Call it until nil after each feed and drain.
+    package func nextEvent() -> ServerEvent? {
+        guard let (event, detached) = self.streams.pointee.nextEvent() else { return nil }
+        if let detached { _ = nghttp2_session_set_stream_user_data(self.engine, detached, nil) }
+        return event
+    }
+
+    /// Reads a request: its bytes, and the fields as stretches of them. Only until the next event is read.
+    package func withRequest<R>(_ request: Request, _ read: (RawSpan, Span<Field>) -> R) -> R {
+        let slot = self.streams.pointee.slots[Int(request.slot)]
+        let bytes = UnsafeRawBufferPointer(start: slot.bytes, count: slot.count)
+        let fields = UnsafeBufferPointer(start: slot.fields, count: slot.fieldCount)
+        return read(bytes.bytes, fields.span)
+    }
+
+    /// Answers a request, now or later. Everything is copied.
+    package func respond(to stream: Int32, _ block: borrowing HeaderBlock, body: RawSpan) throws(HTTP2Error) {
+        if let name = block.invalidField {
+            throw HTTP2Error(.invalidField, "the value of the header field \(name) cannot be sent")
+        }
+        let count = min(block.entries.count, self.scratch.count)
+        let result = block.bytes.withUnsafeBufferPointer { bytes in
+            let start = UnsafeMutablePointer(mutating: bytes.baseAddress!)
+            for index in 0..<count {
+                let entry = block.entries[index]
+                self.scratch[index] = nghttp2_nv(
+                    name: start + Int(entry.name.start),
+                    value: start + Int(entry.value.start),
+                    namelen: Int(entry.name.count),
+                    valuelen: Int(entry.value.count),
+                    flags: UInt8((entry.indexing == .never ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE).rawValue)
+                )
+            }
+            let fields = UnsafeBufferPointer(start: UnsafePointer(self.scratch.baseAddress!), count: count)
+            guard body.byteCount > 0 else {
+                return nghttp2_submit_response(self.engine, stream, fields.baseAddress, fields.count, nil)
+            }
+            let key = self.streams.pointee.shared.allocate(copying: body)
+            let result = ServerCallbacks.respond(self.engine, stream, fields, body: key.index)
+            if result != 0 { self.streams.pointee.shared.release(key) }
+            return result
+        }
+        try Engine.check(result)
+    }
+
+    /// Ends a stream without a response.
+    package func reset(_ stream: Int32, _ code: ErrorCode) throws(HTTP2Error) {
+        try Engine.check(
+            nghttp2_submit_rst_stream(self.engine, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, code.rawValue)
+        )
+    }
+
+    // MARK: The connection
+
+    /// Lets the peer have more or fewer streams from now on.
+    package func allow(maxConcurrentStreams: UInt32) throws(HTTP2Error) {
+        try self.submit([(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, maxConcurrentStreams)])
+    }
+
+    /// Says goodbye: streams above `last` are ignored from now on. Without `last` it is the highest so far; with
+    /// `Int32.max` and no error it is the announcement that goodbye will be said soon, and new streams are still taken.
+    package func goAway(
+        last: Int32? = nil,
+        _ code: ErrorCode = .noError,
+        debugData: [UInt8] = []
+    ) throws(HTTP2Error) {
+        if last == .max, code == .noError, debugData.isEmpty {
+            return try Engine.check(nghttp2_submit_shutdown_notice(self.engine))
+        }
+        self.streams.pointee.drainingBegan()
+        try Engine.check(
+            nghttp2_submit_goaway(
+                self.engine,
+                UInt8(NGHTTP2_FLAG_NONE.rawValue),
+                last ?? nghttp2_session_get_last_proc_stream_id(self.engine),
+                code.rawValue,
+                debugData,
+                debugData.count
+            )
+        )
+    }
+
+    /// Asks the peer for a sign of life; the answer is ``ServerEvent/pong(_:)`` with the same value.
+    package func ping(_ value: UInt64) throws(HTTP2Error) {
+        try Engine.ping(self.engine, value)
+    }
+
+    // MARK: State
+
+    /// Neither side has anything to say: close the socket.
+    package var isFinished: Bool {
+        self.streams.pointee.failure != nil
+            || (nghttp2_session_want_read(self.engine) == 0 && nghttp2_session_want_write(self.engine) == 0)
+    }
+
+    /// There are bytes to drain, as far as is known without trying.
+    package var wantsToWrite: Bool { nghttp2_session_want_write(self.engine) != 0 }
+
+    /// We have said goodbye.
+    package var isDraining: Bool { self.streams.pointee.isDraining }
+
+    /// The first thing that went wrong, if anything did.
+    package var failure: HTTP2Error? { self.streams.pointee.failure }
+
+    /// What the protocol engine last found fault with in the peer, in words.
+    package var complaint: String? { self.streams.pointee.lastComplaint }
+
+    /// Streams that exist now, answered or not.
+    package var openStreams: Int { self.streams.pointee.openCount }
+
+    /// The highest stream that was looked at.
+    package var lastStream: Int32 { nghttp2_session_get_last_proc_stream_id(self.engine) }
+}

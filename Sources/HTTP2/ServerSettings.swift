@@ -1,0 +1,19 @@
+/// What a server session announces to its peer, and what it puts up with.
+package struct ServerSettings: Sendable {
+    /// How many streams the peer may have open; ``ServerSession/allow(maxConcurrentStreams:)`` changes it.
+    package var maxConcurrentStreams: UInt32 = 1_000
+    /// How much of a request's body may be on its way to us.
+    package var initialWindow: UInt32 = 65_535
+    /// How much of all requests together may be on its way to us.
+    package var connectionWindow: Int32 = 16 << 20
+    /// The compression table that the peer may use.
+    package var headerTableSize: UInt32 = 4_096
+    /// How many bytes of header fields a request should have; announced, and kept with a margin.
+    package var maxHeaderListSize: UInt32 = 8_000
+    /// How much of a request's body is kept; of a longer one, the beginning.
+    package var bodyLimit: Int = 5_120
+    /// How many header fields of a request are kept.
+    package var fieldCountLimit: Int = 64
+
+    package init() {}
+}

@@ -1,0 +1,55 @@
+/// A request on its way in. Its memory is kept for the next one.
+struct ServerSlot {
+    static let none = UInt32.max
+
+    var stream: Int32 = 0
+    /// The request is complete and its event in the queue, or at its reader.
+    var isQueued = false
+    var hasTooManyFields = false
+    /// Header fields are being received that come after the body: they are not kept.
+    var hasHeader = false
+    /// The stream is gone, though the event is not read yet.
+    var isClosed = false
+    var fieldCount = 0
+    var count = 0
+    var capacity = 0
+    var bodyStart = 0
+    var bodyCount = 0
+    /// Names, values, and then the body.
+    var bytes: UnsafeMutablePointer<UInt8>
+    var fields: UnsafeMutablePointer<Field>
+    var nextFree = ServerSlot.none
+
+    init(fieldCountLimit: Int) {
+        self.capacity = 1_024
+        self.bytes = .allocate(capacity: self.capacity)
+        self.fields = .allocate(capacity: fieldCountLimit)
+    }
+
+    func deallocate() {
+        self.bytes.deallocate()
+        self.fields.deallocate()
+    }
+
+    /// Forgets the last request, not its memory.
+    mutating func begin(stream: Int32) {
+        self.stream = stream
+        (self.isQueued, self.hasTooManyFields, self.hasHeader, self.isClosed) = (false, false, false, false)
+        (self.fieldCount, self.count, self.bodyStart, self.bodyCount) = (0, 0, 0, 0)
+    }
+
+    mutating func append(_ source: UnsafePointer<UInt8>?, _ count: Int) {
+        guard count > 0, let source else { return }
+        if self.count + count > self.capacity { self.grow(to: self.count + count) }
+        (self.bytes + self.count).update(from: source, count: count)
+        self.count += count
+    }
+
+    private mutating func grow(to count: Int) {
+        let capacity = max(count, self.capacity * 2)
+        let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+        bytes.update(from: self.bytes, count: self.count)
+        self.bytes.deallocate()
+        (self.bytes, self.capacity) = (bytes, capacity)
+    }
+}

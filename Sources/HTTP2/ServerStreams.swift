@@ -1,0 +1,154 @@
+/// All that a server session knows of its streams, as a value: what arrives is told to it in the past tense, what it
+/// makes of that waits in its queue of events. It calls nobody.
+struct ServerStreams: ~Copyable {
+    /// An event in its shortest form.
+    enum Queued {
+        case request(slot: UInt32)
+        case other(ServerEvent)
+    }
+
+    let settings: ServerSettings
+    private(set) var slots: [ServerSlot] = []
+    private var firstFree = ServerSlot.none
+    private var events: [Queued] = []
+    private var nextQueued = 0
+    /// The request whose event was handed out last; its memory is free with the next one.
+    private var atReader = ServerSlot.none
+    /// The slot of the header block that is being received, or `none`.
+    var receiving = ServerSlot.none
+    /// The bodies of responses.
+    var shared = SharedMemory()
+    private(set) var openCount = 0
+    private(set) var isDraining = false
+    /// The first thing that went wrong.
+    var failure: HTTP2Error?
+    private(set) var lastComplaint: String?
+
+    init(_ settings: ServerSettings) { self.settings = settings }
+
+    deinit {
+        for slot in self.slots { slot.deallocate() }
+    }
+
+    // MARK: What arrives
+
+    /// A stream was opened: its slot.
+    mutating func requestBegan(stream: Int32) -> UInt32 {
+        var index = self.firstFree
+        if index == ServerSlot.none {
+            index = UInt32(self.slots.count)
+            self.slots.append(ServerSlot(fieldCountLimit: self.settings.fieldCountLimit))
+        } else {
+            self.firstFree = self.slots[Int(index)].nextFree
+        }
+        self.slots[Int(index)].begin(stream: stream)
+        self.receiving = index
+        self.openCount += 1
+        return index
+    }
+
+    mutating func fieldArrived(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+        guard self.receiving != ServerSlot.none else { return }
+        let index = Int(self.receiving)
+        guard !self.slots[index].hasHeader else { return }
+        guard self.slots[index].fieldCount < self.settings.fieldCountLimit,
+            self.slots[index].count + name.count + value.count <= 2 * Int(self.settings.maxHeaderListSize)
+        else {
+            self.slots[index].hasTooManyFields = true
+            return
+        }
+        let start = self.slots[index].count
+        self.slots[index].append(name.baseAddress, name.count)
+        self.slots[index].append(value.baseAddress, value.count)
+        self.slots[index].fields[self.slots[index].fieldCount] = Field(
+            name: ByteRange(start: start, count: name.count),
+            value: ByteRange(start: start + name.count, count: value.count)
+        )
+        self.slots[index].fieldCount += 1
+    }
+
+    mutating func headerEnded(_ index: UInt32, endsStream: Bool) {
+        self.receiving = ServerSlot.none
+        if !self.slots[Int(index)].hasHeader {
+            self.slots[Int(index)].hasHeader = true
+            self.slots[Int(index)].bodyStart = self.slots[Int(index)].count
+        }
+        if endsStream { self.requestEnded(index) }
+    }
+
+    mutating func bodyArrived(_ index: UInt32, _ bytes: UnsafePointer<UInt8>?, _ count: Int) {
+        let slot = Int(index)
+        let kept = self.slots[slot].count - self.slots[slot].bodyStart
+        self.slots[slot].bodyCount += count
+        self.slots[slot].append(bytes, min(count, self.settings.bodyLimit - kept))
+    }
+
+    mutating func requestEnded(_ index: UInt32) {
+        guard !self.slots[Int(index)].isQueued else { return }
+        self.slots[Int(index)].isQueued = true
+        self.events.append(.request(slot: index))
+    }
+
+    /// The stream is gone; `index` unless its request was read before.
+    mutating func streamClosed(_ stream: Int32, slot index: UInt32?, _ code: ErrorCode) {
+        self.openCount -= 1
+        if code != .noError { self.events.append(.other(.closed(stream: stream, code))) }
+        guard let index else { return }
+        if self.slots[Int(index)].isQueued {
+            self.slots[Int(index)].isClosed = true
+        } else {
+            self.recycle(index)
+        }
+    }
+
+    mutating func arrived(_ event: ServerEvent) { self.events.append(.other(event)) }
+
+    mutating func complaint(_ text: String) {
+        if self.lastComplaint == nil { self.lastComplaint = text }
+    }
+
+    mutating func drainingBegan() { self.isDraining = true }
+
+    // MARK: What is read
+
+    /// The next event. Of a request, also the stream's number if the engine still has the stream and should forget
+    /// the slot.
+    mutating func nextEvent() -> (event: ServerEvent, detached: Int32?)? {
+        self.requestRead()
+        guard self.nextQueued < self.events.count else {
+            if self.nextQueued > 0 {
+                self.events.removeAll(keepingCapacity: true)
+                self.nextQueued = 0
+            }
+            return nil
+        }
+        let queued = self.events[self.nextQueued]
+        self.nextQueued += 1
+        switch queued {
+        case .other(let event): return (event, nil)
+        case .request(let index):
+            self.atReader = index
+            let slot = self.slots[Int(index)]
+            let request = Request(
+                stream: slot.stream,
+                hasTooManyFields: slot.hasTooManyFields,
+                bodyCount: slot.bodyCount,
+                body: ByteRange(start: slot.bodyStart, count: slot.count - slot.bodyStart),
+                slot: index
+            )
+            return (.request(request), slot.isClosed ? nil : slot.stream)
+        }
+    }
+
+    /// The reader is done with the request it has.
+    mutating func requestRead() {
+        guard self.atReader != ServerSlot.none else { return }
+        self.recycle(self.atReader)
+        self.atReader = ServerSlot.none
+    }
+
+    private mutating func recycle(_ index: UInt32) {
+        self.slots[Int(index)].nextFree = self.firstFree
+        self.firstFree = index
+    }
+}
