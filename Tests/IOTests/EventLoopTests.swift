@@ -1,5 +1,6 @@
 import IO
 import Synchronization
+import TestSupport
 import Testing
 
 /// An actor that lives on a loop.
@@ -29,19 +30,9 @@ actor Resident {
     }
 }
 
-/// A loop around a test.
-func withLoop<R>(_ body: (EventLoop) async throws -> R) async throws -> R {
-    let loop = try EventLoop(name: "test")
-    defer {
-        loop.stop()
-        loop.join()
-    }
-    return try await body(loop)
-}
-
 @Suite struct EventLoopTests {
     @Test func `an actor that names a loop runs on its thread`() async throws {
-        try await withLoop { loop in
+        try await TestLoop.with { loop in
             #expect(!loop.isCurrent)
             let resident = Resident(on: loop)
             #expect(await resident.isAtHome)
@@ -49,14 +40,14 @@ func withLoop<R>(_ body: (EventLoop) async throws -> R) async throws -> R {
     }
 
     @Test func `a task that prefers a loop runs on its thread`() async throws {
-        try await withLoop { loop in
+        try await TestLoop.with { loop in
             let isThere = await Task(executorPreference: loop) { loop.isCurrent }.value
             #expect(isThere)
         }
     }
 
     @Test func `timers run in the order in which they are due, and then in which they were set`() async throws {
-        try await withLoop { loop in
+        try await TestLoop.with { loop in
             let resident = Resident(on: loop)
             let events = await resident.run(timers: [
                 ("third", .milliseconds(5)), ("first", .milliseconds(1)), ("second", .milliseconds(3)),
@@ -67,7 +58,7 @@ func withLoop<R>(_ body: (EventLoop) async throws -> R) async throws -> R {
     }
 
     @Test func `sleeping ends when its task is cancelled`() async throws {
-        try await withLoop { loop in
+        try await TestLoop.with { loop in
             let task = Task { try await loop.sleep(for: .seconds(3600)) }
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }

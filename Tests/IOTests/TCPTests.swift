@@ -1,9 +1,10 @@
 import IO
+import TestSupport
 import Testing
 
 @Suite struct TCPTests {
     @Test func `a connection carries bytes both ways`() async throws {
-        try await withLoop { loop in
+        try await TestLoop.with { loop in
             let (stream, continuation) = AsyncStream.makeStream(of: CInt.self)
             let listener = try Listener(host: "127.0.0.1", port: 0, on: loop) { continuation.yield($0.release()) }
             defer { listener.close() }
@@ -20,7 +21,7 @@ import Testing
     }
 
     @Test func `a refused port is reported at once`() async throws {
-        try await withLoop { loop in
+        try await TestLoop.with { loop in
             let listener = try Listener(host: "127.0.0.1", port: 0, on: loop) { _ in }
             listener.close()
             let error = await #expect(throws: IOError.self) {

@@ -1,0 +1,89 @@
+import COpenSSL
+import Glibc
+
+/// A certificate in the making.
+struct CertificateBuilder {
+    private let certificate: Certificate
+
+    init(publicKey: Key) throws(TLSError) {
+        guard let pointer = X509_new() else { preconditionFailure("out of memory") }
+        self.certificate = Certificate(owning: pointer)
+        X509_set_version(pointer, 2)  // which means three
+        X509_set_pubkey(pointer, publicKey.pointer)
+        // Sixteen random bytes, positive: no two certificates of any authority share a number.
+        var number = SystemRandom.bytes(16)
+        number[0] = number[0] & 0x7F | 0x40
+        let big = BN_bin2bn(number, CInt(number.count), nil)
+        defer { BN_free(big) }
+        guard BN_to_ASN1_INTEGER(big, X509_get_serialNumber(pointer)) != nil else {
+            throw TLSError(.other, "a certificate could not be numbered: \(OpenSSLErrors.take().text)")
+        }
+    }
+
+    func setSubject(_ entries: [(kind: CInt, text: String)]) {
+        let name = X509_get_subject_name(self.certificate.pointer)
+        for entry in entries {
+            let bytes = Array(entry.text.utf8)
+            X509_NAME_add_entry_by_NID(name, entry.kind, MBSTRING_UTF8, bytes, CInt(bytes.count), -1, 0)
+        }
+    }
+
+    /// Seconds since 1970.
+    func setValidity(from start: Int64, to end: Int64) {
+        ASN1_TIME_set(X509_getm_notBefore(self.certificate.pointer), time_t(start))
+        ASN1_TIME_set(X509_getm_notAfter(self.certificate.pointer), time_t(end))
+    }
+
+    /// An extension of the standard, in OpenSSL's own little language.
+    func add(_ kind: CInt, _ value: String) {
+        var context = X509V3_CTX()
+        X509V3_set_ctx(&context, self.certificate.pointer, self.certificate.pointer, nil, nil, 0)
+        guard let made = X509V3_EXT_conf_nid(nil, &context, kind, value) else {
+            preconditionFailure("\(value) is no extension: \(OpenSSLErrors.take().text)")
+        }
+        defer { X509_EXTENSION_free(made) }
+        X509_add_ext(self.certificate.pointer, made, -1)
+    }
+
+    /// An extension that OpenSSL does not know, by its number and its DER.
+    func add(_ identifier: String, _ value: [UInt8]) {
+        let object = OBJ_txt2obj(identifier, 1)
+        let content = ASN1_OCTET_STRING_new()
+        ASN1_OCTET_STRING_set(content, value, CInt(value.count))
+        let made = X509_EXTENSION_create_by_OBJ(nil, object, 0, content)
+        X509_add_ext(self.certificate.pointer, made, -1)
+        X509_EXTENSION_free(made)
+        ASN1_OCTET_STRING_free(content)
+        ASN1_OBJECT_free(object)
+    }
+
+    /// Host names, and addresses in figures.
+    func addAlternativeNames(_ names: [String]) {
+        var general: [UInt8] = []
+        for name in names {
+            if let address = a2i_IPADDRESS(name) {
+                let bytes = UnsafeBufferPointer(
+                    start: ASN1_STRING_get0_data(address),
+                    count: Int(ASN1_STRING_length(address))
+                )
+                general += DERWriter.element(0x87, Array(bytes))
+                ASN1_OCTET_STRING_free(address)
+            } else {
+                general += DERWriter.element(0x82, Array(name.utf8))
+            }
+        }
+        ERR_clear_error()
+        self.add("2.5.29.17", DERWriter.element(DERReader.sequence, general))
+    }
+
+    /// By the issuer, or by itself where there is none.
+    func signed(by issuer: Certificate?, _ key: Key) throws(TLSError) -> Certificate {
+        let issuer = issuer ?? self.certificate
+        X509_set_issuer_name(self.certificate.pointer, X509_get_subject_name(issuer.pointer))
+        ERR_clear_error()
+        guard X509_sign(self.certificate.pointer, key.pointer, EVP_sha256()) > 0 else {
+            throw TLSError(.other, "a certificate could not be signed: \(OpenSSLErrors.take().text)")
+        }
+        return self.certificate
+    }
+}

@@ -1,0 +1,32 @@
+import COpenSSL
+
+/// The two forms of one signature: OpenSSL's, which is DER, and that of JSON Web Tokens, two numbers of 32 bytes.
+enum ES256 {
+    static func raw(der: [UInt8]) -> [UInt8]? {
+        let signature = der.withUnsafeBufferPointer { bytes in
+            var start = bytes.baseAddress
+            return d2i_ECDSA_SIG(nil, &start, bytes.count)
+        }
+        guard let signature else { return nil }
+        defer { ECDSA_SIG_free(signature) }
+        var r = [UInt8](repeating: 0, count: 32)
+        var s = r
+        guard BN_bn2binpad(ECDSA_SIG_get0_r(signature), &r, 32) == 32,
+            BN_bn2binpad(ECDSA_SIG_get0_s(signature), &s, 32) == 32
+        else { return nil }
+        return r + s
+    }
+
+    static func der(raw: [UInt8]) -> [UInt8]? {
+        guard raw.count == 64, let signature = ECDSA_SIG_new() else { return nil }
+        defer { ECDSA_SIG_free(signature) }
+        let r = raw.withUnsafeBufferPointer { BN_bin2bn($0.baseAddress, 32, nil) }
+        let s = raw.withUnsafeBufferPointer { BN_bin2bn($0.baseAddress! + 32, 32, nil) }
+        guard let r, let s, ECDSA_SIG_set0(signature, r, s) == 1 else { return nil }
+        var start: UnsafeMutablePointer<UInt8>?
+        let count = i2d_ECDSA_SIG(signature, &start)
+        guard let start, count > 0 else { return nil }
+        defer { COpenSSL_OPENSSL_free(start) }
+        return Array(UnsafeBufferPointer(start: start, count: Int(count)))
+    }
+}

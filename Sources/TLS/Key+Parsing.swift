@@ -1,0 +1,68 @@
+import COpenSSL
+
+extension Key {
+    /// What the passphrase callback is given, and what it tells.
+    private struct Asked {
+        var passphrase: UnsafeRawBufferPointer?
+        var wasAsked = false
+    }
+
+    /// The private key in a text, which may be encrypted; `what` names the text in sentences.
+    static func inText(_ text: [UInt8], passphrase: [UInt8]?, what: String) throws(TLSError) -> Key {
+        guard let block = PEM(text).blocks.first(where: \.isPrivateKey) else {
+            throw TLSError(
+                .malformedKey,
+                "\(what) is not a private key in PEM form: it must contain a line -----BEGIN PRIVATE KEY-----"
+            )
+        }
+        ERR_clear_error()
+        let (pointer, wasAsked) = MemoryBIO.reading(text[block.range]) { bio in
+            Self.read(from: bio, passphrase: passphrase)
+        }
+        guard let pointer else {
+            throw Self.refusal(OpenSSLErrors.take(), wasAsked: wasAsked, hasPassphrase: passphrase != nil, what: what)
+        }
+        return Key(owning: pointer)
+    }
+
+    private static func read(from bio: OpaquePointer, passphrase: [UInt8]?) -> (OpaquePointer?, wasAsked: Bool) {
+        (passphrase ?? []).withUnsafeBytes { raw in
+            var asked = Asked(passphrase: passphrase == nil ? nil : raw)
+            let pointer = PEM_read_bio_PrivateKey(
+                bio,
+                nil,
+                { buffer, size, _, user in
+                    guard let buffer, let asked = user?.assumingMemoryBound(to: Asked.self) else { return -1 }
+                    asked.pointee.wasAsked = true
+                    guard let passphrase = asked.pointee.passphrase, passphrase.count <= Int(size) else { return -1 }
+                    UnsafeMutableRawBufferPointer(start: buffer, count: Int(size)).copyMemory(from: passphrase)
+                    return CInt(passphrase.count)
+                },
+                &asked
+            )
+            return (pointer, asked.wasAsked)
+        }
+    }
+
+    /// Once a passphrase was asked for, the armour and the framing were sound, so it is the passphrase that is wrong:
+    /// a wrong one gives garbage, which fails in many ways. Only data of an impossible length is surely broken.
+    private static func refusal(_ errors: OpenSSLErrors, wasAsked: Bool, hasPassphrase: Bool, what: String) -> TLSError
+    {
+        guard wasAsked else {
+            return TLSError(
+                .malformedKey,
+                "the private key in \(what) cannot be read (\(errors.text)): it may have been cut or altered"
+            )
+        }
+        guard hasPassphrase else {
+            return TLSError(
+                .passphraseNeeded,
+                "the private key in \(what) is encrypted: give its passphrase, or store it decrypted"
+            )
+        }
+        if errors.contains(library: ERR_LIB_EVP, reason: EVP_R_WRONG_FINAL_BLOCK_LENGTH) {
+            return TLSError(.malformedKey, "the encrypted private key in \(what) is damaged: it may have been cut")
+        }
+        return TLSError(.wrongPassphrase, "the passphrase does not open the private key in \(what)")
+    }
+}

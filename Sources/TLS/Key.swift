@@ -1,0 +1,47 @@
+import COpenSSL
+
+/// A private or public key, kept by OpenSSL, which wipes it when it goes.
+final class Key: Sendable {
+    /// Safe, because an `EVP_PKEY` that is not changed may be used from any thread.
+    nonisolated(unsafe) let pointer: OpaquePointer
+
+    init(owning pointer: OpaquePointer) {
+        self.pointer = pointer
+    }
+
+    deinit {
+        EVP_PKEY_free(self.pointer)
+    }
+
+    /// A new key on the curve P-256.
+    static func generate() throws(TLSError) -> Key {
+        ERR_clear_error()
+        guard let pointer = COpenSSL_EVP_EC_gen("P-256") else {
+            throw TLSError(.other, "a key could not be made: \(OpenSSLErrors.take().text)")
+        }
+        return Key(owning: pointer)
+    }
+
+    var isP256: Bool {
+        guard EVP_PKEY_is_a(self.pointer, "EC") == 1 else { return false }
+        var name = [CChar](repeating: 0, count: 64)
+        guard EVP_PKEY_get_group_name(self.pointer, &name, name.count, nil) == 1 else { return false }
+        return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) == "prime256v1"
+    }
+
+    /// The public half, as certificates carry it.
+    var publicDER: [UInt8] {
+        var start: UnsafeMutablePointer<UInt8>?
+        let count = i2d_PUBKEY(self.pointer, &start)
+        guard let start, count > 0 else { return [] }
+        defer { COpenSSL_OPENSSL_free(start) }
+        return Array(UnsafeBufferPointer(start: start, count: Int(count)))
+    }
+
+    /// The private half, unencrypted.
+    var privatePEM: String {
+        let bio = MemoryBIO()
+        PEM_write_bio_PKCS8PrivateKey(bio.pointer, self.pointer, nil, nil, 0, nil, nil)
+        return bio.string
+    }
+}

@@ -1,0 +1,127 @@
+import COpenSSL
+
+/// What connections have in common: credentials, trust, protocols. Made once and shared by all connections of a
+/// credential. TLS 1.2 at least; no renegotiation, no compression; no sessions are kept, since connections live long.
+package final class TLSContext: Sendable {
+    /// Safe, because OpenSSL locks a shared `SSL_CTX`, and nothing is set in it after `init`.
+    nonisolated(unsafe) let pointer: OpaquePointer
+    /// The application protocols that we speak, in order of preference; empty: none is negotiated.
+    package let alpn: [String]
+    let isServer: Bool
+    /// The protocols as they go over the wire: each with its length before it.
+    private let alpnBytes: [UInt8]
+
+    package static func client(
+        identity: Identity? = nil,
+        trust: Trust = .system,
+        alpn: [String] = []
+    ) throws(TLSError) -> TLSContext {
+        let context = try TLSContext(isServer: false, identity: identity, alpn: alpn)
+        SSL_CTX_set_verify(context.pointer, SSL_VERIFY_PEER, nil)
+        try trust.install(in: context.pointer)
+        if !alpn.isEmpty {
+            // Zero is success here, unlike everywhere else.
+            let result = SSL_CTX_set_alpn_protos(context.pointer, context.alpnBytes, UInt32(context.alpnBytes.count))
+            guard result == 0 else { throw TLSError(.other, "the protocol names \(alpn) are not usable in TLS") }
+        }
+        return context
+    }
+
+    package static func server(
+        identity: Identity,
+        clients: ClientCertificates = .ignored,
+        alpn: [String] = []
+    ) throws(TLSError) -> TLSContext {
+        let context = try TLSContext(isServer: true, identity: identity, alpn: alpn)
+        try context.ask(clients)
+        SSL_CTX_set_alpn_select_cb(
+            context.pointer,
+            { _, chosen, chosenLength, offered, offeredLength, user in
+                guard let user, let chosen, let chosenLength else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+                let ours = Unmanaged<TLSContext>.fromOpaque(user).takeUnretainedValue().alpnBytes
+                guard !ours.isEmpty else { return SSL_TLSEXT_ERR_NOACK }
+                // What is chosen may point into either list: into the client's, which outlives the call.
+                var pointer: UnsafeMutablePointer<UInt8>?
+                let result = SSL_select_next_proto(
+                    &pointer,
+                    chosenLength,
+                    offered,
+                    offeredLength,
+                    ours,
+                    UInt32(ours.count)
+                )
+                guard result == OPENSSL_NPN_NEGOTIATED else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+                chosen.pointee = UnsafePointer(pointer)
+                return SSL_TLSEXT_ERR_OK
+            },
+            Unmanaged.passUnretained(context).toOpaque()  // each stream keeps its context alive
+        )
+        return context
+    }
+
+    private init(isServer: Bool, identity: Identity?, alpn: [String]) throws(TLSError) {
+        ERR_clear_error()
+        guard let pointer = SSL_CTX_new(isServer ? TLS_server_method() : TLS_client_method()) else {
+            throw TLSError(.other, "TLS could not be set up: \(OpenSSLErrors.take().text)")
+        }
+        self.pointer = pointer
+        self.isServer = isServer
+        self.alpn = alpn
+        self.alpnBytes = alpn.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8) }
+
+        COpenSSL_SSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION)
+        let options = COpenSSL_SSL_OP_NO_RENEGOTIATION | COpenSSL_SSL_OP_NO_TICKET
+        SSL_CTX_set_options(pointer, options | (isServer ? COpenSSL_SSL_OP_CIPHER_SERVER_PREFERENCE : 0))
+        SSL_CTX_set_num_tickets(pointer, 0)
+        COpenSSL_SSL_CTX_set_session_cache_mode(pointer, Int(SSL_SESS_CACHE_OFF))
+        // Arrays move between two attempts at a write, and a part of a write is better than none.
+        COpenSSL_SSL_CTX_set_mode(pointer, Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
+        // Several records at a time from the kernel, instead of two calls for each.
+        COpenSSL_SSL_CTX_set_read_ahead(pointer, 1)
+        if let identity { try self.use(identity) }
+    }
+
+    deinit {
+        SSL_CTX_free(self.pointer)
+    }
+
+    private func use(_ identity: Identity) throws(TLSError) {
+        ERR_clear_error()
+        guard SSL_CTX_use_certificate(self.pointer, identity.certificate.pointer) == 1,
+            identity.chain.allSatisfy({ COpenSSL_SSL_CTX_add1_chain_cert(self.pointer, $0.pointer) == 1 }),
+            SSL_CTX_use_PrivateKey(self.pointer, identity.key.pointer) == 1
+        else {
+            let reason = OpenSSLErrors.take().text
+            throw TLSError(
+                .unsupportedKey,
+                "the certificate of \(identity.leaf.subject) cannot be used for TLS (\(reason)): get one with a key of "
+                    + "RSA 2048 bits or P-256"
+            )
+        }
+    }
+
+    private func ask(_ clients: ClientCertificates) throws(TLSError) {
+        let authority: String?
+        switch clients {
+        case .ignored:
+            return
+        case .requested(let text):
+            authority = text
+            SSL_CTX_set_verify(self.pointer, SSL_VERIFY_PEER, nil)
+        case .required(let text):
+            authority = text
+            SSL_CTX_set_verify(self.pointer, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+        }
+        guard let authority else {
+            // Whoever it is: the server looks at the certificate itself.
+            SSL_CTX_set_cert_verify_callback(self.pointer, { _, _ in 1 }, nil)
+            return
+        }
+        try Trust.pem(authority).install(in: self.pointer)
+        let names = COpenSSL_sk_X509_NAME_new_null()
+        for certificate in try Certificate.all(in: Array(authority.utf8), what: "the clients' authority") {
+            COpenSSL_sk_X509_NAME_push(names, X509_NAME_dup(X509_get_subject_name(certificate.pointer)))
+        }
+        SSL_CTX_set_client_CA_list(self.pointer, names)
+    }
+}

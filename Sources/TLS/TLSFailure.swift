@@ -1,0 +1,106 @@
+import COpenSSL
+import IO
+
+/// What OpenSSL told of a failure, and the sentence that it comes to.
+struct TLSFailure {
+    enum Phase: String {
+        case handshake = "the TLS handshake"
+        case reading = "reading"
+        case writing = "writing"
+    }
+
+    let phase: Phase
+    let peer: String
+    let isServer: Bool
+    /// The kernel failed, not TLS.
+    let isSystem: Bool
+    let errno: CInt
+    let errors: OpenSSLErrors
+    let verification: Int
+
+    var error: TLSError {
+        if self.isSystem { return self.broken }
+        guard let last = self.errors.entries.last(where: { $0.library == ERR_LIB_SSL }) else {
+            return TLSError(.other, "\(self.phase.rawValue) with \(self.peer) failed: \(self.errors.text)")
+        }
+        if last.reason > SSL_AD_REASON_OFFSET {
+            return self.rejection(UInt8(clamping: last.reason - SSL_AD_REASON_OFFSET))
+        }
+        switch last.reason {
+        case SSL_R_CERTIFICATE_VERIFY_FAILED:
+            return self.distrust
+        case SSL_R_UNEXPECTED_EOF_WHILE_READING:
+            return self.truncation
+        case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
+            return TLSError(.untrusted, "\(self.peer) showed no certificate, and one is required")
+        case SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_PACKET_LENGTH_TOO_LONG, SSL_R_WRONG_SSL_VERSION:
+            return TLSError(.notTLS, "\(self.peer) does not speak TLS on this port: check the host and the port")
+        case SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_VERSION_TOO_LOW:
+            return TLSError(.notTLS, "\(self.peer) speaks only a TLS older than 1.2, which is not safe any more")
+        case SSL_R_NO_APPLICATION_PROTOCOL:
+            return TLSError(.noProtocol, "\(self.peer) offered no application protocol that is spoken here")
+        default:
+            return TLSError(.other, "\(self.phase.rawValue) with \(self.peer) failed: \(self.errors.text)")
+        }
+    }
+
+    private var broken: TLSError {
+        guard self.errno != 0 else { return self.truncation }
+        let error = IOError(errno: self.errno, doing: "\(self.phase.rawValue) with \(self.peer)")
+        return TLSError(error)
+    }
+
+    private var truncation: TLSError {
+        let sentence =
+            self.phase == .handshake
+            ? "\(self.peer) closed the connection during the TLS handshake"
+            : "\(self.peer) closed the connection without ending TLS: what it was sending may be incomplete"
+        return TLSError(.truncated, sentence)
+    }
+
+    private var distrust: TLSError {
+        let reason = String(cString: X509_verify_cert_error_string(self.verification))
+        switch CInt(truncatingIfNeeded: self.verification) {
+        case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
+            return TLSError(
+                .wrongHostName,
+                "the server's certificate is not for \(self.peer): connect by the name that it was issued for"
+            )
+        case X509_V_ERR_CERT_HAS_EXPIRED:
+            return TLSError(.expired, "the certificate of \(self.peer) has expired: it must be renewed there")
+        case X509_V_ERR_CERT_NOT_YET_VALID:
+            return TLSError(
+                .notYetValid,
+                "the certificate of \(self.peer) is not valid yet: check this machine's clock"
+            )
+        default:
+            let advice =
+                self.isServer
+                ? "its certificate must be issued by the authority that this server knows"
+                : "give the root of its authority, if it is not a public one"
+            return TLSError(.untrusted, "\(self.peer) is not trusted (\(reason)): \(advice)")
+        }
+    }
+
+    private func rejection(_ alert: UInt8) -> TLSError {
+        let name = SSL_alert_desc_string_long(CInt(alert)).map { String(cString: $0) } ?? "alert"
+        if CInt(alert) == SSL_AD_NO_APPLICATION_PROTOCOL {
+            let sentence = "\(self.peer) speaks none of the protocols offered: is it the right host and port?"
+            return TLSError(.noProtocol, sentence, alert: alert)
+        }
+        let advice: String? =
+            switch CInt(alert) {
+            case SSL_AD_BAD_CERTIFICATE, SSL_AD_UNSUPPORTED_CERTIFICATE, SSL_AD_CERTIFICATE_UNKNOWN,
+                SSL_AD_ACCESS_DENIED:
+                "it does not accept the certificate that it was shown"
+            case SSL_AD_CERTIFICATE_REVOKED: "the certificate that it was shown has been revoked"
+            case SSL_AD_CERTIFICATE_EXPIRED: "the certificate that it was shown has expired"
+            case SSL_AD_UNKNOWN_CA: "it does not know the authority of the certificate that it was shown"
+            case CInt(TLS13_AD_CERTIFICATE_REQUIRED): "it wants a certificate and was shown none"
+            case SSL_AD_PROTOCOL_VERSION: "it speaks no version of TLS that is spoken here"
+            default: nil
+            }
+        let sentence = "\(self.peer) rejected the connection with the TLS alert \(alert) (\(name))"
+        return TLSError(.rejected, advice.map { "\(sentence): \($0)" } ?? sentence, alert: alert)
+    }
+}
