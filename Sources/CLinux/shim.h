@@ -18,5 +18,17 @@
 // Hidden by the C library unless GNU's extensions are asked for, which a module map cannot do.
 int pthread_setname_np(pthread_t thread, const char *name);
 int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
+int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
+enum { clinux_spawn_setsid = 0x80 };  // POSIX_SPAWN_SETSID
+
+// Variadic `syscall` is out of Swift's sight, and glibc has had these two only since 2.36.
+static inline int clinux_pidfd_open(pid_t process) {
+    return (int)syscall(SYS_pidfd_open, process, 0);
+}
+
+static inline int clinux_pidfd_send_signal(int descriptor, int number) {
+    return (int)syscall(SYS_pidfd_send_signal, descriptor, number, 0, 0);
+}
 
 #endif

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// It takes no signals but its own faults: the others belong to the program's main thread, and a `SIGPIPE` raised by a write to a closed socket
 /// must not end a process that did not ask for it.
-final class Thread: Sendable {
+package final class Thread: Sendable {
     private final class Start: Sendable {
         let name: String
         let body: @Sendable () -> Void
@@ -43,7 +43,7 @@ final class Thread: Sendable {
     }
 
     /// A thread that nobody waits for, because it may be stuck in a call that cannot be interrupted.
-    static func detach(name: String, _ body: @escaping @Sendable () -> Void) throws(IOError) {
+    package static func detach(name: String, _ body: @escaping @Sendable () -> Void) throws(IOError) {
         _ = try self.start(Start(name: name, body: body), detached: true)
     }
 

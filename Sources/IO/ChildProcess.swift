@@ -1,0 +1,73 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// A program that this one has started.
+///
+/// The kernel's process descriptor (pidfd) stands for the child, not its number: it becomes readable when the child has
+/// ended, so an event loop can wait for it, and a signal sent through it can never hit a stranger that was given the
+/// number later. Nobody else may wait for this program's children.
+package final class ChildProcess: Sendable {
+    /// How a child ended.
+    package enum Exit: Hashable, Sendable {
+        case status(CInt)
+        case signal(CInt)
+    }
+
+    package let processID: Int32
+    private let descriptor: CInt
+    private let exit = Mutex<Exit?>(nil)
+
+    package init(_ command: Command) throws(IOError) {
+        self.processID = try command.spawn()
+        do {
+            self.descriptor = try SystemCall.check("watching over \(command.program)") { [processID] in
+                clinux_pidfd_open(processID)
+            }
+        } catch {
+            kill(self.processID, SIGKILL)
+            var status: CInt = 0
+            waitpid(self.processID, &status, 0)
+            throw error
+        }
+    }
+
+    /// A child that nobody waited for goes on without us.
+    deinit {
+        close(self.descriptor)
+    }
+
+    /// Sends a signal, or nothing when the child has ended.
+    package func signal(_ number: CInt) {
+        _ = clinux_pidfd_send_signal(self.descriptor, number)
+    }
+
+    /// How it ended, or nil while it runs.
+    package func exitIfEnded() -> Exit? {
+        self.exit.withLock { exit in
+            if let exit { return exit }
+            var status: CInt = 0
+            var result: pid_t
+            repeat { result = waitpid(self.processID, &status, WNOHANG) } while result < 0 && errno == EINTR
+            guard result == self.processID else { return nil }
+            // The low seven bits are the signal that ended it; 0 says that it ended by itself, its status eight bits up.
+            let signal = status & 0x7f
+            exit = signal == 0 ? .status((status >> 8) & 0xff) : .signal(signal)
+            return exit
+        }
+    }
+
+    /// Waits for the child's end; any number of tasks may. Throws when the time has run out or the task is cancelled.
+    package func wait(
+        on loop: EventLoop,
+        until deadline: MonotonicInstant = .now + .seconds(1_000_000_000)
+    ) async throws(IOError) -> Exit {
+        while true {
+            if let exit = self.exitIfEnded() { return exit }
+            // A descriptor of its own for each who waits: one descriptor can be watched only once.
+            let own = try SystemCall.check("waiting for a child") { fcntl(self.descriptor, F_DUPFD_CLOEXEC, 0) }
+            defer { close(own) }
+            _ = try await loop.readiness(of: own, for: .read, until: deadline, doing: "waiting for a child's end")
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import CPostgres
+import Glibc
+
+/// What says where the database is. It goes to libpq as it is; here it is only checked, given our defaults where it and
+/// the environment are silent, and kept out of every message.
+struct ConnectionString: Sendable {
+    let text: String
+
+    init(_ text: String) throws(PostgresError) {
+        self.text = text.trimmed
+        try self.check()
+    }
+
+    private static let advice = """
+        Write it as postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with any of : / ? # [ ] @ % in the password \
+        percent-encoded ("@" is %40, "/" is %2F), or as host=HOST dbname=DATABASE user=USER
+        """
+
+    private var isURL: Bool { self.text.hasPrefix("postgresql://") || self.text.hasPrefix("postgres://") }
+
+    private func check() throws(PostgresError) {
+        if self.text.utf8.contains(0) {
+            throw PostgresError(.malformedURL, "The database's connection string holds a zero byte.", hint: Self.advice)
+        }
+        if let scheme = self.text.range(of: "://"), !self.isURL {
+            // Without this libpq would take the whole string, password included, for the name of a database.
+            let name = self.text[..<scheme.lowerBound]
+            let isWord = !name.isEmpty && name.utf8.allSatisfy { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "=") }
+            if isWord {
+                throw PostgresError(
+                    .malformedURL,
+                    "The database's URL begins with \(name)://, not with postgresql://.",
+                    hint: Self.advice
+                )
+            }
+        }
+        guard self.isURL || self.text.contains("=") else { return }
+        var complaint: UnsafeMutablePointer<CChar>?
+        if let options = PQconninfoParse(self.text, &complaint) {
+            PQconninfoFree(options)
+            return
+        }
+        let reason = complaint.map { String(cString: $0) } ?? "out of memory"
+        PQfreemem(complaint)
+        throw PostgresError(
+            .malformedURL,
+            "The database's connection string cannot be understood: \(Self.withoutQuotations(reason)).",
+            hint: Self.advice
+        )
+    }
+
+    /// libpq quotes what it could not read, and that may well be a piece of the password.
+    private static func withoutQuotations(_ complaint: String) -> String {
+        var kept = ""
+        for (index, part) in complaint.trimmed.split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
+            kept += index.isMultiple(of: 2) ? part : "…"
+        }
+        return kept
+    }
+
+    // MARK: What libpq is given
+
+    /// Keywords and values in the order in which libpq reads them: what comes later wins.
+    func keywords(application: String) -> [(keyword: String, value: String)] {
+        var keywords: [(String, String)] = [
+            // A peer that is gone without a word is noticed within half a minute, sending or silent.
+            ("keepalives_idle", "10"),
+            ("keepalives_interval", "5"),
+            ("keepalives_count", "4"),
+            ("tcp_user_timeout", "30000"),
+            ("fallback_application_name", application),
+        ]
+        // An empty value would be the name of a database to libpq; without any it looks at the environment.
+        if !self.text.isEmpty { keywords.append(("dbname", self.text)) }
+        // Text is bytes that pass through here, and JSON and Swift both are UTF-8.
+        keywords.append(("client_encoding", "UTF8"))
+        return keywords
+    }
+
+    /// The seconds that the user allows for connecting, as libpq would have found them.
+    var timeout: Duration? {
+        var text = getenv("PGCONNECT_TIMEOUT").map { String(cString: $0) }
+        if self.isURL || self.text.contains("="), let options = PQconninfoParse(self.text, nil) {
+            defer { PQconninfoFree(options) }
+            var option = options
+            while let keyword = option.pointee.keyword {
+                if String(cString: keyword) == "connect_timeout", let value = option.pointee.val {
+                    text = String(cString: value)
+                }
+                option += 1
+            }
+        }
+        guard let seconds = text.flatMap({ Int64($0.trimmed) }), seconds > 0 else { return nil }
+        return .seconds(seconds)
+    }
+
+    // MARK: What is shown
+
+    /// libpq never shows the password, but it shows what it took for the host, the port and the database, and in a URL
+    /// whose password is not percent-encoded these are pieces of it.
+    func redact(_ message: String) -> String {
+        guard self.isURL, let start = self.text.range(of: "://")?.upperBound else { return message }
+        let rest = self.text[start...]
+        guard let end = rest.lastIndex(of: "@"), let colon = rest.firstIndex(of: ":"), colon < end else {
+            return message
+        }
+        let secret = rest[rest.index(after: colon)..<end]
+        // One that libpq could read whole is a password to it, and is in no message.
+        guard secret.contains(where: { "@/?#".contains($0) }) else { return message }
+        var safe = message
+        for piece in secret.split(whereSeparator: { "@/:?#".contains($0) }) where piece.utf8.count > 1 {
+            safe = safe.replacing(String(piece), with: "…")
+        }
+        return safe
+    }
+}
+
+extension String {
+    /// The first place where the text stands.
+    func range(of text: String) -> Range<String.Index>? {
+        var start = self.startIndex
+        while start < self.endIndex {
+            if self[start...].hasPrefix(text) { return start..<self.index(start, offsetBy: text.count) }
+            start = self.index(after: start)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,90 @@
+import CPostgres
+
+/// One thing asked of the server, and what has come back so far.
+struct Job {
+    enum Work: Sendable {
+        case statement(Statement, Parameters)
+        case script(String)
+
+        var name: String? {
+            if case .statement(let statement, _) = self { statement.name } else { nil }
+        }
+    }
+
+    typealias Reply = Swift::Result<ServerResult, PostgresError>
+
+    let work: Work
+    let reply: CheckedContinuation<Reply, Never>
+    /// The next result is that of preparing, not of executing.
+    var isPreparing = false
+    private var result: ServerResult?
+    private var error: PostgresError?
+
+    init(_ work: Work, _ reply: CheckedContinuation<Reply, Never>) {
+        self.work = work
+        self.reply = reply
+    }
+
+    mutating func succeeded(_ result: ServerResult) {
+        if self.isPreparing { self.isPreparing = false } else { self.result = result }
+    }
+
+    /// The first failure counts, the others follow from it.
+    mutating func failed(_ error: PostgresError) {
+        guard self.error == nil else { return }
+        var error = error
+        error.statement = self.work.name
+        self.error = error
+    }
+
+    /// The server has said all about it. Only now is it committed: results come before that.
+    func land() {
+        if let error {
+            self.reply.resume(returning: .failure(error))
+        } else if let result {
+            self.reply.resume(returning: .success(result))
+        } else {
+            self.reply.resume(
+                returning: .failure(PostgresError(.server, "the server gave no result", statement: self.work.name))
+            )
+        }
+    }
+
+    /// The connection broke before the server had said all. An error that ended only the statement stands: such a
+    /// statement is rolled back.
+    func landLost(_ reason: PostgresError) {
+        if let error, error.outcome == .nothingDone { return self.reply.resume(returning: .failure(error)) }
+        self.reply.resume(
+            returning: .failure(
+                PostgresError(
+                    .closed,
+                    (self.error?.message ?? reason.message) + "; whether the statement was carried out is unknown",
+                    outcome: .unknown,
+                    sqlState: self.error?.sqlState,
+                    statement: self.work.name
+                )
+            )
+        )
+    }
+}
+
+/// A result's kind, as the pipeline needs it.
+enum Answer {
+    case good
+    case bad
+    /// Not run, because one before it in the same transaction failed.
+    case skipped
+    case synchronized
+    case copy
+
+    init(_ result: ServerResult) {
+        self =
+            switch result.status {
+            case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: .good
+            case PGRES_PIPELINE_SYNC: .synchronized
+            case PGRES_PIPELINE_ABORTED: .skipped
+            case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH: .copy
+            default: .bad
+            }
+    }
+}

@@ -1,0 +1,69 @@
+/// libpq's report of a connection that did not come about, understood.
+///
+/// The server's part of it looks like `FATAL:  28P01: password authentication failed for user "x"`, followed by the
+/// place in the server's source. Of several hosts each has its say.
+struct Refusal {
+    let message: String
+    let sqlState: String?
+
+    init(_ report: String) {
+        var sentences: [String] = []
+        var sqlState: String?
+        for line in report.split(separator: "\n") {
+            let text = String(line).trimmed
+            if text.isEmpty || Self.isLocation(text) { continue }
+            if let (before, state, after) = Self.split(text) {
+                sqlState = sqlState ?? state
+                sentences.append(before + after)
+            } else {
+                sentences.append(text)
+            }
+        }
+        self.message = sentences.joined(separator: "; ")
+        self.sqlState = sqlState
+    }
+
+    func error(_ string: ConnectionString) -> PostgresError {
+        let (code, hint): (PostgresError.Code, String) =
+            switch self.sqlState {
+            case "28P01"?, "28000"?: (.authentication, "check the user and the password, and the server's pg_hba.conf")
+            case "3D000"?: (.authentication, "create the database, or name another one in the connection string")
+            case "57P03"?: (.unreachable, "it is starting or stopping: try again in a moment")
+            case "53300"?: (.unreachable, "it has no connection left: raise max_connections or use fewer workers")
+            case nil:
+                (.unreachable, "look whether PostgreSQL runs there and whether host, port and TLS settings are right")
+            case let state? where state.hasPrefix("28"): (.authentication, "check how this user may log in")
+            default: (.unreachable, "see the server's log")
+            }
+        return PostgresError(code, string.redact(self.message), sqlState: self.sqlState, hint: hint)
+    }
+
+    /// `LOCATION:  auth_failed, auth.c:326`, in whatever language.
+    private static func isLocation(_ line: String) -> Bool {
+        guard let colon = line.lastIndex(of: ":") else { return false }
+        let number = line[line.index(after: colon)...]
+        return !number.isEmpty && number.allSatisfy(\.isNumber) && line[..<colon].hasSuffix(".c")
+    }
+
+    /// Takes `28P01: ` out of the line.
+    private static func split(_ line: String) -> (before: String, state: String, after: String)? {
+        let bytes = Array(line.utf8)
+        guard bytes.count > 8 else { return nil }
+        for start in 0..<(bytes.count - 7) {
+            let isBoundary = start == 0 || bytes[start - 1] == UInt8(ascii: " ")
+            let state = bytes[start..<start + 5]
+            guard isBoundary, state.allSatisfy(Self.isStateCharacter), bytes[start + 5] == UInt8(ascii: ":"),
+                bytes[start + 6] == UInt8(ascii: " "), state.contains(where: { $0 <= UInt8(ascii: "9") })
+            else { continue }
+            return (
+                String(decoding: bytes[..<start], as: UTF8.self), String(decoding: state, as: UTF8.self),
+                String(decoding: bytes[(start + 7)...], as: UTF8.self)
+            )
+        }
+        return nil
+    }
+
+    private static func isStateCharacter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+    }
+}

@@ -1,0 +1,56 @@
+import CPostgres
+
+/// One answer of the server, freed with its last reference.
+///
+/// `@unchecked`: libpq never changes a result that it has handed out, and nothing here does, so any thread may read it.
+final class ServerResult: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    init(owning pointer: OpaquePointer) {
+        self.pointer = pointer
+    }
+
+    deinit {
+        PQclear(self.pointer)
+    }
+
+    var status: ExecStatusType { PQresultStatus(self.pointer) }
+    var rowCount: Int { Int(PQntuples(self.pointer)) }
+    var columnCount: Int { Int(PQnfields(self.pointer)) }
+
+    /// The rows that a statement inserted, updated, deleted or selected.
+    var affectedRows: Int { Int(String(cString: PQcmdTuples(self.pointer))) ?? 0 }
+
+    /// The server's word for what it did, as in "COMMIT".
+    var commandTag: String { String(cString: PQcmdStatus(self.pointer)) }
+
+    func columnType(_ column: Int) -> UInt32 { PQftype(self.pointer, CInt(column)) }
+
+    func columnName(_ column: Int) -> String {
+        PQfname(self.pointer, CInt(column)).map { String(cString: $0) } ?? ""
+    }
+
+    /// The server's error, as it stands in this result.
+    func error(outcome: PostgresError.Outcome) -> PostgresError {
+        let sqlState = self.field("C")
+        return PostgresError(
+            .server,
+            self.field("M") ?? String(cString: PQresultErrorMessage(self.pointer)).trimmed,
+            outcome: outcome,
+            sqlState: sqlState,
+            hint: self.field("H"),
+            detail: self.field("D"),
+            constraint: self.field("n")
+        )
+    }
+
+    /// `ERROR` ends a statement, `FATAL` the session; `V` is the severity that is never translated.
+    var endsSession: Bool {
+        let severity = self.field("V")
+        return severity == "FATAL" || severity == "PANIC"
+    }
+
+    private func field(_ code: Unicode.Scalar) -> String? {
+        PQresultErrorField(self.pointer, CInt(code.value)).map { String(cString: $0) }
+    }
+}

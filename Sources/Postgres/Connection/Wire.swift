@@ -1,0 +1,119 @@
+import CPostgres
+
+/// One session with the server as libpq holds it: a thin function a C call, closed with its last reference.
+///
+/// `@unchecked`: libpq lets any thread use a session as long as one does at a time. Until it is connected only the
+/// connector's thread knows it; after that only one actor does.
+final class Wire: @unchecked Sendable {
+    /// What a look at the input found.
+    enum Arrival {
+        case result(ServerResult)
+        /// The results of one statement end here.
+        case end
+        /// Nothing more before the next reading.
+        case incomplete
+    }
+
+    private let session: OpaquePointer
+
+    init(owning session: OpaquePointer) {
+        self.session = session
+        // Without this libpq prints the server's notices on our standard error.
+        PQsetNoticeProcessor(session, { _, _ in }, nil)
+    }
+
+    deinit {
+        PQfinish(self.session)
+    }
+
+    var socket: CInt { PQsocket(self.session) }
+    var isAlive: Bool { PQstatus(self.session) == CONNECTION_OK }
+    var serverVersion: Int { Int(PQserverVersion(self.session)) }
+    var backendProcessID: Int32 { PQbackendPID(self.session) }
+    var isInTransaction: Bool { PQtransactionStatus(self.session) == PQTRANS_INTRANS }
+    var message: String { String(cString: PQerrorMessage(self.session)).trimmed }
+
+    // MARK: Sending
+
+    func enterPipeline() -> Bool {
+        PQsetnonblocking(self.session, 1) == 0 && PQenterPipelineMode(self.session) == 1
+    }
+
+    func exitPipeline() -> Bool {
+        PQexitPipelineMode(self.session) == 1
+    }
+
+    func prepare(_ name: String, _ sql: String, _ types: [UInt32]) -> Bool {
+        PQsendPrepare(self.session, name, sql, CInt(types.count), types) == 1
+    }
+
+    func execute(_ name: String, _ parameters: Parameters) -> Bool {
+        let count = parameters.count
+        return parameters.bytes.withUnsafeBytes { bytes in
+            withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count) { values in
+                withUnsafeTemporaryAllocation(of: CInt.self, capacity: count) { lengths in
+                    withUnsafeTemporaryAllocation(of: CInt.self, capacity: count) { formats in
+                        for (index, place) in parameters.places.enumerated() {
+                            values[index] = place.length < 0 ? nil : Self.address(of: place, in: bytes)
+                            lengths[index] = CInt(max(place.length, 0))
+                            formats[index] = 1
+                        }
+                        return PQsendQueryPrepared(
+                            self.session,
+                            name,
+                            CInt(count),
+                            values.baseAddress,
+                            lengths.baseAddress,
+                            formats.baseAddress,
+                            1
+                        ) == 1
+                    }
+                }
+            }
+        }
+    }
+
+    /// An empty value needs an address too: to libpq none means null.
+    private static func address(of place: Parameters.Place, in bytes: UnsafeRawBufferPointer) -> UnsafePointer<CChar>? {
+        guard let base = bytes.baseAddress else { return Self.empty }
+        return (base + place.offset).assumingMemoryBound(to: CChar.self)
+    }
+
+    /// Never written and never freed, so any thread may read it.
+    private nonisolated(unsafe) static let empty: UnsafePointer<CChar> = {
+        let byte = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
+        byte.initialize(to: 0)
+        return UnsafePointer(byte)
+    }()
+
+    /// Ends a statement's own implicit transaction, so that its failure harms no other.
+    func sync() -> Bool {
+        PQpipelineSync(self.session) == 1
+    }
+
+    /// Several statements by the simple protocol, outside the pipeline.
+    func send(_ sql: String) -> Bool {
+        PQsendQuery(self.session, sql) == 1
+    }
+
+    /// Nil: the connection is lost. True: the kernel took all there is. False: it has no room.
+    func flush() -> Bool? {
+        switch PQflush(self.session) {
+        case 0: true
+        case 1: false
+        default: nil
+        }
+    }
+
+    // MARK: Receiving
+
+    func read() -> Bool {
+        PQconsumeInput(self.session) == 1
+    }
+
+    func next() -> Arrival {
+        if PQisBusy(self.session) != 0 { return .incomplete }
+        guard let result = PQgetResult(self.session) else { return .end }
+        return .result(ServerResult(owning: result))
+    }
+}

@@ -1,0 +1,252 @@
+package import IO
+
+/// One session with PostgreSQL, shared by any number of tasks.
+///
+/// Statements fly together in a pipeline, answered in the order in which they were asked for, each in an implicit
+/// transaction of its own: one that fails harms no other. The actor runs on an event loop, where the session's
+/// descriptor is watched; nothing here blocks.
+package actor PostgresConnection {
+    private let loop: EventLoop
+    private var wire: Wire?
+    private var watch: WatchToken?
+    private var wantsToWrite = false
+    private var pipeline = Pipeline<Job>(limit: 64)
+    private var prepared = PreparedStatements()
+    private var reasonOfEnd: PostgresError?
+    /// As in 150018 for 15.18.
+    package nonisolated let serverVersion: Int
+    /// The process that serves us, as `pg_stat_activity` names it.
+    package nonisolated let backendProcessID: Int32
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+
+    /// Connects by libpq's own rules: a URL, a list of keywords, or the empty string for its `PG*` variables. Close the
+    /// connection before the loop is stopped.
+    package static func connect(
+        _ string: String,
+        on loop: EventLoop,
+        application: String,
+        timeout: Duration = .seconds(10)
+    ) async throws(PostgresError) -> PostgresConnection {
+        let string = try ConnectionString(string)
+        let connector = Connector(string, application: application, timeout: string.timeout ?? timeout)
+        let connection = PostgresConnection(try await connector.connect(on: loop), on: loop)
+        try await connection.begin()
+        return connection
+    }
+
+    private init(_ wire: Wire, on loop: EventLoop) {
+        self.loop = loop
+        self.wire = wire
+        self.serverVersion = wire.serverVersion
+        self.backendProcessID = wire.backendProcessID
+    }
+
+    isolated deinit {
+        // Nobody waits for an answer, or we would still be referred to.
+        if let watch { self.loop.cancel(watch) }
+    }
+
+    package var isClosed: Bool { self.wire == nil }
+
+    // MARK: Asking
+
+    /// Runs a statement and has its rows decoded on the loop, in place.
+    package func query<R: Sendable>(
+        _ statement: Statement,
+        _ parameters: Parameters = Parameters(),
+        _ decode: @Sendable (borrowing Rows) throws -> R
+    ) async throws -> R {
+        let result = try await self.ask(.statement, .statement(statement, parameters))
+        return try decode(Rows(result))
+    }
+
+    /// Runs a statement; says how many rows it inserted, updated, deleted or selected.
+    @discardableResult
+    package func execute(
+        _ statement: Statement,
+        _ parameters: Parameters = Parameters()
+    ) async throws(PostgresError) -> Int {
+        try await self.ask(.statement, .statement(statement, parameters)).affectedRows
+    }
+
+    /// Runs several statements, separated by semicolons, when all before them are done and before any after them. They
+    /// are one transaction, unless they say otherwise themselves.
+    package func script(_ sql: String) async throws(PostgresError) {
+        _ = try await self.ask(.script, .script(sql))
+    }
+
+    /// Runs the body between `BEGIN` and `COMMIT`, or `ROLLBACK` when it throws. For a connection that no other task
+    /// uses meanwhile: what that sent would be part of it.
+    package func transaction<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {
+        try await self.script("BEGIN")
+        do {
+            let value = try await body()
+            let end = try await self.ask(.script, .script("COMMIT"))
+            // So PostgreSQL answers when a statement had failed and nobody minded.
+            if end.commandTag == "ROLLBACK" {
+                throw PostgresError(.server, "the transaction was rolled back, because a statement in it had failed")
+            }
+            return value
+        } catch {
+            // After a failed COMMIT, or without a connection, there is nothing left to roll back.
+            try? await self.script("ROLLBACK")
+            throw error
+        }
+    }
+
+    /// Ends the session. What is still in flight ends with an unknown outcome.
+    package func close() {
+        self.end(PostgresError(.closed, "the connection to PostgreSQL was closed"))
+    }
+
+    private func ask(_ kind: Pipeline<Job>.Kind, _ work: Job.Work) async throws(PostgresError) -> ServerResult {
+        if let reasonOfEnd { throw Self.neverSent(work, reasonOfEnd) }
+        let answer = await withCheckedContinuation { continuation in
+            self.pipeline.enqueue(kind, Job(work, continuation))
+            self.send()
+        }
+        return try answer.get()
+    }
+
+    // MARK: Sending
+
+    private func begin() throws(PostgresError) {
+        guard let wire else { return }
+        do {
+            self.watch = try self.loop.watch(wire.socket, for: .read) { [weak self] ready in
+                self?.assumeIsolated { $0.ready(ready) }
+            }
+        } catch {
+            self.wire = nil
+            throw PostgresError(.unreachable, error.message)
+        }
+    }
+
+    private func send() {
+        while let wire, let job = self.pipeline.depart() {
+            guard self.send(job.work, on: wire) else { return self.endAsLost() }
+        }
+        self.flush()
+    }
+
+    /// False: the connection is lost.
+    private func send(_ work: Job.Work, on wire: Wire) -> Bool {
+        switch work {
+        case .script(let sql):
+            guard wire.exitPipeline(), wire.send(sql) else { return false }
+            return true
+        case .statement(let statement, let parameters):
+            do {
+                let (name, isNew) = try self.prepared.use(statement, types: parameters.types)
+                if isNew {
+                    self.pipeline.last?.isPreparing = true
+                    guard wire.prepare(name, statement.sql, parameters.types) else { return false }
+                }
+                guard wire.execute(name, parameters) else {
+                    // Too many or too large for the protocol: this one fails, the others go on.
+                    guard wire.isAlive else { return false }
+                    self.pipeline.last?.failed(PostgresError(.unexpectedValue, wire.message))
+                    return wire.sync()
+                }
+            } catch {
+                self.pipeline.last?.failed(error)
+            }
+            return wire.sync()
+        }
+    }
+
+    private func flush() {
+        guard let wire, let watch else { return }
+        guard let isDone = wire.flush() else { return self.endAsLost() }
+        guard self.wantsToWrite == isDone else { return }
+        self.wantsToWrite = !isDone
+        self.loop.update(watch, to: isDone ? .read : [.read, .write])
+    }
+
+    // MARK: Receiving
+
+    private func ready(_ interest: Interest) {
+        guard let wire else { return }
+        let isAlive = wire.read()
+        self.receive()
+        if !isAlive { return self.endAsLost() }
+        self.send()
+    }
+
+    private func receive() {
+        var endsInARow = 0
+        while let wire {
+            switch wire.next() {
+            case .incomplete:
+                return
+            case .end:
+                guard self.pipeline.current != nil else { return }
+                endsInARow += 1
+                if self.pipeline.isRunningScript {
+                    guard wire.enterPipeline() else { return self.endAsLost() }
+                    self.land()
+                } else if endsInARow > 2 {
+                    return  // libpq expects nothing any more, which only a lost connection explains
+                }
+            case .result(let result):
+                endsInARow = 0
+                self.received(result)
+            }
+        }
+    }
+
+    private func received(_ result: ServerResult) {
+        switch Answer(result) {
+        case .good:
+            self.pipeline.current?.succeeded(result)
+        case .bad:
+            self.failed(result)
+        case .skipped:
+            break
+        case .synchronized:
+            self.land()
+        case .copy:
+            self.end(PostgresError(.closed, "COPY between client and server is not possible here"))
+        }
+    }
+
+    private func failed(_ result: ServerResult) {
+        guard let job = self.pipeline.current else { return }
+        let error = result.error(outcome: result.endsSession ? .unknown : .nothingDone)
+        if case .statement(let statement, _) = job.work {
+            if job.isPreparing {
+                self.prepared.failed(statement)
+            } else if error.sqlState == "26000" || error.sqlState == "0A000" {
+                self.prepared.forget(statement)
+            }
+        }
+        self.pipeline.current?.failed(error)
+    }
+
+    private func land() {
+        self.pipeline.landed()?.land()
+    }
+
+    // MARK: The end
+
+    private func endAsLost() {
+        let text = self.wire?.message.split(separator: "\n").first.map { String($0).trimmed } ?? ""
+        self.end(PostgresError(.closed, "the connection to PostgreSQL is lost" + (text.isEmpty ? "" : ": \(text)")))
+    }
+
+    private func end(_ reason: PostgresError) {
+        guard let wire = self.wire.take() else { return }
+        self.reasonOfEnd = reason
+        if let watch = self.watch.take() { self.loop.cancel(watch) }
+        // The descriptor is closed here, after its watch is gone.
+        withExtendedLifetime(wire) {}
+        let (sent, unsent) = self.pipeline.takeAll()
+        for job in sent { job.landLost(reason) }
+        for job in unsent { job.reply.resume(returning: .failure(Self.neverSent(job.work, reason))) }
+    }
+
+    private static func neverSent(_ work: Job.Work, _ reason: PostgresError) -> PostgresError {
+        PostgresError(.closed, reason.message + "; the statement was not sent", statement: work.name)
+    }
+}

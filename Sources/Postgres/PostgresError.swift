@@ -1,0 +1,77 @@
+/// What went wrong between this program and PostgreSQL, as sentences for people and a code for programs. No password is
+/// in any of them.
+package struct PostgresError: Error, Sendable {
+    /// The kind of failure; more kinds may come.
+    package struct Code: Hashable, Sendable, CustomStringConvertible {
+        package let description: String
+
+        /// The connection string cannot be understood.
+        package static let malformedURL = Code(description: "malformedURL")
+        /// No PostgreSQL answers there, or it does not take connections now: worth another try.
+        package static let unreachable = Code(description: "unreachable")
+        /// It answered, and refuses this user, password or database.
+        package static let authentication = Code(description: "authentication")
+        /// The server's own error about a statement; `sqlState` tells which.
+        package static let server = Code(description: "server")
+        /// The connection is lost or closed; `outcome` says what that means for the statement.
+        package static let closed = Code(description: "closed")
+        /// A value is not of the type that the program expected.
+        package static let unexpectedValue = Code(description: "unexpectedValue")
+        /// The programs of a PostgreSQL server are not installed.
+        package static let notInstalled = Code(description: "notInstalled")
+        /// A private cluster did not start.
+        package static let clusterFailed = Code(description: "clusterFailed")
+        /// The waiting task was cancelled.
+        package static let cancelled = Code(description: "cancelled")
+    }
+
+    /// What became of the statement.
+    package enum Outcome: Sendable {
+        /// It has changed nothing and never will: the server refused it, or it was never sent.
+        case nothingDone
+        /// It was sent and no answer came: it may have been committed, or not.
+        case unknown
+    }
+
+    package let code: Code
+    package let message: String
+    package var outcome: Outcome
+    /// Five characters, where the server said them.
+    package let sqlState: String?
+    /// What the server advises, or we do.
+    package let hint: String?
+    /// The server's `DETAIL`, which may quote the row's values: not for logs.
+    package let detail: String?
+    package let constraint: String?
+    /// The statement's name.
+    package var statement: String?
+
+    package init(
+        _ code: Code,
+        _ message: String,
+        outcome: Outcome = .nothingDone,
+        sqlState: String? = nil,
+        hint: String? = nil,
+        detail: String? = nil,
+        constraint: String? = nil,
+        statement: String? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.outcome = outcome
+        self.sqlState = sqlState
+        self.hint = hint
+        self.detail = detail
+        self.constraint = constraint
+        self.statement = statement
+    }
+}
+
+extension PostgresError: CustomStringConvertible {
+    package var description: String {
+        var text = self.message
+        if let statement { text += " (statement \(statement)" + (self.sqlState.map { ", SQLSTATE \($0))" } ?? ")") }
+        if let hint { text += (text.hasSuffix(".") ? " " : ": ") + hint }
+        return text
+    }
+}

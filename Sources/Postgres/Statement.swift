@@ -1,0 +1,12 @@
+/// One SQL statement that every connection prepares the first time it runs it. Make it once, as a `static let`.
+package struct Statement: Sendable {
+    /// Its name on the server and in errors: one name, one statement.
+    package let name: String
+    package let sql: String
+
+    package init(_ name: String, _ sql: String) {
+        precondition(!name.isEmpty && name.utf8.count < 64, "PostgreSQL's names have 1 to 63 bytes")
+        self.name = name
+        self.sql = sql
+    }
+}

@@ -1,0 +1,11 @@
+/// PostgreSQL's binary values are big-endian.
+extension Array where Element == UInt8 {
+    @inline(__always)
+    mutating func append(bigEndian value: some FixedWidthInteger) {
+        Swift.withUnsafeBytes(of: value.bigEndian) { self.append(contentsOf: $0) }
+    }
+
+    mutating func append(copying span: RawSpan) {
+        span.withUnsafeBytes { self.append(contentsOf: $0) }
+    }
+}

@@ -1,0 +1,88 @@
+/// Reading arrays in place, whatever their dimensions: the elements come one after the other.
+extension Rows {
+    /// Hands over the bytes of each element; nil is a null.
+    package func forEachElement(
+        _ row: Int,
+        _ column: Int,
+        _ body: (RawSpan?) throws(PostgresError) -> Void
+    ) throws(PostgresError) {
+        let (start, length) = try self.cell(row, column)
+        var rest = ArrayReader(UnsafeRawBufferPointer(start: start, count: length))
+        guard var left = rest.readHeader() else { throw self.mismatch(row, column, "an array") }
+        while left > 0 {
+            guard let element = rest.readElement() else { throw self.mismatch(row, column, "a whole array") }
+            switch element {
+            case .null: try body(nil)
+            case .bytes(let bytes): try body(bytes.bytes)
+            }
+            left -= 1
+        }
+    }
+
+    /// The number of elements, without a look at them.
+    package func elementCount(_ row: Int, _ column: Int) throws(PostgresError) -> Int {
+        let (start, length) = try self.cell(row, column)
+        var reader = ArrayReader(UnsafeRawBufferPointer(start: start, count: length))
+        guard let count = reader.readHeader() else { throw self.mismatch(row, column, "an array") }
+        return count
+    }
+
+    /// The elements of a `text[]`; a null is nil.
+    package func strings(_ row: Int, _ column: Int) throws(PostgresError) -> [String?] {
+        var strings: [String?] = []
+        try self.forEachElement(row, column) { (element: RawSpan?) throws(PostgresError) in
+            if let element {
+                strings.append(element.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
+            } else {
+                strings.append(nil)
+            }
+        }
+        return strings
+    }
+}
+
+/// Walks over the binary format of an array and believes none of its lengths.
+struct ArrayReader {
+    enum Element {
+        case null
+        case bytes(UnsafeRawBufferPointer)
+    }
+
+    private var rest: UnsafeRawBufferPointer
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.rest = bytes
+    }
+
+    /// The number of elements in all dimensions together; nil when this is no array.
+    mutating func readHeader() -> Int? {
+        guard let dimensions = self.readInt32(), dimensions >= 0, dimensions <= 6, self.readInt32() != nil,
+            self.readInt32() != nil
+        else { return nil }
+        if dimensions == 0 { return 0 }
+        var count = 1
+        for _ in 0..<dimensions {
+            guard let length = self.readInt32(), length >= 0, self.readInt32() != nil else { return nil }
+            let (product, overflow) = count.multipliedReportingOverflow(by: Int(length))
+            if overflow { return nil }
+            count = product
+        }
+        return count
+    }
+
+    mutating func readElement() -> Element? {
+        guard let length = self.readInt32() else { return nil }
+        if length == -1 { return .null }
+        guard length >= 0, Int(length) <= self.rest.count else { return nil }
+        let element = UnsafeRawBufferPointer(rebasing: self.rest[..<Int(length)])
+        self.rest = UnsafeRawBufferPointer(rebasing: self.rest[Int(length)...])
+        return .bytes(element)
+    }
+
+    private mutating func readInt32() -> Int32? {
+        guard self.rest.count >= 4 else { return nil }
+        let value = Int32(bigEndian: self.rest.loadUnaligned(as: Int32.self))
+        self.rest = UnsafeRawBufferPointer(rebasing: self.rest[4...])
+        return value
+    }
+}

@@ -1,0 +1,16 @@
+/// PostgreSQL counts the microseconds since 2000, everybody else since 1970. Both infinities stay what they are.
+enum Timestamp {
+    private static let offset: Int64 = 946_684_800_000_000
+
+    static func fromUnix(_ microseconds: Int64) -> Int64 {
+        if microseconds == .max || microseconds == .min { return microseconds }
+        let (result, overflow) = microseconds.subtractingReportingOverflow(Self.offset)
+        return overflow ? .min : result
+    }
+
+    static func toUnix(_ microseconds: Int64) -> Int64 {
+        if microseconds == .max || microseconds == .min { return microseconds }
+        let (result, overflow) = microseconds.addingReportingOverflow(Self.offset)
+        return overflow ? .max : result
+    }
+}
