@@ -1,10 +1,37 @@
+import TLS
+
 extension Credential {
-    /// What can be read in a credential and is no secret.
+    /// What can be read in a certificate and is no secret; all of it empty for signing keys, which say nothing.
     public struct Facts: Hashable, Sendable {
-        /// Until when the certificate is valid, in seconds since 1970; nil for signing keys, which do not expire.
+        /// Whom the certificate is for.
+        public let subject: String?
+
+        /// From when on the certificate is valid, in seconds since 1970.
+        public let notBefore: Int64?
+
+        /// Until when the certificate is valid, in seconds since 1970. Signing keys do not expire.
         public let notAfter: Int64?
 
-        /// The topics that the certificate may send to; empty if it does not say, and for signing keys.
+        /// The topics that the certificate may send to, the app's own first; empty if it does not say.
         public let topics: [String]
+
+        /// Whether Apple issued it.
+        public let isApple: Bool
+
+        init() {
+            self.subject = nil
+            self.notBefore = nil
+            self.notAfter = nil
+            self.topics = []
+            self.isApple = false
+        }
+
+        init(_ leaf: CertificateFacts) {
+            self.subject = leaf.subject
+            self.notBefore = leaf.notBefore
+            self.notAfter = leaf.notAfter
+            self.topics = leaf.topics
+            self.isApple = leaf.isApple
+        }
     }
 }

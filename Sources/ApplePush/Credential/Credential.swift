@@ -1,10 +1,12 @@
+import TLS
+
 /// What a sender proves to be with: a certificate with its key, or a key that signs provider tokens.
 ///
-/// Both are made from text, wherever that came from; nothing is read from files. Two credentials are equal if
-/// they prove the same.
-public struct Credential: Sendable, Hashable, CustomStringConvertible {
+/// Both are made from text, wherever that came from; nothing is read from files. Two credentials are equal if they
+/// prove the same.
+public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     enum Kind: Sendable {
-        case certificate
+        case certificate(Identity)
         case providerToken(ProviderTokens)
     }
 
@@ -16,12 +18,29 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible {
     /// What can be read in the credential and is no secret.
     public let facts: Facts
 
-    /// A certificate and its private key, as PEM text: the leaf first, then its chain. The key may be in the same
-    /// text or apart, and may be encrypted.
+    /// A certificate and its private key, as PEM text: the leaf and its chain. The key may be in the same text or
+    /// apart, and may be encrypted.
     public init(certificate: String, privateKey: String? = nil, passphrase: String? = nil) throws(PushError) {
-        self.kind = .certificate
-        self.digest = Array(certificate.utf8)
-        self.facts = Facts(notAfter: nil, topics: [])
+        do {
+            self.init(try Identity(certificate: certificate, privateKey: privateKey, passphrase: passphrase))
+        } catch {
+            throw Self.invalid("certificate", error)
+        }
+    }
+
+    /// A certificate and its private key, as the bytes of PEM text, for callers that overwrite them afterwards.
+    public init(certificate: [UInt8], privateKey: [UInt8]? = nil, passphrase: [UInt8]? = nil) throws(PushError) {
+        do {
+            self.init(try Identity(certificate: certificate, privateKey: privateKey, passphrase: passphrase))
+        } catch {
+            throw Self.invalid("certificate", error)
+        }
+    }
+
+    private init(_ identity: Identity) {
+        self.kind = .certificate(identity)
+        self.digest = identity.digest
+        self.facts = Facts(identity.leaf)
     }
 
     /// A key that signs provider tokens, as Apple hands it out in a `.p8` file.
@@ -37,10 +56,40 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible {
         teamID: String,
         supply: ProviderToken.Supply? = nil
     ) throws(PushError) {
-        let key = try ProviderTokenKey(signingKey: signingKey, keyID: keyID, teamID: teamID)
-        self.kind = .providerToken(ProviderTokens(key: key, supply: supply))
-        self.digest = Array(signingKey.utf8)
-        self.facts = Facts(notAfter: nil, topics: [])
+        do {
+            try self.init(ProviderTokenKey(SigningKey(p8: signingKey), keyID: keyID, teamID: teamID), supply: supply)
+        } catch {
+            throw Self.invalid("signing key", error)
+        }
+    }
+
+    /// A key that signs provider tokens, as the bytes of a `.p8` file, for callers that overwrite them afterwards.
+    public init(
+        signingKey: [UInt8],
+        keyID: String,
+        teamID: String,
+        supply: ProviderToken.Supply? = nil
+    ) throws(PushError) {
+        do {
+            try self.init(ProviderTokenKey(SigningKey(p8: signingKey), keyID: keyID, teamID: teamID), supply: supply)
+        } catch {
+            throw Self.invalid("signing key", error)
+        }
+    }
+
+    private init(_ key: ProviderTokenKey, supply: ProviderToken.Supply?) {
+        self.kind = .providerToken(ProviderTokens(key, supply: supply))
+        self.digest = key.digest
+        self.facts = Facts()
+    }
+
+    private static func invalid(_ what: String, _ error: any Error) -> PushError {
+        error as? PushError ?? PushError(.invalidCredential, "The \(what) cannot be used: \(error).", underlying: error)
+    }
+
+    /// The certificate to show, if it is one.
+    var identity: Identity? {
+        if case .certificate(let identity) = self.kind { identity } else { nil }
     }
 
     /// The topic that pushes of that kind go to where none is named: the certificate's own, if it allows for it.
@@ -59,8 +108,11 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible {
     /// What kind of credential it is and whose. Never a secret.
     public var description: String {
         switch self.kind {
-        case .certificate: "a certificate"
-        case .providerToken(let tokens): "provider tokens of key \(tokens.key.keyID), team \(tokens.key.teamID)"
+        case .certificate(let identity): "the certificate of \(identity.leaf.subject)"
+        case .providerToken(let tokens): "the signing key \(tokens.key.keyID) of team \(tokens.key.teamID)"
         }
     }
+
+    /// No more than the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": self.description]) }
 }

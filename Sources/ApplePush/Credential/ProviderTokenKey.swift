@@ -1,20 +1,60 @@
+import TLS
+
 /// The key that signs a team's provider tokens.
-public struct ProviderTokenKey: Sendable {
+public struct ProviderTokenKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The key's identifier.
     public let keyID: String
 
     /// The team's identifier.
     public let teamID: String
 
-    init(signingKey: String, keyID: String, teamID: String) throws(PushError) {
+    private let signingKey: SigningKey
+
+    init(_ signingKey: SigningKey, keyID: String, teamID: String) throws(PushError) {
+        try Self.check(keyID, is: "key identifier")
+        try Self.check(teamID, is: "team identifier")
+        self.signingKey = signingKey
         self.keyID = keyID
         self.teamID = teamID
+    }
+
+    private static func check(_ text: String, is what: String) throws(PushError) {
+        let isMadeOfLetters = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "a")...UInt8(ascii: "z"):
+                true
+            default: false
+            }
+        }
+        guard text.utf8.count == 10, isMadeOfLetters else {
+            throw PushError(
+                .invalidCredential,
+                "The \(what) is ten letters and digits, as Apple's developer pages show it beside the key."
+            )
+        }
     }
 
     /// Makes a new token.
     ///
     /// - Parameter now: The time in seconds since 1970, by the best clock there is.
-    public func mint(at now: Int64) throws(PushError) -> ProviderToken {
-        ProviderToken(jwt: "", issuedAt: now)
+    public func mint(at now: Int64) -> ProviderToken {
+        let header = Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(self.keyID)"}"#.utf8))
+        let claims = Base64URL.encode(Array(#"{"iss":"\#(self.teamID)","iat":\#(now)}"#.utf8))
+        let signature = Base64URL.encode(self.signingKey.sign(Array("\(header).\(claims)".utf8)))
+        return ProviderToken(jwt: "\(header).\(claims).\(signature)", issuedAt: now)
     }
+
+    /// Tells one key from another.
+    var digest: [UInt8] {
+        let identity = Array("\(self.keyID) \(self.teamID) \(self.signingKey.publicKey.pem)".utf8)
+        // A span of an array that stays alive and unchanged through the call.
+        return unsafe Digest.sha256(identity.span.bytes)
+    }
+
+    /// Which key it is, and not the key.
+    public var description: String { "the signing key \(self.keyID) of team \(self.teamID)" }
+
+    /// No more than the description.
+    public var customMirror: Mirror { Mirror(self, children: ["description": self.description]) }
 }

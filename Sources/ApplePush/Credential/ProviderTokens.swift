@@ -1,10 +1,54 @@
-/// The provider tokens of one key, one after the other.
-final class ProviderTokens: Sendable {
-    let key: ProviderTokenKey
+/// The provider tokens of one key, one after the other: each is used for as long as it may be, and while one is being
+/// had, all who need it wait for the same.
+actor ProviderTokens {
+    nonisolated let key: ProviderTokenKey
     private let supply: ProviderToken.Supply?
+    private let clock: @Sendable () -> Int64
+    private var token: ProviderToken?
+    private var renewal: Task<ProviderToken, any Error>?
 
-    init(key: ProviderTokenKey, supply: ProviderToken.Supply?) {
+    /// - Parameter clock: Tells the seconds since 1970.
+    init(
+        _ key: ProviderTokenKey,
+        supply: ProviderToken.Supply? = nil,
+        clock: @escaping @Sendable () -> Int64 = UnixTime.now
+    ) {
         self.key = key
         self.supply = supply
+        self.clock = clock
+    }
+
+    /// The token to use now.
+    ///
+    /// - Parameter refused: The token that the gateway called too old, if it did.
+    func current(refusing refused: ProviderToken?) async throws(PushError) -> ProviderToken {
+        if let token = self.token, token != refused, token.secondsToRenewal(at: self.clock()) > 0 { return token }
+        let renewal = self.renewal ?? self.renew(refusing: refused)
+        do {
+            return try await renewal.value
+        } catch {
+            throw PushError(.noProviderToken, "There is no provider token to send with: \(error).", underlying: error)
+        }
+    }
+
+    /// How long a token is good for.
+    nonisolated func secondsToRenewal(of token: ProviderToken) -> Int64 { token.secondsToRenewal(at: self.clock()) }
+
+    private func renew(refusing refused: ProviderToken?) -> Task<ProviderToken, any Error> {
+        let renewal = Task {
+            defer { self.renewal = nil }
+            let token = try await self.supply?(self.key, refused) ?? self.mint()
+            self.token = token
+            return token
+        }
+        self.renewal = renewal
+        return renewal
+    }
+
+    /// Changing tokens too often is worse than using one that was refused.
+    private func mint() -> ProviderToken {
+        let now = self.clock()
+        if let token = self.token, (0..<ProviderToken.minimumAge).contains(now - token.issuedAt) { return token }
+        return self.key.mint(at: now)
     }
 }

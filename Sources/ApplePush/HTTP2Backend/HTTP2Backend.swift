@@ -1,10 +1,43 @@
-/// Carries pushes to APNs over HTTP/2, on warm connections: one pool for each gateway and credential.
-public final class HTTP2Backend: Backend {
-    private let configuration: HTTP2Configuration
+package import IO
+import Synchronization
 
-    /// A backend without connections: they are made when something is sent.
+/// Carries pushes to APNs over HTTP/2, on warm connections: one pool for each gateway and credential.
+///
+/// A credential that changes is another credential: its pushes go over connections of their own, and those of the old
+/// one close when they have been idle for long enough.
+public final class HTTP2Backend: Backend {
+    private struct Shared {
+        var pools: [PoolKey: ConnectionPool] = [:]
+        var loops: EventLoopGroup?
+        var isShutDown = false
+        /// How many calls are in a pool; the threads end after the last of them.
+        var calls = 0
+        var lastCall: CheckedContinuation<Void, Never>?
+    }
+
+    private let configuration: HTTP2Configuration
+    private let ownsLoops: Bool
+    private let shared: Mutex<Shared>
+
+    /// A backend without connections and threads: they are made when something is sent.
     public init(_ configuration: HTTP2Configuration = HTTP2Configuration()) {
         self.configuration = configuration
+        self.ownsLoops = true
+        self.shared = Mutex(Shared())
+    }
+
+    /// A backend on loops that belong to somebody else.
+    package init(_ configuration: HTTP2Configuration, loops: EventLoopGroup) {
+        self.configuration = configuration
+        self.ownsLoops = false
+        self.shared = Mutex(Shared(loops: loops))
+    }
+
+    deinit {
+        guard self.ownsLoops, let loops = self.shared.withLock({ $0.loops.take() }) else { return }
+        // Whoever let go last may be on one of the loops, which cannot wait for itself.
+        for loop in loops.loops { loop.stop() }
+        for loop in loops.loops where !loop.isCurrent { loop.join() }
     }
 
     /// Sends every push of the batch.
@@ -13,7 +46,17 @@ public final class HTTP2Backend: Backend {
         to gateway: Gateway,
         with credential: Credential
     ) async -> Outcomes {
-        Outcomes(repeating: Outcome(.safe), count: batch.count)
+        let count = batch.count
+        if count == 0 { return Outcomes(repeating: .delivered, count: 0) }
+        do throws(PushError) {
+            let pool = try self.enter(gateway, credential)
+            defer { self.leave() }
+            return await pool.deliver(batch)
+        } catch {
+            var outcomes = Outcomes(repeating: OutcomeRules.outcome(of: .neverSubmitted), count: count)
+            outcomes.connectFailure = error
+            return outcomes
+        }
     }
 
     /// There is no such list over HTTP/2.
@@ -28,11 +71,79 @@ public final class HTTP2Backend: Backend {
     }
 
     /// A backend with the same configuration and connections of its own.
-    public func separate() -> Self { Self(self.configuration) }
+    public func separate() -> HTTP2Backend {
+        if !self.ownsLoops, let loops = self.shared.withLock({ $0.loops }) {
+            HTTP2Backend(self.configuration, loops: loops)
+        } else {
+            HTTP2Backend(self.configuration)
+        }
+    }
 
-    /// Closes the connections that have been idle for longer than that.
-    public func outdate(idle: Duration) async {}
+    /// Closes the connections that have been idle for longer than that, and forgets the pools that are empty then.
+    public func outdate(idle: Duration) async {
+        let pools = self.shared.withLock { shared in
+            shared.calls += 1
+            return shared.pools
+        }
+        defer { self.leave() }
+        for (key, pool) in pools where await pool.outdate(idle: idle) {
+            self.shared.withLock { $0.pools[key] = nil }
+        }
+    }
 
-    /// Closes every connection.
-    public func shutdown() async {}
+    /// Closes every connection and ends the threads. What is still on its way ends at once, and nothing is sent
+    /// afterwards.
+    public func shutdown() async {
+        let (pools, loops) = self.shared.withLock { shared in
+            shared.isShutDown = true
+            defer { shared.pools = [:] }
+            return (shared.pools.values, self.ownsLoops ? shared.loops.take() : nil)
+        }
+        for pool in pools { await pool.shutdown() }
+        await withCheckedContinuation { continuation in
+            let isLast = self.shared.withLock { shared in
+                if shared.calls > 0 { shared.lastCall = continuation }
+                return shared.calls == 0
+            }
+            if isLast { continuation.resume() }
+        }
+        loops?.shutdown()
+    }
+
+    private func leave() {
+        let waiting = self.shared.withLock { shared in
+            shared.calls -= 1
+            return shared.calls == 0 ? shared.lastCall.take() : nil
+        }
+        waiting?.resume()
+    }
+
+    /// The pool to send by; `leave` follows in any case.
+    private func enter(_ gateway: Gateway, _ credential: Credential) throws(PushError) -> ConnectionPool {
+        try self.shared.withLock { shared throws(PushError) in
+            if shared.isShutDown { throw ConnectionPool.shutDownError }
+            let key = PoolKey(gateway, credential)
+            let pool: ConnectionPool
+            if let known = shared.pools[key] {
+                pool = known
+            } else {
+                let loop = try self.nextLoop(&shared)
+                pool = ConnectionPool(to: gateway, with: credential, self.configuration, on: loop)
+                shared.pools[key] = pool
+            }
+            shared.calls += 1
+            return pool
+        }
+    }
+
+    private func nextLoop(_ shared: inout Shared) throws(PushError) -> EventLoop {
+        if let loops = shared.loops { return loops.next() }
+        do {
+            let loops = try EventLoopGroup(count: max(1, self.configuration.threads), name: "push")
+            shared.loops = loops
+            return loops.next()
+        } catch {
+            throw PushError(.unreachable, "There is no thread to send on: \(error).", underlying: error)
+        }
+    }
 }

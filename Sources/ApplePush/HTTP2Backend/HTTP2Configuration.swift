@@ -2,6 +2,8 @@
 public struct HTTP2Configuration: Sendable {
     /// How many connections there may be to one gateway with one credential.
     public var connections = 4
+    /// How many threads carry the connections.
+    public var threads = 1
     /// How long a connection to one of the server's addresses may take.
     public var connectTimeout: Duration = .seconds(5)
     /// How long the TLS handshake may take.
@@ -10,7 +12,7 @@ public struct HTTP2Configuration: Sendable {
     public var settingsTimeout: Duration = .seconds(5)
     /// How long an answer may take from the moment the push was handed to a connection.
     public var requestTimeout: Duration = .seconds(10)
-    /// How long a push may take in all, the time it waits for a free stream included.
+    /// How long a push may wait for a connection that takes it.
     public var totalTimeout: Duration = .seconds(30)
     /// After how long a silence the server is asked whether it is there.
     public var pingAfter: Duration = .seconds(15)
@@ -21,4 +23,15 @@ public struct HTTP2Configuration: Sendable {
 
     /// The values that fit Apple's gateway.
     public init() {}
+
+    /// The times that a connection measures itself.
+    var limits: ConnectionLife.Limits {
+        ConnectionLife.Limits(settings: self.settingsTimeout, pingAfter: self.pingAfter, ping: self.pingTimeout)
+    }
+
+    /// How often deadlines are looked at: often enough to be kept to within an eighth.
+    var tickInterval: Duration {
+        let shortest = min(self.requestTimeout, self.totalTimeout, self.settingsTimeout, self.pingTimeout)
+        return max(.milliseconds(1), min(.milliseconds(100), shortest / 8))
+    }
 }

@@ -4,6 +4,7 @@ extension Reason {
     static let table: [Row] = [
         Row("", 0, .failMessage),
         Row("MalformedToken", 0, .failToken),
+        Row("MalformedHeader", 0, .failMessage),
         Row("BadCollapseId", 400, .failMessage),
         Row("BadDeviceToken", 400, .failToken),
         Row("BadExpirationDate", 400, .failMessage),

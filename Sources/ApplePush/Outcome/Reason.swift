@@ -52,6 +52,9 @@ public struct Reason: Hashable, Sendable {
     /// The token is no hexadecimal number; it was never sent.
     public static let malformedToken = Self(index: 1)
 
+    /// The topic or another field holds what no header can hold; it was never sent.
+    public static let malformedHeader = Self(index: 2)
+
     /// The reason that APNs calls so, or nil where the table has none.
     public init?(name: String) {
         guard let index = Self.indices[name] else { return nil }
@@ -83,6 +86,6 @@ public struct Reason: Hashable, Sendable {
 
     /// Every known reason with its status, as the documentation lists them.
     public static var all: [(reason: Reason, status: UInt16)] {
-        self.table.indices.dropFirst(2).map { (Self(index: UInt16($0)), self.table[$0].status) }
+        self.table.indices.dropFirst(3).map { (Self(index: UInt16($0)), self.table[$0].status) }
     }
 }

@@ -1,0 +1,295 @@
+import HTTP2
+import IO
+import TLS
+
+/// The connections to one gateway with one credential, all on one loop: takes batches, spreads them over connections,
+/// makes and closes those. A batch comes down by one hop and goes back by one; what happens between is synchronous.
+actor ConnectionPool {
+    private let loop: EventLoop
+    private let gateway: Gateway
+    private let credential: Credential
+    private let configuration: HTTP2Configuration
+    private var state: State
+    private var connections: [PushConnection] = []
+    private var watches: [Int: WatchToken] = [:]
+    private var dials: [Int: Task<Void, Never>] = [:]
+    private let deliveries = DeliveryQueue()
+    private var context: TLSContext?
+    private var authorization: Authorization?
+    private var authorizationDue: MonotonicInstant?
+    private var renewal: Task<Void, Never>?
+    private var tick: (token: TimerToken, due: MonotonicInstant)?
+    private var input: [UInt8] = []
+    private var random = SystemRandomNumberGenerator()
+    private var isShutDown = false
+    private var nextSerial = 0
+
+    /// The pool owns the loop's reference, so the loop outlives every use of this.
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe self.loop.asUnownedSerialExecutor() }
+
+    init(to gateway: Gateway, with credential: Credential, _ configuration: HTTP2Configuration, on loop: EventLoop) {
+        self.gateway = gateway
+        self.credential = credential
+        self.configuration = configuration
+        self.loop = loop
+        self.state = State(limit: configuration.connections)
+    }
+
+    // MARK: From outside
+
+    /// Sends a batch. Every push of it ends exactly once.
+    func deliver(_ batch: PushBatch) async -> Outcomes {
+        self.nextSerial += 1
+        let serial = self.nextSerial
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { completion in
+                let deadline = MonotonicInstant.now + self.configuration.totalTimeout
+                self.deliveries.add(Delivery(serial, batch, deadline: deadline, completion: completion))
+                if self.isShutDown {
+                    self.deliveries.giveUp(Self.shutDownError) { _ in true }
+                } else {
+                    self.pump()
+                }
+            }
+        } onCancel: {
+            self.loop.submit { self.assumeIsolated { $0.deliveries.giveUp { $0.serial == serial } } }
+        }
+    }
+
+    /// Closes what has been idle for longer than that. True if nothing is left, not even something under way.
+    func outdate(idle: Duration) -> Bool {
+        let now = MonotonicInstant.now
+        self.close(self.state.idle(longerThan: idle, at: now), .idle, at: now)
+        return self.state.members.isEmpty && self.deliveries.isEmpty
+    }
+
+    /// Ends everything at once.
+    func shutdown() async {
+        self.isShutDown = true
+        self.deliveries.giveUp(Self.shutDownError) { _ in true }
+        self.close(self.connections.map(\.id), .shutDown, at: .now)
+        if let tick = self.tick.take() { self.loop.cancel(tick.token) }
+        let tasks = Array(self.dials.values) + [self.renewal].compactMap { $0 }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+
+    static let shutDownError = PushError(.shutDown, "The session was shut down: make a new one to send more.")
+
+    // MARK: Sending
+
+    /// Gives waiting pushes to connections that have room, writes, and makes another connection where there is none.
+    private func pump() {
+        let now = MonotonicInstant.now
+        while self.deliveries.waiting > 0, self.mayAuthorize(at: now) {
+            let shares = self.state.shares(of: self.deliveries.waiting)
+            if shares.isEmpty { break }
+            for (id, count) in shares {
+                guard let connection = self.connections.first(where: { $0.id == id }) else { continue }
+                connection.submit(count, at: now)
+                connection.flush(at: now)
+                self.look(at: connection, at: now)
+            }
+        }
+        self.dialIfNeeded(at: now)
+        self.setTick(at: now)
+    }
+
+    private func dialIfNeeded(at now: MonotonicInstant) {
+        guard !self.isShutDown, case .now(let id) = self.state.dial(waiting: self.deliveries.waiting, at: now)
+        else { return }
+        self.dials[id] = Task {
+            await self.dial(id)
+            self.dials[id] = nil
+        }
+    }
+
+    private func dial(_ id: Int) async {
+        do {
+            let context = try self.context ?? self.makeContext()
+            self.context = context
+            let stream = try await TLSStream.connect(
+                host: self.gateway.host,
+                port: self.gateway.port,
+                context: context,
+                connectTimeout: self.configuration.connectTimeout,
+                handshakeTimeout: self.configuration.handshakeTimeout,
+                on: self.loop
+            )
+            // Much may have happened meanwhile; the state is read anew from here on.
+            if self.isShutDown { return self.dialFailed(id, Self.shutDownError) }
+            try self.open(id, stream)
+        } catch {
+            self.dialFailed(id, PushError(connectingTo: self.gateway, error))
+        }
+    }
+
+    private func makeContext() throws(TLSError) -> TLSContext {
+        try TLSContext.client(
+            identity: self.credential.identity,
+            trust: self.gateway.trust.roots,
+            alpn: ["h2"]
+        )
+    }
+
+    private func open(_ id: Int, _ stream: consuming TLSStream) throws {
+        let now = MonotonicInstant.now
+        let connection = try PushConnection(
+            id,
+            stream,
+            authority: self.gateway.authority,
+            authorization: self.authorization,
+            deliveries: self.deliveries,
+            limits: self.configuration.limits,
+            at: now
+        )
+        guard let descriptor = connection.descriptor else { return }
+        self.watches[id] = try self.loop.watch(descriptor, for: .read) { interest in
+            self.assumeIsolated { $0.ready(id, interest) }
+        }
+        self.connections.append(connection)
+        connection.flush(at: now)
+        self.look(at: connection, at: now)
+        self.setTick(at: now)
+    }
+
+    private func dialFailed(_ id: Int, _ failure: PushError) {
+        self.ended(id, wasOfUse: false, failure, at: .now)
+        self.pump()
+    }
+
+    // MARK: What happened
+
+    private func ready(_ id: Int, _ interest: Interest) {
+        guard let connection = self.connections.first(where: { $0.id == id }) else { return }
+        let now = MonotonicInstant.now
+        if self.input.isEmpty { self.input = Array(repeating: 0, count: 16_384) }
+        if connection.read(into: &self.input, at: now) {
+            self.loop.submit { self.assumeIsolated { $0.ready(id, .read) } }
+        }
+        self.look(at: connection, at: now)
+        self.pump()
+        if !connection.life.isClosed {
+            connection.flush(at: now)
+            self.look(at: connection, at: now)
+        }
+    }
+
+    /// Takes note of what a connection has become.
+    private func look(at connection: PushConnection, at now: MonotonicInstant) {
+        let id = connection.id
+        if connection.refusedToken { self.renewToken(refusing: connection.authorization?.token) }
+        if case .draining = connection.life.phase, connection.inFlightCount == 0 { connection.end(.usedUp) }
+        if case .closed(let end) = connection.life.phase {
+            guard let place = self.connections.firstIndex(where: { $0 === connection }) else { return }
+            self.connections.remove(at: place)
+            if let watch = self.watches.removeValue(forKey: id) { self.loop.cancel(watch) }
+            let wasOfUse = connection.life.answered > 0 || end == .idle
+            return self.ended(id, wasOfUse: wasOfUse, PushError(end, of: self.gateway), at: now)
+        }
+        let phase: State.Phase
+        switch connection.life.phase {
+        case .connecting, .handshaking: phase = .dialing
+        case .ready: phase = .ready
+        case .draining, .closed: phase = .draining
+        }
+        self.state.changed(id, to: phase, free: connection.free, inFlight: connection.inFlightCount, at: now)
+        if let watch = self.watches[id] { connection.updateInterest(of: watch, on: self.loop) }
+    }
+
+    private func ended(_ id: Int, wasOfUse: Bool, _ failure: PushError, at now: MonotonicInstant) {
+        self.state.ended(id, wasOfUse: wasOfUse, at: now, using: &self.random)
+        if !wasOfUse, !self.state.hasHope { self.deliveries.giveUp(failure) { _ in true } }
+    }
+
+    private func close(_ ids: [Int], _ end: ConnectionLife.End, at now: MonotonicInstant) {
+        for connection in self.connections where ids.contains(connection.id) {
+            connection.end(end)
+            self.look(at: connection, at: now)
+        }
+    }
+
+    // MARK: Time
+
+    /// One timer for all that is measured here. While pushes wait or fly it comes round often enough for their
+    /// deadlines; with nothing to do, only when a connection has been idle for long enough.
+    private func setTick(at now: MonotonicInstant) {
+        let due: MonotonicInstant
+        if !self.deliveries.isEmpty || self.connections.contains(where: { !$0.life.isReady }) {
+            due = now + self.configuration.tickInterval
+        } else if let idle = self.state.nextIdle(after: self.configuration.idleTimeout) {
+            due = idle + .milliseconds(1)
+        } else {
+            return
+        }
+        if let tick = self.tick {
+            if tick.due <= due { return }
+            self.loop.cancel(tick.token)
+        }
+        self.tick = (self.loop.schedule(at: due) { self.assumeIsolated { $0.passed() } }, due)
+    }
+
+    private func passed() {
+        self.tick = nil
+        let now = MonotonicInstant.now
+        for connection in self.connections {
+            connection.passed(to: now, requestTimeout: self.configuration.requestTimeout)
+            connection.flush(at: now)
+            self.look(at: connection, at: now)
+        }
+        self.deliveries.giveUp { now >= $0.deadline }
+        self.close(self.state.idle(longerThan: self.configuration.idleTimeout, at: now), .idle, at: now)
+        self.pump()
+    }
+
+    // MARK: Provider tokens
+
+    /// Whether pushes may be sent: with a certificate always, else with a token that is good. One that is due for
+    /// renewal is good for some minutes more.
+    private func mayAuthorize(at now: MonotonicInstant) -> Bool {
+        guard case .providerToken = self.credential.kind else { return true }
+        guard let due = self.authorizationDue, now < due else {
+            self.renewToken(refusing: nil)
+            return self.authorization != nil
+        }
+        return true
+    }
+
+    private func renewToken(refusing refused: ProviderToken?) {
+        guard self.renewal == nil, !self.isShutDown, case .providerToken(let tokens) = self.credential.kind else {
+            return
+        }
+        if let refused {
+            // It was replaced already.
+            guard refused == self.authorization?.token else { return }
+            self.authorization = nil
+            self.authorizationDue = nil
+        }
+        self.renewal = Task {
+            do throws(PushError) {
+                let token = try await tokens.current(refusing: refused)
+                self.adopt(token, from: tokens, isRenewed: refused != nil)
+            } catch {
+                self.renewalFailed(error)
+            }
+            self.renewal = nil
+            if !self.isShutDown { self.pump() }
+        }
+    }
+
+    private func adopt(_ token: ProviderToken, from tokens: ProviderTokens, isRenewed: Bool) {
+        let authorization = Authorization(token: token, isRenewed: isRenewed)
+        self.authorization = authorization
+        self.authorizationDue = .now + .seconds(max(1, tokens.secondsToRenewal(of: token)))
+        for connection in self.connections { connection.authorize(authorization) }
+    }
+
+    /// A token in use stays in use, and renewing it is tried again soon.
+    private func renewalFailed(_ error: PushError) {
+        if self.authorization == nil {
+            self.deliveries.giveUp(error) { _ in true }
+        } else {
+            self.authorizationDue = .now + .seconds(5)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import IO
+
+/// A batch on its way: a cursor over flat arrays, and the slots that its answers fill.
+final class Delivery {
+    /// How often a push that surely was not processed is sent again before its outcome is reported.
+    private static let resendLimit: UInt8 = 5
+
+    /// Tells it from every other delivery of its pool, past ones included.
+    let serial: Int
+    let batch: PushBatch
+    let deadline: MonotonicInstant
+    private(set) var outcomes: Outcomes
+    private var cursor = 0
+    /// Pushes that came back and go out again before all others.
+    private var again: [Int32] = []
+    /// How often each push came back; empty until the first does.
+    private var returns: [UInt8] = []
+    /// How many have no outcome yet.
+    private(set) var remaining: Int
+    /// How many are neither in flight nor ended.
+    private(set) var waiting: Int
+    private let completion: CheckedContinuation<Outcomes, Never>
+
+    init(
+        _ serial: Int,
+        _ batch: PushBatch,
+        deadline: MonotonicInstant,
+        completion: CheckedContinuation<Outcomes, Never>
+    ) {
+        self.serial = serial
+        let count = batch.count
+        self.outcomes = Outcomes(repeating: OutcomeRules.outcome(of: .neverSubmitted), count: count)
+        self.batch = batch
+        self.deadline = deadline
+        self.remaining = count
+        self.waiting = count
+        self.completion = completion
+    }
+
+    /// The next push to submit. One that cannot be sent at all ends here.
+    func next() -> Int? {
+        if let position = self.again.popLast() {
+            self.waiting -= 1
+            return Int(position)
+        }
+        while self.cursor < self.batch.count {
+            let position = self.cursor
+            self.cursor += 1
+            self.waiting -= 1
+            if !self.batch.pushes[position].isMalformed { return position }
+            self.end(position, Outcome(.rejected, reason: .malformedToken))
+        }
+        return nil
+    }
+
+    /// A push came back without having been processed. False if that was once too often.
+    func takeBack(_ position: Int) -> Bool {
+        if self.returns.isEmpty { self.returns = Array(repeating: 0, count: self.batch.count) }
+        guard self.returns[position] < Self.resendLimit else { return false }
+        self.returns[position] += 1
+        self.again.append(Int32(position))
+        self.waiting += 1
+        return true
+    }
+
+    /// A push that was submitted has its outcome.
+    func end(_ position: Int, _ outcome: Outcome) {
+        self.outcomes[position] = outcome
+        self.remaining -= 1
+    }
+
+    /// Lets an answer be read into the outcomes' texts.
+    func read(_ answer: (inout Outcomes) -> Outcome) -> Outcome { answer(&self.outcomes) }
+
+    /// Nothing that still waits will be submitted: it keeps the outcome it began with.
+    func giveUpWaiting(_ failure: PushError?) {
+        while let position = self.next() { self.end(position, OutcomeRules.outcome(of: .neverSubmitted)) }
+        if let failure { self.outcomes.connectFailure = failure }
+    }
+
+    /// Hands the outcomes to the caller once every push has one. True if it did.
+    func finishIfDone() -> Bool {
+        guard self.remaining == 0 else { return false }
+        self.completion.resume(returning: self.outcomes)
+        return true
+    }
+}

@@ -1,0 +1,81 @@
+import IO
+
+/// The deliveries of a pool, first come, first served. Confined to the pool's loop, as its connections are.
+final class DeliveryQueue {
+    /// By number; a number is free again once the delivery is done.
+    private var deliveries: [Delivery?] = []
+    private var free: [Int32] = []
+    /// Those with pushes that wait, in the order they came.
+    private var line: [Int32] = []
+
+    /// How many pushes wait for a connection to take them.
+    private(set) var waiting = 0
+
+    /// Whether every push has had its outcome.
+    var isEmpty: Bool { self.free.count == self.deliveries.count }
+
+    subscript(number: Int32) -> Delivery {
+        guard let delivery = self.deliveries[Int(number)] else {
+            preconditionFailure("A push outlived its delivery.")
+        }
+        return delivery
+    }
+
+    func add(_ delivery: Delivery) {
+        let number = self.free.popLast() ?? Int32(self.deliveries.count)
+        if Int(number) == self.deliveries.count { self.deliveries.append(nil) }
+        self.deliveries[Int(number)] = delivery
+        self.line.append(number)
+        self.waiting += delivery.waiting
+    }
+
+    /// Takes the push that is next in line.
+    func next() -> InFlightTable.Push? {
+        while let number = self.line.first {
+            let delivery = self[number]
+            let before = delivery.waiting
+            let position = delivery.next()
+            self.waiting -= before - delivery.waiting
+            if let position { return InFlightTable.Push(delivery: number, position: Int32(position)) }
+            self.line.removeFirst()
+            self.finishIfDone(number)
+        }
+        return nil
+    }
+
+    /// A push that was taken has its outcome.
+    func end(_ push: InFlightTable.Push, _ outcome: Outcome) {
+        self[push.delivery].end(Int(push.position), outcome)
+        self.finishIfDone(push.delivery)
+    }
+
+    /// What an answer means for a push that was taken, with the words of reasons kept where its caller finds them.
+    func outcome(for push: InFlightTable.Push, _ read: (inout Outcomes) -> Outcome) -> Outcome {
+        self[push.delivery].read(read)
+    }
+
+    /// A push that was taken came back: it goes out again first of all, unless it came back too often.
+    func takeBack(_ push: InFlightTable.Push, else outcome: Outcome) {
+        guard self[push.delivery].takeBack(Int(push.position)) else { return self.end(push, outcome) }
+        self.waiting += 1
+        if !self.line.contains(push.delivery) { self.line.insert(push.delivery, at: 0) }
+    }
+
+    /// What waits and has run out of time, or whose caller has gone, ends unsent.
+    func giveUp(_ failure: PushError? = nil, where isOver: (Delivery) -> Bool) {
+        for number in self.line where isOver(self[number]) {
+            let delivery = self[number]
+            self.waiting -= delivery.waiting
+            delivery.giveUpWaiting(failure)
+            self.line.removeAll { $0 == number }
+            self.finishIfDone(number)
+        }
+    }
+
+    private func finishIfDone(_ number: Int32) {
+        guard self[number].finishIfDone() else { return }
+        self.line.removeAll { $0 == number }
+        self.deliveries[Int(number)] = nil
+        self.free.append(number)
+    }
+}

@@ -1,0 +1,83 @@
+import HTTP2
+
+/// What a connection puts into its requests: the header block and the body of the message at hand, kept in the session
+/// for as long as pushes of that message follow one another, and the identity of each push.
+struct Outgoing {
+    private let authority: String
+    private var token: ProviderToken?
+    private var delivery: Int?
+    private var heading: Int32 = -1
+    private var fieldsNumber: Int32 = -1
+    private var fields: PushFields?
+    private var fieldsID: FieldsID?
+    private var bodyID: BodyID?
+    private var id: [UInt8] = []
+
+    init(authority: String, token: ProviderToken?) {
+        self.authority = authority
+        self.token = token
+    }
+
+    /// What comes from now on carries another provider token.
+    mutating func use(_ token: ProviderToken) {
+        self.token = token
+        self.delivery = nil
+    }
+
+    /// Submits one push.
+    mutating func submit(
+        _ position: Int,
+        of delivery: Delivery,
+        tag: UInt32,
+        to session: ClientSession
+    ) throws(HTTP2Error) -> Submission {
+        let push = delivery.batch.pushes[position]
+        if push.heading != self.heading || delivery.serial != self.delivery {
+            try self.turn(to: push.heading, of: delivery, in: session)
+        }
+        guard let fieldsID = self.fieldsID else { throw HTTP2Error(.invalidField, "the fields of a push are missing") }
+        self.id.removeAll(keepingCapacity: true)
+        push.id.write(into: &self.id)
+        let bytes = delivery.batch.bytes
+        // Spans of arrays that stay alive and unchanged through the call.
+        return try unsafe session.submit(
+            fieldsID,
+            pathSuffix: bytes.span.bytes.extracting(push.token.range),
+            varying: self.id.span.bytes,
+            body: self.bodyID,
+            tag: tag
+        )
+    }
+
+    /// The next pushes carry another message. Often its header fields are those of the one before.
+    private mutating func turn(
+        to number: Int32,
+        of delivery: Delivery,
+        in session: ClientSession
+    ) throws(HTTP2Error) {
+        let isSameDelivery = delivery.serial == self.delivery
+        // If this throws, the next push must come by here again.
+        self.delivery = nil
+        let heading = delivery.batch.headings[Int(number)]
+        if !isSameDelivery || heading.fields != self.fieldsNumber {
+            let fields = PushFields(
+                delivery.batch.fields[Int(heading.fields)],
+                in: delivery.batch.bytes,
+                token: self.token
+            )
+            if fields != self.fields {
+                let block = try session.addFields(fields.block(authority: self.authority))
+                if let old = self.fieldsID { session.release(old) }
+                self.fieldsID = block
+                self.fields = fields
+            }
+            self.fieldsNumber = heading.fields
+        }
+        if let old = self.bodyID { session.release(old) }
+        let bytes = delivery.batch.bytes
+        // A span of an array that stays alive and unchanged through the call.
+        self.bodyID = unsafe session.addBody(bytes.span.bytes.extracting(heading.payload.range))
+        self.heading = number
+        self.delivery = delivery.serial
+    }
+}

@@ -1,0 +1,38 @@
+import HTTP2
+
+/// The header fields that pushes have in common: built once, and used for as long as they stay the same.
+struct PushFields: Equatable {
+    private let topic: [UInt8]
+    private let collapseID: [UInt8]
+    private let expiration: Int64?
+    private let priority: UInt8?
+    private let pushType: PushType
+    private let token: ProviderToken?
+
+    init(_ fields: PushBatch.Fields, in bytes: [UInt8], token: ProviderToken?) {
+        self.topic = Array(bytes[fields.topic.range])
+        self.collapseID = Array(bytes[fields.collapseID.range])
+        self.expiration = fields.expiration
+        self.priority = fields.priority
+        self.pushType = fields.pushType
+        self.token = token
+    }
+
+    /// What repeats is indexed; what seldom comes twice would only push that out of the compression table.
+    func block(authority: String) -> HeaderBlock {
+        var block = HeaderBlock(method: "POST", scheme: "https", authority: authority, path: "/3/device/")
+        if let token = self.token { block.append("authorization", "bearer \(token.jwt)") }
+        // Spans of arrays that stay alive and unchanged through the calls.
+        if !self.topic.isEmpty { unsafe block.append("apns-topic", self.topic.span.bytes) }
+        block.append("apns-push-type", self.pushType.name)
+        if let priority = self.priority { block.append("apns-priority", String(priority)) }
+        if let expiration = self.expiration {
+            block.append("apns-expiration", String(expiration), indexing: .never)
+        }
+        if !self.collapseID.isEmpty {
+            unsafe block.append("apns-collapse-id", self.collapseID.span.bytes, indexing: .never)
+        }
+        block.appendVarying("apns-id")
+        return block
+    }
+}

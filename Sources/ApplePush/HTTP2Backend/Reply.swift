@@ -1,0 +1,122 @@
+/// What APNs writes under a status that is not 200: `{"reason":"Unregistered","timestamp":1729000000000}`.
+///
+/// It is read where answers arrive by the ten thousand, so it is read in place, and nothing is made of a reason that
+/// is in the table but its index. What is no such JSON has no reason.
+struct Reply: Equatable {
+    private(set) var reason: Range<Int>?
+    private(set) var timestamp: Int64?
+
+    /// Reads the members of an object, whatever else there is in it.
+    init(_ body: RawSpan) {
+        var scanner = Scanner(offset: 0, end: body.byteCount)
+        guard scanner.skip(UInt8(ascii: "{"), in: body) else { return }
+        while let name = scanner.string(in: body) {
+            guard scanner.skip(UInt8(ascii: ":"), in: body) else { return }
+            if let text = scanner.string(in: body) {
+                if body.holds("reason", at: name) { self.reason = text }
+            } else if let number = scanner.token(in: body) {
+                if body.holds("timestamp", at: name) { self.timestamp = body.wholeNumber(at: number) }
+            } else {
+                return
+            }
+            guard scanner.skip(UInt8(ascii: ","), in: body) else { return }
+        }
+    }
+
+    /// The reason: from the table, or with its words kept in the outcomes. Words are cut at 100 bytes.
+    func reason(in body: RawSpan, keeping outcomes: inout Outcomes) -> Reason {
+        guard let range = self.reason, !range.isEmpty else { return .none }
+        if let known = Reason(spelled: body, at: range) { return known }
+        var words: [UInt8] = []
+        for offset in range.prefix(100) { words.append(body[byte: offset]) }
+        return outcomes.reason(named: String(decoding: words, as: UTF8.self))
+    }
+
+    /// Goes through the bytes once.
+    private struct Scanner {
+        var offset: Int
+        let end: Int
+
+        mutating func skip(_ byte: UInt8, in body: RawSpan) -> Bool {
+            self.skipSpace(in: body)
+            guard self.offset < self.end, body[byte: self.offset] == byte else { return false }
+            self.offset += 1
+            return true
+        }
+
+        /// Where the text between two quotation marks is, escapes and all.
+        mutating func string(in body: RawSpan) -> Range<Int>? {
+            guard self.skip(UInt8(ascii: "\""), in: body) else { return nil }
+            let start = self.offset
+            while self.offset < self.end {
+                switch body[byte: self.offset] {
+                case UInt8(ascii: "\""):
+                    self.offset += 1
+                    return start..<self.offset - 1
+                case UInt8(ascii: "\\"): self.offset += 2
+                default: self.offset += 1
+                }
+            }
+            return nil
+        }
+
+        /// Where a number, or a word such as `null`, is.
+        mutating func token(in body: RawSpan) -> Range<Int>? {
+            self.skipSpace(in: body)
+            let start = self.offset
+            while self.offset < self.end, Self.isPartOfToken(body[byte: self.offset]) { self.offset += 1 }
+            return start == self.offset ? nil : start..<self.offset
+        }
+
+        private mutating func skipSpace(in body: RawSpan) {
+            while self.offset < self.end, [0x20, 0x09, 0x0a, 0x0d].contains(body[byte: self.offset]) {
+                self.offset += 1
+            }
+        }
+
+        private static func isPartOfToken(_ byte: UInt8) -> Bool {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+    }
+}
+
+extension RawSpan {
+    /// Whether those bytes are this text.
+    fileprivate func holds(_ text: String, at range: Range<Int>) -> Bool {
+        range.count == text.utf8.count && zip(range, text.utf8).allSatisfy { self[byte: $0.0] == $0.1 }
+    }
+
+    /// The number written there, if it is a whole one that is not negative and not beyond all reason.
+    fileprivate func wholeNumber(at range: Range<Int>) -> Int64? {
+        guard range.count <= 15 else { return nil }
+        var number: Int64 = 0
+        for offset in range {
+            let digit = Int64(self[byte: offset]) - 48
+            guard (0...9).contains(digit) else { return nil }
+            number = number * 10 + digit
+        }
+        return number
+    }
+}
+
+extension Reason {
+    private static let spellings: [[UInt8]] = table.map { Array($0.name.utf8) }
+
+    /// The known reason that is written there.
+    fileprivate init?(spelled body: RawSpan, at range: Range<Int>) {
+        for (index, spelling) in Self.spellings.enumerated().dropFirst(3) where spelling.count == range.count {
+            var offset = 0
+            while offset < spelling.count, spelling[offset] == body[byte: range.lowerBound + offset] { offset += 1 }
+            if offset == spelling.count {
+                self.init(index: UInt16(index))
+                return
+            }
+        }
+        return nil
+    }
+}
