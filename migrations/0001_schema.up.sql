@@ -1,1 +1,73 @@
--- Replaced by the schema.
+-- The schema itself, who may use it, and what has been applied to it.
+--
+-- The files of this folder are numbered and run in order, each in one transaction: by `carillon migrate up` or by hand:
+--     for f in migrations/*.up.sql; do psql --single-transaction -v ON_ERROR_STOP=1 -f "$f"; done
+-- Each records itself in carillon.schema_migrations, so that both ways can be mixed.
+
+DO $$
+BEGIN
+    IF current_setting('server_version_num')::int < 140000 THEN
+        RAISE EXCEPTION 'Carillon needs PostgreSQL 14 or newer, this server is %', current_setting('server_version')
+            USING ERRCODE = 'feature_not_supported';
+    END IF;
+    -- Payloads are sent byte for byte, and APNs reads UTF-8.
+    IF current_setting('server_encoding') <> 'UTF8' THEN
+        RAISE EXCEPTION 'database % is encoded %, Carillon needs UTF8', current_database(), current_setting('server_encoding')
+            USING ERRCODE = 'feature_not_supported',
+                  HINT = 'Create one with: CREATE DATABASE name ENCODING ''UTF8'' TEMPLATE template0';
+    END IF;
+END
+$$;
+
+CREATE SCHEMA IF NOT EXISTS carillon;
+COMMENT ON SCHEMA carillon IS 'Apple push notifications: rows enqueued here are sent by the workers of Carillon';
+
+CREATE TABLE carillon.schema_migrations (
+    version    integer PRIMARY KEY,
+    name       text NOT NULL,
+    checksum   text,  -- SHA-256 of the file, known when the program applied it
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- Keys the apns-id of every push, so that two installations never give two pushes the same one.
+CREATE TABLE carillon.installation (
+    id         uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE UNIQUE INDEX installation_is_one_row ON carillon.installation ((true));
+INSERT INTO carillon.installation DEFAULT VALUES;
+
+-- Roles belong to the whole cluster: another database may have made them, may be making them now, or may be dropping
+-- them. The grant in the same breath makes them ours: from then on nobody else's `migrate down` can drop them.
+DO $$
+DECLARE
+    role text;
+    tries int;
+BEGIN
+    FOREACH role IN ARRAY ARRAY['carillon_app', 'carillon_reader', 'carillon_worker'] LOOP
+        tries := 0;
+        LOOP
+            tries := tries + 1;
+            BEGIN
+                IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = role) THEN
+                    EXECUTE format('CREATE ROLE %I NOLOGIN', role);
+                END IF;
+                EXECUTE format('GRANT USAGE ON SCHEMA carillon TO %I', role);
+                EXIT;
+            EXCEPTION
+                WHEN duplicate_object OR unique_violation OR undefined_object THEN
+                    IF tries = 20 THEN RAISE; END IF;
+                WHEN insufficient_privilege THEN
+                    RAISE EXCEPTION 'role % does not exist, and % may not create it', role, current_user
+                        USING ERRCODE = 'insufficient_privilege',
+                              HINT = 'Have a superuser run: CREATE ROLE carillon_app; CREATE ROLE carillon_reader; '
+                                  || 'CREATE ROLE carillon_worker';
+            END;
+        END LOOP;
+    END LOOP;
+END
+$$;
+
+GRANT SELECT ON carillon.schema_migrations TO carillon_app, carillon_reader, carillon_worker;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (1, 'schema');

@@ -1,0 +1,18 @@
+DROP TABLE carillon.schema_migrations, carillon.installation;
+DROP SCHEMA carillon;
+
+-- A role that another database still uses, or that was made by somebody else, stays.
+DO $$
+DECLARE
+    role text;
+BEGIN
+    FOREACH role IN ARRAY ARRAY['carillon_app', 'carillon_reader', 'carillon_worker'] LOOP
+        BEGIN
+            EXECUTE format('DROP ROLE IF EXISTS %I', role);
+        EXCEPTION
+            WHEN dependent_objects_still_exist OR object_in_use OR insufficient_privilege OR undefined_object THEN
+                RAISE NOTICE 'role % stays: %', role, SQLERRM;
+        END;
+    END LOOP;
+END
+$$;

@@ -1,0 +1,110 @@
+-- carillon.broadcast, and how far it has come.
+
+-- To every token registered for the app, in the bulk lane unless told otherwise.
+CREATE FUNCTION carillon.broadcast(
+    app text, alert text DEFAULT NULL, badge integer DEFAULT NULL, sound text DEFAULT NULL,
+    content_available boolean DEFAULT NULL, mutable_content boolean DEFAULT NULL, category text DEFAULT NULL,
+    thread_id text DEFAULT NULL, extra jsonb DEFAULT NULL, payload json DEFAULT NULL, push_type text DEFAULT NULL,
+    priority integer DEFAULT NULL, expires_at timestamptz DEFAULT NULL, collapse_id text DEFAULT NULL,
+    topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane integer DEFAULT 2, reference text DEFAULT NULL,
+    dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry'
+) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    RETURN carillon.submit(true, app, NULL, to_json(alert)::text, badge, sound, content_available, mutable_content, category,
+        thread_id, extra, payload, push_type, priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key,
+        dedupe_for, on_unknown);
+END
+$$;
+
+CREATE FUNCTION carillon.broadcast(
+    app text, alert jsonb, badge integer DEFAULT NULL, sound text DEFAULT NULL,
+    content_available boolean DEFAULT NULL, mutable_content boolean DEFAULT NULL, category text DEFAULT NULL,
+    thread_id text DEFAULT NULL, extra jsonb DEFAULT NULL, payload json DEFAULT NULL, push_type text DEFAULT NULL,
+    priority integer DEFAULT NULL, expires_at timestamptz DEFAULT NULL, collapse_id text DEFAULT NULL,
+    topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane integer DEFAULT 2, reference text DEFAULT NULL,
+    dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry'
+) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    RETURN carillon.submit(true, app, NULL, carillon.compact(alert), badge, sound, content_available, mutable_content, category,
+        thread_id, extra, payload, push_type, priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key,
+        dedupe_for, on_unknown);
+END
+$$;
+
+-- The lanes that hold rows, by jumping along the primary key from one to the next.
+CREATE FUNCTION carillon.filled_lanes() RETURNS TABLE (app_id integer, lane smallint)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE filled AS (
+        (SELECT m.app_id, m.lane FROM carillon.messages m ORDER BY m.app_id, m.lane LIMIT 1)
+        UNION ALL
+        SELECT next.app_id, next.lane FROM filled CROSS JOIN LATERAL (
+            SELECT m.app_id, m.lane FROM carillon.messages m WHERE (m.app_id, m.lane) > (filled.app_id, filled.lane)
+            ORDER BY m.app_id, m.lane LIMIT 1) next)
+    SELECT f.app_id, f.lane FROM filled f
+$$;
+
+-- A job by its id alone, wherever it waits or flies.
+CREATE FUNCTION carillon.find_job(id bigint) RETURNS TABLE (
+    app_id integer, lane smallint, token_count integer, created_at timestamptz)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT m.app_id, m.lane, cardinality(m.tokens), m.created_at
+    FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
+        SELECT * FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane AND m.id = find_job.id) m
+    UNION ALL
+    SELECT s.app_id, s.lane, cardinality(s.tokens), s.created_at FROM carillon.scheduled s WHERE s.id = find_job.id
+    UNION ALL
+    SELECT i.app_id, j.lane, cardinality(j.tokens), j.created_at
+    FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE j.id = find_job.id
+$$;
+
+-- How far a broadcast, or any message, has come. Once its results are dropped by retention it is unknown.
+CREATE FUNCTION carillon.broadcast_progress(
+    id bigint,
+    OUT app_id integer, OUT tokens bigint, OUT sent bigint, OUT failed bigint, OUT expired bigint, OUT cancelled bigint,
+    OUT remaining bigint, OUT finished boolean, OUT created_at timestamptz, OUT finished_at timestamptz
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+BEGIN
+    SELECT b.app_id, b.tokens, b.created_at INTO app_id, tokens, created_at
+    FROM carillon.broadcasts b WHERE b.id = broadcast_progress.id;
+    IF FOUND THEN
+        SELECT coalesce(sum(r.sent), 0), coalesce(sum(r.failed), 0), coalesce(sum(r.expired), 0),
+            coalesce(sum(r.cancelled), 0), max(r.finished_at)
+        INTO sent, failed, expired, cancelled, finished_at FROM carillon.results r
+        WHERE r.broadcast_id = broadcast_progress.id;
+        SELECT sent + coalesce(sum(u.sent), 0), failed + coalesce(sum(u.failed), 0),
+            expired + coalesce(sum(u.expired), 0), cancelled + coalesce(sum(u.cancelled), 0)
+        INTO sent, failed, expired, cancelled FROM carillon.unfinished u WHERE u.broadcast_id = broadcast_progress.id;
+        remaining := tokens - sent - failed - expired - cancelled;
+    ELSE
+        -- One job, which has either ended, or begun, or neither.
+        SELECT r.app_id, r.sent, r.failed, r.expired, r.cancelled, 0, r.finished_at
+        INTO app_id, sent, failed, expired, cancelled, remaining, finished_at
+        FROM carillon.results r WHERE r.message_id = broadcast_progress.id;
+        IF NOT FOUND THEN
+            SELECT u.app_id, u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.created_at
+            INTO app_id, sent, failed, expired, cancelled, remaining, created_at
+            FROM carillon.unfinished u WHERE u.message_id = broadcast_progress.id;
+        END IF;
+        IF NOT FOUND THEN
+            SELECT p.app_id, 0, 0, 0, 0, p.token_count, p.created_at
+            INTO app_id, sent, failed, expired, cancelled, remaining, created_at
+            FROM carillon.find_job(broadcast_progress.id) p;
+        END IF;
+        IF app_id IS NULL THEN
+            PERFORM carillon.refuse('id', 'what enqueue or broadcast returned', id::text,
+                'Results are kept as long as the retention of the workers says.', 'no_data_found');
+        END IF;
+        tokens := sent + failed + expired + cancelled + remaining;
+    END IF;
+    finished := remaining <= 0;
+    IF NOT finished THEN
+        finished_at := NULL;
+    END IF;
+END
+$$;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (8, 'broadcast');

@@ -1,0 +1,53 @@
+-- Who may do what. The owner of a login grants it one of these roles: GRANT carillon_app TO somebody.
+
+-- PostgreSQL lets everybody execute a new function.
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
+
+-- carillon_app: enqueues, by function or plain INSERT; cancels; registers tokens; reads what became of its messages.
+GRANT SELECT (id, name, topic, environment, protocol, paused) ON carillon.apps TO carillon_app;
+GRANT INSERT, SELECT (id) ON carillon.messages TO carillon_app;
+GRANT INSERT ON carillon.scheduled, carillon.broadcasts TO carillon_app;
+GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_app;
+GRANT SELECT, INSERT, UPDATE ON carillon.dedupe TO carillon_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.tokens TO carillon_app;
+GRANT SELECT ON carillon.results, carillon.failures TO carillon_app;
+GRANT EXECUTE ON FUNCTION
+    carillon.enqueue(text, text[], text, integer, text, boolean, boolean, text, text, jsonb, json, text, integer,
+        timestamptz, text, text, timestamptz, integer, text, text, interval, text),
+    carillon.enqueue(text, text[], jsonb, integer, text, boolean, boolean, text, text, jsonb, json, text, integer,
+        timestamptz, text, text, timestamptz, integer, text, text, interval, text),
+    carillon.broadcast(text, text, integer, text, boolean, boolean, text, text, jsonb, json, text, integer,
+        timestamptz, text, text, timestamptz, integer, text, text, interval, text),
+    carillon.broadcast(text, jsonb, integer, text, boolean, boolean, text, text, jsonb, json, text, integer,
+        timestamptz, text, text, timestamptz, integer, text, text, interval, text),
+    carillon.app_id, carillon.refuse, carillon.compact, carillon.token, carillon.check_heading, carillon.compose,
+    carillon.draft, carillon.tokens_per_job, carillon.take_key, carillon.clean_tokens, carillon.store, carillon.submit,
+    carillon.broadcast_progress, carillon.cancel, carillon.cancel_broadcast, carillon.register_token
+TO carillon_app;
+
+-- carillon_worker: reads settings, moves the queue, writes history, runs the chores.
+GRANT SELECT ON carillon.installation, carillon.apps, carillon.certificates, carillon.watched_tables TO carillon_worker;
+GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO carillon_worker;
+GRANT UPDATE (paused) ON carillon.apps TO carillon_worker;
+GRANT UPDATE (last_error) ON carillon.watched_tables TO carillon_worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, carillon.inflight, carillon.workers,
+    carillon.unfinished, carillon.activity, carillon.provider_tokens, carillon.dedupe, carillon.chores TO carillon_worker;
+GRANT SELECT, INSERT ON carillon.results, carillon.failures TO carillon_worker;
+GRANT SELECT, INSERT, UPDATE ON carillon.feedback TO carillon_worker;
+-- Deleting in order takes row locks, and a row lock takes the right to update.
+GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker;
+GRANT SELECT ON carillon.broadcasts TO carillon_worker;
+GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
+GRANT SELECT ON carillon.pending, carillon.app_status TO carillon_worker;
+GRANT EXECUTE ON FUNCTION
+    carillon.app_id, carillon.refuse, carillon.queue_depth, carillon.maintain, carillon.reap, carillon.reap_watched
+TO carillon_worker;
+
+-- carillon_reader: dashboards.
+GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, feedback_gateway, paused, max_rate,
+    max_attempts, created_at, updated_at) ON carillon.apps TO carillon_reader;
+GRANT SELECT ON carillon.pending, carillon.app_status, carillon.results, carillon.failures, carillon.feedback,
+    carillon.activity, carillon.workers, carillon.broadcasts TO carillon_reader;
+GRANT EXECUTE ON FUNCTION carillon.queue_depth, carillon.broadcast_progress TO carillon_reader;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (12, 'grants');
