@@ -83,7 +83,7 @@ enum ClientCallbacks {
         nghttp2_session_callbacks_set_error_callback2(callbacks) { _, _, text, count, context in
             // The engine goes on to end the session by itself; only the reason is kept here.
             let bytes = UnsafeRawBufferPointer(start: text, count: count)
-            Self.state(context).pointee.complaint(String(decoding: bytes, as: UTF8.self))
+            Self.state(context).pointee.complained(String(decoding: bytes, as: UTF8.self))
             return 0
         }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { session, stream, code, context in

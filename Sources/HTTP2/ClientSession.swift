@@ -194,6 +194,10 @@ package final class ClientSession {
         guard result < 0 else { return }
         let failure = self.streams.pointee.failure ?? Engine.error(Int32(result))
         self.streams.pointee.failure = failure
+        if failure.code == .limitExceeded {
+            // A last word to the peer; whether it can still be queued changes nothing.
+            _ = nghttp2_session_terminate_session(self.engine, ErrorCode.enhanceYourCalm.rawValue)
+        }
         throw failure
     }
 
@@ -219,7 +223,7 @@ package final class ClientSession {
     /// begin at or after `bytesWritten` of all drained bytes are then known not to have left.
     package func sweep(bytesWritten: UInt64 = .max) {
         if self.streams.pointee.failure == nil {
-            self.streams.pointee.failure = HTTP2Error(.finished, "the session was ended")
+            self.streams.pointee.failure = self.failure ?? HTTP2Error(.finished, "the session was ended")
         }
         self.streams.pointee.sweep(bytesWritten: bytesWritten)
     }
@@ -239,11 +243,12 @@ package final class ClientSession {
     /// One side has said GOAWAY: no request is taken any more.
     package var isDraining: Bool { self.streams.pointee.isDraining }
 
-    /// The first thing that went wrong, if anything did.
-    package var failure: HTTP2Error? { self.streams.pointee.failure }
-
-    /// What the protocol engine last found fault with in the peer, in words.
-    package var complaint: String? { self.streams.pointee.lastComplaint }
+    /// Why the session is finished, if not by agreement.
+    package var failure: HTTP2Error? {
+        if let failure = self.streams.pointee.failure { return failure }
+        guard self.isFinished, let complaint = self.streams.pointee.lastComplaint else { return nil }
+        return HTTP2Error(.protocolViolation, complaint)
+    }
 
     /// Requests submitted whose streams still exist.
     package var openStreams: Int { self.streams.pointee.openCount }
@@ -268,6 +273,9 @@ package final class ClientSession {
 
     /// How many frames came in all, those included that mean nothing; to be held against the answers.
     package var framesReceived: UInt64 { self.streams.pointee.frames.count }
+
+    /// How many header blocks and bodies are kept now.
+    package var sharedBlocks: Int { self.streams.pointee.shared.count }
 
     // MARK: The connection
 

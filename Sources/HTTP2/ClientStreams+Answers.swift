@@ -45,6 +45,9 @@ extension ClientStreams {
             guard Int(self.slots[slot].interimCount) <= self.settings.interimLimit else {
                 return .fail(HTTP2Error(.limitExceeded, "the peer keeps sending interim answers"))
             }
+        } else if self.slots[slot].status < 200 {
+            self.report(index, .ended(slot: index, .protocolError, .closed, isSurelyUnprocessed: false))
+            return .reset(.protocolError)
         } else {
             self.slots[slot].flags.insert(.hasStatus)
         }

@@ -136,6 +136,13 @@ struct ClientStreams: ~Copyable {
         }
     }
 
+    /// The engine will not send these any more, but may take its time to say so.
+    private mutating func refuseUnwritten() {
+        for index in self.slots.indices where self.slots[index].flags.isDisjoint(with: [.written, .reported]) {
+            self.reportEnd(UInt32(index), .refusedStream, .closed, refused: true)
+        }
+    }
+
     private mutating func reportEnd(_ index: UInt32, _ code: ErrorCode, _ origin: Ending.Origin, refused: Bool) {
         let slot = self.slots[Int(index)]
         let isUnprocessed = refused || !slot.flags.contains(.written) || slot.stream > self.lastStream
@@ -160,15 +167,14 @@ struct ClientStreams: ~Copyable {
     mutating func pongArrived(_ value: UInt64) { self.events.append(.pong(value)) }
 
     mutating func goAwayArrived(_ lastStream: Int32, _ code: ErrorCode, debugData: UnsafeBufferPointer<UInt8>) {
+        if !self.isDraining { self.refuseUnwritten() }
         self.isDraining = true
         self.lastStream = min(self.lastStream, lastStream)
         self.goAwayDebugData = Array(debugData.prefix(self.settings.bodyLimit))
         self.events.append(.goAway(lastStream: lastStream, code))
     }
 
-    mutating func complaint(_ text: String) {
-        if self.lastComplaint == nil { self.lastComplaint = text }
-    }
+    mutating func complained(_ text: String) { self.lastComplaint = text }
 
     mutating func drainingBegan() { self.isDraining = true }
 

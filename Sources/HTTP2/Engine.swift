@@ -17,6 +17,8 @@ package enum Engine {
         switch nghttp2_error(rawValue: result) {
         case NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE:
             return HTTP2Error(.streamsExhausted, "this connection has used all its stream numbers; open another")
+        case NGHTTP2_ERR_INVALID_STREAM_ID:
+            return HTTP2Error(.unknownStream, "this stream has ended, or was answered before")
         case NGHTTP2_ERR_FLOODED:
             return HTTP2Error(.limitExceeded, "the peer sends more than it lets us answer")
         case NGHTTP2_ERR_BAD_CLIENT_MAGIC:

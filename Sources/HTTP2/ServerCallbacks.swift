@@ -40,8 +40,11 @@ enum ServerCallbacks {
     ) -> Int32 {
         let name = UnsafeMutableRawPointer(bitPattern: ~UInt(body))
         var provider = nghttp2_data_provider(source: nghttp2_data_source(ptr: name), read_callback: readResponse)
+        guard case .nothing = self.name(engine, stream),
+            nghttp2_session_set_stream_user_data(engine, stream, name) == 0
+        else { return NGHTTP2_ERR_INVALID_STREAM_ID.rawValue }
         let result = nghttp2_submit_response(engine, stream, fields.baseAddress, fields.count, &provider)
-        if result == 0 { _ = nghttp2_session_set_stream_user_data(engine, stream, name) }
+        if result != 0 { _ = nghttp2_session_set_stream_user_data(engine, stream, nil) }
         return result
     }
 
@@ -95,7 +98,7 @@ enum ServerCallbacks {
         }
         nghttp2_session_callbacks_set_error_callback2(callbacks) { _, _, text, count, context in
             let bytes = UnsafeRawBufferPointer(start: text, count: count)
-            Self.state(context).pointee.complaint(String(decoding: bytes, as: UTF8.self))
+            Self.state(context).pointee.complained(String(decoding: bytes, as: UTF8.self))
             return 0
         }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { session, stream, code, context in

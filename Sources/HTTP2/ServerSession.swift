@@ -207,11 +207,12 @@ package final class ServerSession {
     /// We have said goodbye.
     package var isDraining: Bool { self.streams.pointee.isDraining }
 
-    /// The first thing that went wrong, if anything did.
-    package var failure: HTTP2Error? { self.streams.pointee.failure }
-
-    /// What the protocol engine last found fault with in the peer, in words.
-    package var complaint: String? { self.streams.pointee.lastComplaint }
+    /// Why the session is finished, if not by agreement.
+    package var failure: HTTP2Error? {
+        if let failure = self.streams.pointee.failure { return failure }
+        guard self.isFinished, let complaint = self.streams.pointee.lastComplaint else { return nil }
+        return HTTP2Error(.protocolViolation, complaint)
+    }
 
     /// Streams that exist now, answered or not.
     package var openStreams: Int { self.streams.pointee.openCount }

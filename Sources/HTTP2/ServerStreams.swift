@@ -103,9 +103,7 @@ struct ServerStreams: ~Copyable {
 
     mutating func arrived(_ event: ServerEvent) { self.events.append(.other(event)) }
 
-    mutating func complaint(_ text: String) {
-        if self.lastComplaint == nil { self.lastComplaint = text }
-    }
+    mutating func complained(_ text: String) { self.lastComplaint = text }
 
     mutating func drainingBegan() { self.isDraining = true }
 

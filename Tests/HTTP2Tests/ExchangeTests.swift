@@ -1,62 +1,185 @@
 import HTTP2
 import Testing
 
+/// A client against a server, in memory.
 @Suite struct ExchangeTests {
-    @Test func `a request reaches the server and its answer the client`() throws {
-        let client = try ClientSession()
-        let server = try ServerSession()
-        var wire: [UInt8] = []
-        try server.drain(into: &wire)
-        try client.feed(wire.span.bytes)
+    @Test(arguments: [false, true])
+    func `a request reaches the server and its answer the client`(byteByByte: Bool) throws {
+        let client = try TestClient()
+        let server = try TestServer()
+        server.answer = { $0.fields.contains("apns-id=id-8") ? (400, #"{"reason":"BadDeviceToken"}"#) : (200, "") }
+        try exchange(client, server, byteByByte: byteByByte)
+        try client.push(7)
+        try client.push(8)
+        try exchange(client, server, byteByByte: byteByByte)
 
-        var block = HeaderBlock(method: "POST", authority: "localhost", path: "/3/device/")
-        block.append("apns-topic", "com.example.app")
-        block.appendVarying("apns-id")
-        let fields = try client.addFields(block)
-        let payload = Array(#"{"aps":{}}"#.utf8)
-        let body = client.addBody(payload.span.bytes)
-        let token = Array("00ff".utf8)
-        let id = Array("00000000-0000-0000-0000-000000000001".utf8)
-        try client.submit(fields, pathSuffix: token.span.bytes, varying: id.span.bytes, body: body, tag: 7)
-
-        wire = []
-        try client.drain(into: &wire)
-        try server.feed(wire.span.bytes)
-        var seen: [String] = []
-        while let event = server.nextEvent() {
-            guard case .request(let request) = event else { continue }
-            server.withRequest(request) { bytes, list in
-                for index in list.indices {
-                    let name = bytes.extracting(list[index].name.bounds).withUnsafeBytes {
-                        String(decoding: $0, as: UTF8.self)
-                    }
-                    let value = bytes.extracting(list[index].value.bounds).withUnsafeBytes {
-                        String(decoding: $0, as: UTF8.self)
-                    }
-                    seen.append("\(name)=\(value)")
-                }
-                seen.append(
-                    bytes.extracting(request.body.bounds).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-                )
-            }
-            var answer = HeaderBlock(status: 200)
-            answer.append("apns-id", id.span.bytes, indexing: .never)
-            try server.respond(to: request.stream, answer, body: RawSpan())
-        }
         #expect(
-            seen == [
-                ":method=POST", ":scheme=https", ":authority=localhost", ":path=/3/device/00ff",
-                "apns-topic=com.example.app", "apns-id=00000000-0000-0000-0000-000000000001", #"{"aps":{}}"#,
+            server.received.first
+                == TestServer.Received(
+                    stream: 1,
+                    fields: [
+                        ":method=POST", ":scheme=https", ":authority=localhost", ":path=/3/device/token7",
+                        "apns-topic=com.example.app", "apns-push-type=alert", "apns-expiration=0", "apns-id=id-7",
+                    ],
+                    body: "payload 7"
+                )
+        )
+        #expect(client.ended == [7, 8])
+        #expect(client.answers[7]?.status == 200)
+        #expect(client.ids == [7: "id-7", 8: "id-8"])
+        #expect(client.bodies == [7: "", 8: #"{"reason":"BadDeviceToken"}"#])
+        #expect(client.answers[8]?.isTruncated == false)
+        #expect(client.session.openStreams == 0 && server.session.openStreams == 0)
+        #expect(client.settingsChanges == 1 && client.acknowledgements == 1 && server.acknowledgements == 1)
+    }
+
+    @Test func `ten thousand pushes share one body and end once each`() throws {
+        let client = try TestClient()
+        let server = try TestServer()
+        server.answer = { $0.stream % 7 == 0 ? (429, #"{"reason":"TooManyRequests"}"#) : (200, "") }
+        try exchange(client, server)
+        let payload = [UInt8](repeating: UInt8(ascii: "x"), count: 4_096)
+        var next: UInt32 = 0
+        while next < 10_000 {
+            let body = client.session.addBody(payload.span.bytes)
+            for _ in 0..<min(client.session.freeStreams, 10_000 - Int(next)) {
+                let id = Array("id-\(next)".utf8)
+                try client.session.submit(
+                    client.fields,
+                    pathSuffix: id.span.bytes,
+                    varying: id.span.bytes,
+                    body: body,
+                    tag: next
+                )
+                next += 1
+            }
+            client.session.release(body)
+            try exchange(client, server)
+        }
+        #expect(server.received.count == 10_000)
+        #expect(server.received.allSatisfy { $0.body.utf8.count == 4_096 })
+        #expect(client.ended.sorted() == Array(0..<10_000))
+        #expect(client.answers.values.allSatisfy { $0.status == 200 || $0.retryAfter == 17 })
+        #expect(client.session.sharedBlocks == 1, "only the header block is left")
+    }
+
+    @Test func `what was released cannot be submitted again`() throws {
+        let client = try TestClient()
+        try client.feed(Frames.settings())
+        let bytes: [UInt8] = [1, 2, 3]
+        let body = client.session.addBody(bytes.span.bytes)
+        try client.push(1, body: body)
+        #expect(throws: HTTP2Error.self) { try client.push(2, body: body) }
+        client.session.release(client.fields)
+        #expect(throws: HTTP2Error.self) { try client.push(3) }
+        #expect(client.session.sharedBlocks == 2, "the push on its way still needs both")
+        let server = try TestServer()
+        try exchange(client, server)
+        #expect(client.ended == [1])
+        #expect(server.received.first?.body == "\u{1}\u{2}\u{3}")
+        #expect(client.session.sharedBlocks == 0)
+    }
+
+    @Test func `a request may have neither a body nor a varying field`() throws {
+        let client = try TestClient()
+        let server = try TestServer()
+        try exchange(client, server)
+        var block = HeaderBlock(method: "GET", authority: "localhost", path: "/1/apps/")
+        block.appendVarying("apns-request-id")
+        let fields = try client.session.addFields(block)
+        let path = Array("com.example.app/channels".utf8)
+        try client.session.submit(fields, pathSuffix: path.span.bytes, varying: RawSpan(), body: nil, tag: 1)
+        try exchange(client, server)
+        #expect(
+            server.received.map(\.fields) == [
+                [
+                    ":method=GET", ":scheme=https", ":authority=localhost", ":path=/1/apps/com.example.app/channels",
+                ]
             ]
         )
+        #expect(client.ended == [1])
+    }
 
-        wire = []
-        try server.drain(into: &wire)
-        try client.feed(wire.span.bytes)
-        var statuses: [UInt16] = []
-        while let event = client.nextEvent() {
-            if case .answered(tag: 7, let answer) = event { statuses.append(answer.status) }
+    @Test(arguments: ["a\r\nb", "a\u{0}b", " a", "a ", "\u{7f}"])
+    func `a value that would break the header is refused`(value: String) throws {
+        let client = try TestClient()
+        var block = HeaderBlock(method: "POST", authority: "localhost", path: "/")
+        block.append("apns-collapse-id", value)
+        #expect(throws: HTTP2Error.self) { try client.session.addFields(block) }
+    }
+
+    @Test func `a long answer is cut at the limit and its stream reset`() throws {
+        let client = try TestClient()
+        let server = try TestServer()
+        server.answer = { $0.stream == 1 ? (200, String(repeating: "x", count: 100_000)) : (200, "fine") }
+        try exchange(client, server)
+        try client.push(1)
+        try client.push(2)
+        try exchange(client, server)
+        #expect(client.ended.sorted() == [1, 2])
+        #expect(client.answers[1]?.isTruncated == true)
+        #expect(client.bodies[1]?.utf8.count == 4_096)
+        #expect(client.bodies[2] == "fine")
+        #expect(server.closed == [1: .cancel])
+        #expect(client.session.openStreams == 0)
+    }
+
+    @Test func `a request above the limit is delivered with its length`() throws {
+        let client = try TestClient()
+        let server = try TestServer()
+        var bodies: [[Int]] = []
+        try exchange(client, server)
+        try client.push(1, payload: String(repeating: "x", count: 9_000))
+        let bytes = try client.drain()
+        try server.session.feed(bytes.span.bytes)
+        while let event = server.session.nextEvent() {
+            guard case .request(let request) = event else { continue }
+            bodies.append([Int(request.body.count), request.bodyCount])
+            #expect(request.isBodyTooLarge)
         }
-        #expect(statuses == [200])
+        #expect(bodies == [[5_120, 9_000]])
+    }
+
+    @Test func `windows never stall a thousand full payloads`() throws {
+        let client = try TestClient()
+        let server = try TestServer()
+        server.answer = { _ in (400, String(repeating: "y", count: 4_000)) }
+        try exchange(client, server)
+        for tag in 0..<1_000 { try client.push(UInt32(tag), payload: String(repeating: "x", count: 4_096)) }
+        try server.feed(client.drain())
+        #expect(server.received.count == 1_000, "no window had to be opened first")
+        let answers = try server.drain()
+        try client.feed(answers)
+        #expect(answers.count > 65_535)
+        try exchange(client, server)
+        #expect(client.ended.count == 1_000)
+    }
+
+    @Test func `a ping is answered and a goodbye ends both sides`() throws {
+        let client = try TestClient()
+        let server = try TestServer()
+        try exchange(client, server)
+        try client.session.ping(0x1122_3344_5566_7788)
+        try exchange(client, server)
+        #expect(client.pongs == [0x1122_3344_5566_7788])
+        #expect(!client.session.isFinished)
+        try client.session.goAway()
+        #expect(throws: HTTP2Error.self) { try client.push(1) }
+        try exchange(client, server)
+        #expect(client.session.isFinished && server.session.isFinished)
+        #expect(server.goAways == [.noError])
+        #expect(client.session.failure == nil)
+    }
+
+    @Test func `draining stops after the frame that reaches the limit`() throws {
+        let client = try TestClient()
+        try client.feed(Frames.settings())
+        _ = try client.drain()
+        for tag in 0..<10 { try client.push(UInt32(tag), payload: String(repeating: "x", count: 1_000)) }
+        var pieces: [[UInt8]] = []
+        repeat { pieces.append(try client.drain(limit: 2_000)) } while pieces.last?.isEmpty == false
+        #expect(pieces.allSatisfy { $0.count < 2_000 + 1_009 })
+        #expect(pieces.count > 4)
+        #expect(client.session.bytesDrained > pieces.reduce(0) { $0 + UInt64($1.count) })
     }
 }
