@@ -1,0 +1,211 @@
+import HTTP2
+import Testing
+
+/// GOAWAY, refusal, reset, and the end of a session: each tag ends once, and what was surely not processed says so.
+@Suite struct GoodbyeTests {
+    /// A client with `count` pushes written and none answered; stream 1 has tag 0, stream 3 tag 1, and so on.
+    private func clientInFlight(_ count: UInt32) throws -> TestClient {
+        let client = try TestClient()
+        try client.feed(Frames.settings())
+        for tag in 0..<count { try client.push(tag) }
+        _ = try client.drain()
+        return client
+    }
+
+    @Test func `a goodbye frees what is above its last stream at once`() throws {
+        let client = try self.clientInFlight(4)
+        try client.feed(Frames.goAway(last: 3, 0, #"{"reason":"Shutdown"}"#))
+        #expect(client.goAways.map(\.lastStream) == [3] && client.goAways.first?.errorCode == .noError)
+        #expect(String(decoding: client.session.goAwayDebugData, as: UTF8.self) == #"{"reason":"Shutdown"}"#)
+        #expect(client.ended.sorted() == [2, 3])
+        #expect(client.endings.values.allSatisfy { $0.isSurelyUnprocessed && $0.errorCode == .refusedStream })
+        #expect(client.session.freeStreams == 0)
+        #expect(throws: HTTP2Error.self) { try client.push(9) }
+        #expect(!client.session.isFinished, "two answers are still to come")
+
+        try client.feed(Frames.headers(1, [(":status", "200")], end: true))
+        try client.feed(Frames.headers(3, [(":status", "410")], end: true))
+        #expect(client.ended.sorted() == [0, 1, 2, 3])
+        _ = try client.drain()
+        #expect(client.session.isFinished)
+    }
+
+    @Test func `the announcement of a goodbye lets everything be answered`() throws {
+        let client = try self.clientInFlight(2)
+        try client.feed(Frames.goAway(last: UInt32(Int32.max)))
+        #expect(client.ended.isEmpty && client.session.isDraining)
+        try client.feed(Frames.headers(1, [(":status", "200")], end: true))
+        try client.feed(Frames.goAway(last: 1))
+        #expect(client.ended == [0, 1])
+        #expect(client.endings[1]?.isSurelyUnprocessed == true)
+        #expect(client.goAways.map(\.lastStream) == [.max, 1])
+    }
+
+    @Test func `what was not written when a goodbye came is free at once`() throws {
+        let client = try TestClient()
+        try client.feed(Frames.settings())
+        _ = try client.drain()
+        try client.push(1)
+        try client.push(2)
+        try client.feed(Frames.goAway(last: UInt32(Int32.max)))
+        #expect(client.ended == [1, 2])
+        #expect(client.endings.values.allSatisfy { $0.isSurelyUnprocessed })
+        let after = try client.drain()
+        #expect(!after.contains(where: { $0 == UInt8(ascii: "p") }), "no request went out")
+        #expect(client.ended == [1, 2] && client.session.openStreams == 0 && client.session.isFinished)
+    }
+
+    @Test func `a second goodbye with a higher last stream ends the session and the sweep the rest`() throws {
+        let client = try self.clientInFlight(4)
+        try client.feed(Frames.goAway(last: 3))
+        try client.feed(Frames.goAway(last: 5))
+        _ = try client.drain()
+        #expect(client.session.isFinished)
+        #expect(client.ended.sorted() == [2, 3])
+        client.sweep()
+        #expect(client.ended.sorted() == [0, 1, 2, 3])
+        #expect(client.endings[0]?.isSurelyUnprocessed == false && client.endings[0]?.origin == .swept)
+        client.sweep()
+        #expect(client.ended.count == 4)
+    }
+
+    @Test func `a refused stream was surely not processed, one reset otherwise may have been`() throws {
+        let client = try self.clientInFlight(3)
+        try client.feed(Frames.reset(1, 7) + Frames.reset(3, 2) + Frames.reset(5, 0))
+        #expect(client.ended == [0, 1, 2])
+        #expect(client.endings[0]?.isSurelyUnprocessed == true)
+        #expect(client.endings[1]?.isSurelyUnprocessed == false)
+        #expect(client.endings[1]?.errorCode == .internalError)
+        #expect(client.endings[2]?.isSurelyUnprocessed == false)
+        #expect(client.session.openStreams == 0 && client.session.freeStreams == 1_000)
+    }
+
+    @Test func `a stream that ends after its status keeps it`() throws {
+        let client = try self.clientInFlight(2)
+        try client.feed(Frames.headers(1, [(":status", "200")]) + Frames.reset(1, 7))
+        #expect(client.endings[0]?.status == 200)
+        #expect(client.endings[0]?.isSurelyUnprocessed == false, "refused, and yet it was answered")
+        try client.feed(Frames.headers(3, [(":status", "400")]) + Frames.data(3, Array("{".utf8)))
+        client.sweep()
+        #expect(client.endings[1]?.status == 400)
+    }
+
+    @Test func `a request given up ends at once and a late answer changes nothing`() throws {
+        let client = try self.clientInFlight(2)
+        let first = try #require(client.submissions[0])
+        #expect(client.session.reset(first))
+        #expect(!client.session.reset(first), "only once")
+        client.readEvents()
+        #expect(client.endings[0]?.origin == .reset && client.endings[0]?.isSurelyUnprocessed == false)
+        try client.feed(Frames.headers(1, [(":status", "200")], end: true))
+        try client.feed(Frames.headers(3, [(":status", "200")], end: true))
+        let bytes = try client.drain()
+        try client.feed(Frames.headers(1, [(":status", "200")], end: true))
+        _ = try client.drain()
+        #expect(client.ended == [0, 1])
+        #expect(bytes == Frames.reset(1, ErrorCode.cancel.rawValue))
+        #expect(client.session.openStreams == 0 && !client.session.isFinished)
+    }
+
+    @Test func `a request given up before it was written never leaves`() throws {
+        let client = try TestClient()
+        try client.feed(Frames.settings())
+        _ = try client.drain()
+        for tag: UInt32 in 0..<3 { try client.push(tag) }
+        #expect(client.session.reset(try #require(client.submissions[1]), .cancel))
+        client.readEvents()
+        #expect(client.endings[1]?.isSurelyUnprocessed == true)
+        let server = try TestServer()
+        try server.feed(Frames.preface + Frames.settings() + client.drain())
+        #expect(server.received.map(\.body) == ["payload 0", "payload 2"])
+        #expect(client.session.openStreams == 2 && client.session.sharedBlocks == 1)
+    }
+
+    @Test func `a slot is not confused with the one that had its place before`() throws {
+        let client = try self.clientInFlight(1)
+        let first = try #require(client.submissions[0])
+        try client.feed(Frames.headers(1, [(":status", "200")], end: true))
+        try client.push(1)
+        #expect(!client.session.reset(first))
+        #expect(client.ended == [0])
+    }
+
+    @Test func `the sweep knows what never reached the socket`() throws {
+        let client = try TestClient()
+        try client.feed(Frames.settings())
+        try client.push(0)
+        _ = try client.drain()
+        let written = client.session.bytesDrained
+        try client.push(1)
+        _ = try client.drain()
+        try client.push(2)
+        client.sweep(bytesWritten: written)
+        #expect(client.ended == [0, 1, 2])
+        #expect(client.endings.mapValues(\.isSurelyUnprocessed) == [0: false, 1: true, 2: true])
+        #expect(throws: HTTP2Error.self) { try client.push(3) }
+        #expect(throws: HTTP2Error.self) { try client.feed(Frames.settings()) }
+    }
+
+    @Test func `an answer that comes before the request is out is an answer`() throws {
+        let client = try TestClient()
+        try client.feed(Frames.settings([(4, 0)]))  // no window: the body has to wait
+        try client.push(1)
+        _ = try client.drain()
+        try client.feed(Frames.headers(1, [(":status", "413")]) + Frames.data(1, Array("too long".utf8), end: true))
+        #expect(client.answers[1]?.status == 413 && client.bodies[1] == "too long")
+        let bytes = try client.drain()
+        #expect(bytes == Frames.reset(1, ErrorCode.cancel.rawValue))
+        #expect(client.session.openStreams == 0 && client.session.sharedBlocks == 1 && client.ended == [1])
+    }
+
+    @Test func `a server says goodbye and ignores what comes above`() throws {
+        let client = try TestClient()
+        let server = try TestServer()
+        server.answer = { _ in nil }
+        try exchange(client, server)
+        for tag: UInt32 in 0..<4 { try client.push(tag) }
+        try server.feed(client.drain())
+        try server.session.goAway(last: 3, .noError, debugData: Array("bye".utf8))
+        try exchange(client, server)
+        #expect(client.ended.sorted() == [2, 3] && client.endings.values.allSatisfy { $0.isSurelyUnprocessed })
+        #expect(client.session.goAwayDebugData == Array("bye".utf8))
+        for request in server.received.prefix(2) { server.respond(to: request, 200, "") }
+        try exchange(client, server)
+        #expect(client.ended.sorted() == [0, 1, 2, 3])
+        #expect(client.session.isFinished && server.session.isFinished)
+    }
+
+    @Test func `a server announces its goodbye and still takes what is under way`() throws {
+        let client = try TestClient()
+        let server = try TestServer()
+        try exchange(client, server)
+        try client.push(0)
+        let request = try client.drain()
+        try server.session.goAway(last: .max)
+        try client.feed(server.drain())
+        #expect(client.session.isDraining)
+        try server.feed(request)
+        try exchange(client, server)
+        #expect(client.answers[0]?.status == 200)
+    }
+
+    @Test func `a server refuses and resets`() throws {
+        let client = try TestClient()
+        let server = try TestServer()
+        server.answer = { _ in nil }
+        try exchange(client, server)
+        try client.push(0)
+        try client.push(1)
+        try server.feed(client.drain())
+        try server.session.reset(1, .refusedStream)
+        try server.session.reset(3, .internalError)
+        try exchange(client, server)
+        #expect(client.endings.mapValues(\.isSurelyUnprocessed) == [0: true, 1: false])
+        #expect(server.session.openStreams == 0)
+        let answer = HeaderBlock(status: 200)
+        let body: [UInt8] = [1]
+        #expect(throws: HTTP2Error.self) {
+            try server.session.respond(to: 1, answer, body: body.span.bytes)
+        }
+    }
+}
