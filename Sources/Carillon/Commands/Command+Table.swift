@@ -1,4 +1,9 @@
 extension Command {
     /// The table of commands, in the order that help lists them.
-    static let all: [Command] = [version, help]
+    static let all: [Command] = [
+        credentialImport, credentialList, credentialCheck, credentialRemove,
+        appAdd, appList, appPause, appResume, appRemove,
+        send, status,
+        healthcheck, version, help,
+    ]
 }

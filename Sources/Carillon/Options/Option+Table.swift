@@ -86,7 +86,7 @@ extension Option {
     static let http = Option("http", .address, "Where to answer over HTTP, such as 127.0.0.1:9464.")
 
     // credential import
-    static let file = Option("file", .file("FILE"), "The certificate (PEM or .p12) or signing key (.p8) to import.")
+    static let file = Option("file", .file("FILE"), "The certificate (PEM or .p12) or signing key (.p8).")
     static let key = Option("key", .file("FILE"), "The private key of the certificate, where it is a file of its own.")
     static let keyID = Option("key-id", .text("K"), "The ten letters Apple names the signing key by.")
     static let teamID = Option("team-id", .text("T"), "The ten letters Apple names your team by.")
@@ -106,7 +106,7 @@ extension Option {
         default: "production",
         "Which of Apple's gateways the app's tokens belong to."
     )
-    static let gateway = Option("gateway", .address, "Send to this gateway instead of Apple's.")
+    static let gateway = Option("gateway", .text("HOST:PORT"), "Send to this gateway instead of Apple's.")
     static let gatewayCA = Option(
         "gateway-ca",
         .file("FILE"),
@@ -189,8 +189,13 @@ extension Option {
     static let maxStreams = Option(
         "max-streams",
         .count(1...1_000_000),
-        default: "1000",
-        "The streams a connection may have open."
+        "Announce N streams from the start; without it as Apple does, 1000, and 1 before the first provider token."
+    )
+    static let allowTopic = Option(
+        "allow-topic",
+        .text("TOPIC"),
+        repeatable: true,
+        "Let provider tokens push to this topic only; may be repeated."
     )
 
     /// What every command takes.
@@ -202,6 +207,6 @@ extension Option {
             drainTimeout, lease, retryBase, retryCap, http, file, key, keyID, teamID, passphrase, topic, credential,
             environment, gateway, gatewayCA, `protocol`, maxRate, maxAttempts, app, token, alert, badge, sound,
             payload, pushType, priority, collapseID, expiresIn, wait, watch, interval, steps, host, port, caOut,
-            requestLog, answer, delay, goAwayAfter, resetAfter, maxStreams,
+            requestLog, answer, delay, goAwayAfter, resetAfter, maxStreams, allowTopic,
         ]
 }

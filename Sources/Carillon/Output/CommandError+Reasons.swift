@@ -1,3 +1,8 @@
+import ApplePush
+import IO
+import Postgres
+import TLS
+
 extension CommandError {
     /// What any error of ours means for the person who called the command.
     init(explaining error: any Error) {
@@ -5,7 +10,87 @@ extension CommandError {
         case let error as CommandError: self = error
         case let error as UsageError: self.init(.usage, error.sentence)
         case let error as FileError: self.init(.configuration, error.sentence)
-        default: self.init(.failed, String(describing: error))
+        case let error as IOError: self.init(Self.status(of: error), error.message.asSentence)
+        case let error as PushError: self.init(Self.status(of: error), error.message.asSentence)
+        case let error as PostgresError: self.init(explaining: error)
+        case let error as TLSError: self.init(Self.status(of: error), error.message.asSentence)
+        case is CancellationError: self.init(.tryAgain, "It was interrupted before it was done.")
+        default: self.init(.failed, String(describing: error).asSentence)
         }
+    }
+
+    private init(explaining error: PostgresError) {
+        let sentence = error.message.asSentence
+        let hint = error.hint?.asSentence
+        switch error.code {
+        case .malformedURL:
+            self.init(.configuration, sentence, hint: hint ?? "Check --database, or the variable it came from.")
+        case .unreachable, .closed:
+            self.init(.unavailable, sentence, hint: hint ?? "Is PostgreSQL running there? Check --database.")
+        case .authentication:
+            self.init(.configuration, sentence, hint: hint ?? "Check user, password and database in --database.")
+        case .notInstalled, .clusterFailed:
+            self.init(.unavailable, sentence, hint: hint)
+        case .cancelled:
+            self.init(.tryAgain, "It was interrupted before it was done.")
+        case .server:
+            let state = error.sqlState ?? ""
+            if SQLState.wrongSchema.contains(state) {
+                self.init(
+                    .configuration,
+                    "The database has no schema 'carillon' that fits this program: \(error.message.asSentence)",
+                    hint: "'carillon migrate status' tells more, 'carillon migrate up' mends it."
+                )
+            } else if state == SQLState.insufficientPrivilege {
+                self.init(
+                    .configuration,
+                    sentence,
+                    hint: "Connect as the schema's owner, or grant carillon_worker or carillon_app to this user."
+                )
+            } else if SQLState.passing.contains(state) {
+                self.init(.tryAgain, sentence, hint: hint)
+            } else if SQLState.unavailable.contains(state) {
+                self.init(.unavailable, sentence, hint: hint)
+            } else {
+                self.init(.failed, sentence, hint: hint)
+            }
+        default:
+            self.init(.failed, sentence, hint: hint)
+        }
+    }
+
+    private static func status(of error: TLSError) -> ExitStatus {
+        switch error.code {
+        case .unreachable, .refused, .timedOut, .reset, .truncated: .unavailable
+        case .cancelled: .tryAgain
+        default: .configuration
+        }
+    }
+
+    private static func status(of error: IOError) -> ExitStatus {
+        switch error.code {
+        case .unresolvable, .addressUnavailable, .forbidden: .configuration
+        case .refused, .unreachable, .timedOut, .addressInUse, .reset: .unavailable
+        case .exhausted, .cancelled: .tryAgain
+        default: .failed
+        }
+    }
+
+    private static func status(of error: PushError) -> ExitStatus {
+        switch error.code {
+        case .invalidMessage: .failed
+        case .invalidCredential, .invalidGateway, .untrusted, .refused, .notHTTP2, .noProviderToken: .configuration
+        case .unreachable: .unavailable
+        default: .failed
+        }
+    }
+}
+
+extension String {
+    /// With a capital at its beginning and a full stop at its end, whoever wrote it.
+    var asSentence: String {
+        guard let first, let last else { return self }
+        let end = ".!?".contains(last) ? "" : "."
+        return first.uppercased() + dropFirst() + end
     }
 }

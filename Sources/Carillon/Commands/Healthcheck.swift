@@ -1,0 +1,20 @@
+import IO
+
+extension Command {
+    static let healthcheck = Command(
+        "healthcheck",
+        summary: "Ask a running worker whether it is ready; for container platforms.",
+        discussion: "Reads /readyz of the worker at --http and ends with 0 when it is ready, 1 when it is not, and 69 "
+            + "when nothing answers.",
+        required: [.http],
+        examples: ["carillon healthcheck --http 127.0.0.1:9464"],
+        run: { invocation in
+            guard let address = invocation.settings.address(.http) else { return .usage }
+            let answer = try await LoopScope.with { loop in
+                try await HealthProbe(address: address, timeout: .seconds(3)).ask(on: loop)
+            }
+            invocation.console.print(answer.body)
+            return answer.status == 200 ? .done : .failed
+        }
+    )
+}

@@ -1,0 +1,45 @@
+import IO
+
+/// The signals that ask a command to end.
+enum Interruption {
+    /// Runs the body. `signalled` is called with 1 for the first SIGTERM or SIGINT, 2 for the second and so on.
+    static func with<R: Sendable>(
+        on loop: EventLoop,
+        signalled: @escaping @Sendable (Int) -> Void,
+        _ body: () async throws -> R
+    ) async throws -> R {
+        let watch = try SignalWatch([.terminate, .interrupt], on: loop)
+        let reader = Task {
+            var count = 0
+            for await _ in watch.signals {
+                count += 1
+                signalled(count)
+            }
+        }
+        let result: Result<R, any Error>
+        do {
+            result = .success(try await body())
+        } catch {
+            result = .failure(error)
+        }
+        watch.close()
+        await reader.value
+        return try result.get()
+    }
+
+    /// Runs the body in a task that the first of them cancels.
+    static func cancelling<R: Sendable>(
+        on loop: EventLoop,
+        _ body: @escaping @Sendable () async throws -> R
+    ) async throws -> R {
+        let task = Task { try await body() }
+        return try await with(on: loop, signalled: { _ in task.cancel() }) { try await task.value }
+    }
+
+    /// Waits for the first of them.
+    static func wait(on loop: EventLoop) async throws {
+        let watch = try SignalWatch([.terminate, .interrupt], on: loop)
+        for await _ in watch.signals { break }
+        watch.close()
+    }
+}

@@ -1,0 +1,24 @@
+/// The five letters by which PostgreSQL names an error, as far as we tell them apart.
+enum SQLState {
+    static let uniqueViolation = "23505"
+    static let foreignKeyViolation = "23503"
+    static let insufficientPrivilege = "42501"
+    static let undefinedTable = "42P01"
+    static let undefinedFunction = "42883"
+    static let undefinedColumn = "42703"
+    static let undefinedSchema = "3F000"
+    static let readOnly = "25006"
+
+    /// The schema is not there, or not the one that the program was built with.
+    static let wrongSchema: Set<String> = [undefinedTable, undefinedFunction, undefinedColumn, undefinedSchema]
+
+    /// Serialization failure, deadlock, lock timeout, statement timeout, too many connections, too little memory: it
+    /// may go better another time.
+    static let passing: Set<String> = ["40001", "40P01", "55P03", "57014", "53300", "53200", "53400"]
+
+    /// A value that a function of ours refused, or that is not of its type: whoever called can mend it.
+    static let badArgument: Set<String> = ["22023", "22P02", "22003", "54000"]
+
+    /// The server is shutting down, starting or was stopped.
+    static let unavailable: Set<String> = ["57P01", "57P02", "57P03"]
+}

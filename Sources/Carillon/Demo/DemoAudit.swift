@@ -1,0 +1,86 @@
+/// Whether the demonstration ended as it had to: what PostgreSQL says became of the pushes, held against what the
+/// gateway saw and what was enqueued.
+struct DemoAudit {
+    /// What PostgreSQL says at the end.
+    struct Ledger: Sendable {
+        var sent = 0
+        var failed = 0
+        var expired = 0
+        var failuresByReason: [String: Int] = [:]
+        /// Sent at a second attempt or later.
+        var retried = 0
+        var reaped = 0
+        var tokensLeft = 0
+        var stillPending = 0
+    }
+
+    /// What the gateway answered, by token.
+    struct Sightings: Sendable {
+        private(set) var answers: [String: [Int: Int]] = [:]
+
+        mutating func add(_ token: String, status: Int) {
+            answers[token, default: [:]][status, default: 0] += 1
+        }
+
+        func count(_ token: String, status: Int) -> Int { answers[token]?[status] ?? 0 }
+    }
+
+    struct Check {
+        let sentence: String
+        let holds: Bool
+    }
+
+    let plan: DemoPlan
+    let ledger: Ledger
+    let sightings: Sightings
+
+    var checks: [Check] {
+        [
+            Check(
+                sentence: "\(ledger.sent) sent and \(ledger.failed) failed are the \(plan.messages) enqueued, and "
+                    + "nothing waits",
+                holds: ledger.sent + ledger.failed == plan.messages && ledger.expired == 0 && ledger.stillPending == 0
+            ),
+            Check(
+                sentence: "the gateway took each good token exactly once (\(plan.expectedSent) tokens)",
+                holds: ledger.sent == plan.expectedSent && everyTokenWasSeenAsPlanned
+            ),
+            Check(
+                sentence: "each throttled push was sent a second time, and only those (\(plan.count(of: .throttled)))",
+                holds: ledger.retried == plan.count(of: .throttled)
+            ),
+            Check(
+                sentence: "each refused push is in failures, under its reason (\(plan.expectedFailed))",
+                holds: ledger.failuresByReason == expectedFailures
+            ),
+            Check(
+                sentence: "the dead tokens were reaped (\(plan.count(of: .dead))), and those registered again since "
+                    + "were not (\(plan.count(of: .renewed)))",
+                holds: ledger.reaped == plan.count(of: .dead)
+                    && ledger.tokensLeft == plan.messages - plan.count(of: .dead)
+            ),
+        ]
+    }
+
+    var holds: Bool { checks.allSatisfy(\.holds) }
+
+    private var expectedFailures: [String: Int] {
+        [
+            "Unregistered": plan.count(of: .dead) + plan.count(of: .renewed),
+            "BadDeviceToken": plan.count(of: .bad),
+        ]
+    }
+
+    private var everyTokenWasSeenAsPlanned: Bool {
+        sightings.answers.count == plan.messages
+            && sightings.answers.allSatisfy { token, answers in
+                switch DemoPlan.kind(of: token) {
+                case .good: answers == [200: 1]
+                case .throttled: answers == [429: 1, 200: 1]
+                case .dead, .renewed: answers == [410: 1]
+                case .bad: answers == [400: 1]
+                case nil: false
+                }
+            }
+    }
+}

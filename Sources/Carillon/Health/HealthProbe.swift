@@ -1,0 +1,65 @@
+import IO
+
+/// Asks a worker's `/readyz` how it is.
+struct HealthProbe {
+    let address: Address
+    let timeout: Duration
+
+    struct Answer: Equatable {
+        let status: Int
+        let body: String
+    }
+
+    /// A worker that listens on every interface is asked on this machine's own.
+    private var host: String {
+        switch address.host {
+        case "0.0.0.0": "127.0.0.1"
+        case "::": "::1"
+        default: address.host
+        }
+    }
+
+    func ask(on loop: EventLoop) async throws -> Answer {
+        let deadline = MonotonicInstant.now + timeout
+        let socket = try await TCP.connect(host: host, port: address.port, timeout: timeout, on: loop)
+        let request = Array("GET /readyz HTTP/1.1\r\nHost: \(address)\r\nConnection: close\r\n\r\n".utf8)
+        // So few bytes always fit into the buffer of a new connection.
+        _ = try socket.write(request.span.bytes)
+        var response: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4_096)
+        while response.count < 65_536 {
+            switch try socket.read(into: &chunk) {
+            case .bytes(let count): response += chunk[..<count]
+            case .closed: return try Self.read(response, from: address)
+            case .wantsRead, .wantsWrite:
+                let what = "asking the worker at \(address)"
+                _ = try await loop.readiness(of: socket.descriptor, for: .read, until: deadline, doing: what)
+            }
+        }
+        return try Self.read(response, from: address)
+    }
+
+    /// The status and the body of an HTTP/1 response.
+    static func read(_ response: [UInt8], from address: Address) throws(CommandError) -> Answer {
+        let text = String(decoding: response, as: UTF8.self)
+        let words = text.prefix { !$0.isNewline }.split(separator: " ")
+        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
+            throw CommandError(
+                .failed,
+                "What answers at \(address) is no worker.",
+                hint: "Check --http; it is the address that 'carillon worker --http' was given."
+            )
+        }
+        let body = text.firstRange(of: "\r\n\r\n").map { text[$0.upperBound...] } ?? ""
+        return Answer(status: status, body: body.trimmingSuffix(while: \.isWhitespace).description)
+    }
+}
+
+extension StringProtocol {
+    /// The text without what its end has of such letters.
+    func trimmingSuffix(while matches: (Character) -> Bool) -> SubSequence {
+        var end = endIndex
+        while end > startIndex, matches(self[index(before: end)]) { end = index(before: end) }
+        return self[startIndex..<end]
+    }
+}

@@ -1,0 +1,65 @@
+/// Measurements in the text format that Prometheus reads.
+struct MetricsText {
+    enum Kind: String { case counter, gauge, histogram }
+
+    private(set) var text = ""
+    private var family = ""
+
+    /// Begins a family; the samples after it belong to it.
+    mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
+        precondition(kind != .counter || name.hasSuffix("_total"), "a counter's name ends with _total: \(name)")
+        family = name
+        text += "# HELP \(name) \(Self.escape(help, quotes: false))\n# TYPE \(name) \(kind.rawValue)\n"
+    }
+
+    mutating func add(_ value: Double, _ labels: KeyValuePairs<String, String> = [:]) {
+        add(suffix: "", value, labels.map { ($0.key, $0.value) })
+    }
+
+    mutating func add(_ value: some BinaryInteger, _ labels: KeyValuePairs<String, String> = [:]) {
+        add(Double(value), labels)
+    }
+
+    /// - Parameters:
+    ///   - bounds: the upper bounds of the buckets.
+    ///   - counts: how many fell into each bucket alone, with one more for what lies above the last bound.
+    mutating func addHistogram(
+        bounds: [Double],
+        counts: [UInt64],
+        sum: Double,
+        _ labels: KeyValuePairs<String, String> = [:]
+    ) {
+        precondition(counts.count == bounds.count + 1, "one bucket more than bounds")
+        let labels = labels.map { ($0.key, $0.value) }
+        var total: UInt64 = 0
+        for (bound, count) in zip(bounds.map(Self.number) + ["+Inf"], counts) {
+            total += count
+            add(suffix: "_bucket", Double(total), labels + [("le", bound)])
+        }
+        add(suffix: "_sum", sum, labels)
+        add(suffix: "_count", Double(total), labels)
+    }
+
+    private mutating func add(suffix: String, _ value: Double, _ labels: [(String, String)]) {
+        let pairs = labels.map { "\($0)=\"\(Self.escape($1, quotes: true))\"" }.joined(separator: ",")
+        text += family + suffix + (pairs.isEmpty ? "" : "{\(pairs)}") + " \(Self.number(value))\n"
+    }
+
+    private static func number(_ value: Double) -> String {
+        guard value.isFinite else { return value.isNaN ? "NaN" : value > 0 ? "+Inf" : "-Inf" }
+        return value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
+    }
+
+    private static func escape(_ text: String, quotes: Bool) -> String {
+        var escaped = ""
+        for character in text {
+            switch character {
+            case "\\": escaped += "\\\\"
+            case "\n": escaped += "\\n"
+            case "\"" where quotes: escaped += "\\\""
+            default: escaped.append(character)
+            }
+        }
+        return escaped
+    }
+}

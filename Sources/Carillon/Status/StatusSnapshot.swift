@@ -1,0 +1,80 @@
+import Postgres
+
+/// How things stand: the apps and the workers.
+struct StatusSnapshot: Sendable {
+    let apps: [AppStatus]
+    let workers: [WorkerStatus]
+
+    static func read(from connection: PostgresConnection) async throws -> StatusSnapshot {
+        let apps = try await connection.query(AppStatus.statement) { rows in
+            try rows.indices.map { row in try AppStatus(rows, row) }
+        }
+        let workers = try await connection.query(WorkerStatus.statement) { rows in
+            try rows.indices.map { row in try WorkerStatus(rows, row) }
+        }
+        return StatusSnapshot(apps: apps, workers: workers)
+    }
+
+    var json: JSONValue {
+        .object([("apps", .array(apps.map(\.json))), ("workers", .array(workers.map(\.json)))])
+    }
+
+    func text(for stream: TextStream) -> String {
+        var table = TextTable(
+            ("APP", .left),
+            ("STATE", .left),
+            ("WAITING", .right),
+            ("LATER", .right),
+            ("IN FLIGHT", .right),
+            ("OLDEST", .right),
+            ("SENT/MIN", .right),
+            ("FAILED/MIN", .right),
+            ("SENT/H", .right),
+            ("FAILED/H", .right),
+            ("CREDENTIAL", .left)
+        )
+        for app in apps {
+            table.add(
+                app.name,
+                app.isPaused ? "paused" : "active",
+                String(app.depth),
+                String(app.scheduled),
+                String(app.inFlight),
+                app.oldestAge.map { DurationText.write(.seconds($0)) } ?? "-",
+                String(app.sentLastMinute),
+                String(app.failedLastMinute),
+                String(app.sentLastHour),
+                String(app.failedLastHour),
+                "\(app.credential ?? "none") (\(app.credentialStatus ?? "not looked at"))"
+            )
+        }
+        var text = apps.isEmpty ? "There are no apps yet: add one with 'carillon app add'.\n" : table.text(for: stream)
+        for app in apps {
+            guard let error = app.credentialError else { continue }
+            text += stream.styled("\(app.name): ", .yellow) + error.asSentence + "\n"
+        }
+        text += "\n" + workersText(for: stream)
+        return text
+    }
+
+    private func workersText(for stream: TextStream) -> String {
+        guard !workers.isEmpty else { return stream.styled("No worker is running.\n", .yellow) }
+        var table = TextTable(
+            ("WORKER", .left),
+            ("HOST", .left),
+            ("UP", .right),
+            ("LAST SEEN", .right),
+            ("HOLDS", .right)
+        )
+        for worker in workers {
+            table.add(
+                worker.name,
+                "\(worker.host ?? "?"):\(worker.processID.map(String.init) ?? "?")",
+                DurationText.write(.seconds(worker.upFor)),
+                worker.isAlive ? DurationText.write(.seconds(worker.silentFor)) + " ago" : "lost",
+                String(worker.claims)
+            )
+        }
+        return table.text(for: stream)
+    }
+}
