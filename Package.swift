@@ -82,7 +82,11 @@ let package = Package(
             dependencies: ["PushQueue", "Simulator", "TestSupport"],
             swiftSettings: settings
         ),
-        .testTarget(name: "SimulatorTests", dependencies: ["Simulator", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "SimulatorTests",
+            dependencies: ["HTTP2", "IO", "Simulator", "TLS", "TestSupport"],
+            swiftSettings: settings
+        ),
         .testTarget(name: "CarillonTests", dependencies: ["Carillon", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "EndToEndTests",

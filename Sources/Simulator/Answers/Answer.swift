@@ -1,0 +1,54 @@
+/// What goes back on a stream: made once for each refusal and each rule, so that an answer is only looked up.
+struct Answer {
+    /// Nil where there is none: the stream is left open, or reset.
+    let status: UInt16?
+    let reason: String?
+    let retryAfter: [UInt8]
+    /// The body, unless it tells the time of the request.
+    private let body: [UInt8]
+    private let tellsTime: Bool
+    let resetsStream: Bool
+
+    private init(
+        status: UInt16?,
+        reason: String? = nil,
+        retryAfter: UInt32? = nil,
+        body: [UInt8] = [],
+        tellsTime: Bool = false,
+        resetsStream: Bool = false
+    ) {
+        self.status = status
+        self.reason = reason
+        self.retryAfter = retryAfter.map { Array(String($0).utf8) } ?? []
+        self.body = body
+        self.tellsTime = tellsTime
+        self.resetsStream = resetsStream
+    }
+
+    static let accepted = Answer(status: 200)
+    static let none = Answer(status: nil)
+
+    init(_ refusal: Refusal) {
+        self.init(status: refusal.status, reason: refusal.reason.description, body: AnswerBody.of(refusal))
+    }
+
+    init(_ rule: AnswerRule) {
+        switch rule.action {
+        case .silence: self.init(status: nil)
+        case .reset: self.init(status: nil, resetsStream: true)
+        case .answer(let status, let reason, let timestamp):
+            self.init(
+                status: status,
+                reason: status == 200 ? nil : reason,
+                retryAfter: rule.retryAfter,
+                body: status == 200 ? [] : AnswerBody.of(reason: reason, timestamp: timestamp, now: 0),
+                tellsTime: timestamp == .now
+            )
+        }
+    }
+
+    /// The body of an answer to a request taken at `now`, in milliseconds since 1970.
+    func body(now: Int64) -> [UInt8] {
+        tellsTime ? AnswerBody.of(reason: reason, timestamp: .now, now: now) : body
+    }
+}

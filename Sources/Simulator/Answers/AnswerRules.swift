@@ -1,0 +1,72 @@
+/// All rules, found by the token's digits: the longest prefix wins.
+///
+/// A tree with sixteen branches a node; most tokens leave it at the first digit.
+struct AnswerRules {
+    private struct Use: Hashable {
+        let rule: Int
+        let token: [UInt8]
+    }
+
+    private static let none: Int32 = -1
+
+    let rules: [AnswerRule]
+    /// Sixteen a node; the node that each next digit leads to.
+    private var branches: [Int32]
+    /// The rule that ends at each node.
+    private var ends: [Int32]
+    /// How often a rule of limited times has held for a token.
+    private var uses: [Use: UInt32] = [:]
+
+    /// Of two rules with one prefix the later holds.
+    init(_ rules: [AnswerRule]) {
+        self.rules = rules
+        branches = Array(repeating: Self.none, count: 16)
+        ends = [Self.none]
+        for (index, rule) in rules.enumerated() {
+            var node = 0
+            for digit in rule.prefix.utf8 {
+                guard let nibble = HeaderForm.nibble(digit) else { continue }
+                let slot = node * 16 + Int(nibble)
+                if branches[slot] == Self.none {
+                    branches[slot] = Int32(ends.count)
+                    branches.append(contentsOf: repeatElement(Self.none, count: 16))
+                    ends.append(Self.none)
+                }
+                node = Int(branches[slot])
+            }
+            ends[node] = Int32(index)
+        }
+    }
+
+    var isEmpty: Bool { rules.isEmpty }
+
+    /// The rule that holds for this push, counted as used; nil where none does.
+    mutating func take(_ token: Span<UInt8>) -> Int? {
+        var depth = token.count
+        while let (rule, at) = longest(token, upTo: depth) {
+            guard let times = rules[rule].times else { return rule }
+            let use = Use(rule: rule, token: token.array)
+            if uses[use, default: 0] < times {
+                uses[use, default: 0] += 1
+                return rule
+            }
+            guard at > 0 else { return nil }
+            depth = at - 1
+        }
+        return nil
+    }
+
+    private func longest(_ token: Span<UInt8>, upTo limit: Int) -> (rule: Int, depth: Int)? {
+        var found: (Int, Int)? = ends[0] == Self.none ? nil : (Int(ends[0]), 0)
+        var node = 0
+        var depth = 0
+        while depth < limit, let nibble = HeaderForm.nibble(token[depth]) {
+            let next = branches[node * 16 + Int(nibble)]
+            guard next != Self.none else { break }
+            node = Int(next)
+            depth += 1
+            if ends[node] != Self.none { found = (Int(ends[node]), depth) }
+        }
+        return found
+    }
+}

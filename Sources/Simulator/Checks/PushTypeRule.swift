@@ -1,0 +1,72 @@
+/// What Apple asks of one push type: the ending of its topic, its priorities, its room, its credential.
+struct PushTypeRule: Sendable {
+    /// The values of `apns-priority`.
+    struct Priorities: OptionSet, Sendable {
+        let rawValue: UInt8
+        static let immediate = Priorities(rawValue: 1)  // 10
+        static let considerate = Priorities(rawValue: 2)  // 5
+        static let asleep = Priorities(rawValue: 4)  // 1
+        static let any: Priorities = [.immediate, .considerate, .asleep]
+
+        /// The one priority that a header's value names, or nil.
+        init?(_ value: Span<UInt8>) {
+            if value.equals("10") {
+                self = .immediate
+            } else if value.equals("5") {
+                self = .considerate
+            } else if value.equals("1") {
+                self = .asleep
+            } else {
+                return nil
+            }
+        }
+
+        init(rawValue: UInt8) { self.rawValue = rawValue }
+    }
+
+    let name: StaticString
+    let topicSuffix: StaticString
+    let priorities: Priorities
+    let payloadLimit: Int
+    let needsProviderToken: Bool
+
+    private init(
+        _ name: StaticString,
+        topic suffix: StaticString = "",
+        priorities: Priorities = .any,
+        payloadLimit: Int = 4096,
+        needsProviderToken: Bool = false
+    ) {
+        self.name = name
+        self.topicSuffix = suffix
+        self.priorities = priorities
+        self.payloadLimit = payloadLimit
+        self.needsProviderToken = needsProviderToken
+    }
+
+    /// The eleven push types, the commonest first.
+    static let all = [
+        PushTypeRule("alert"),
+        PushTypeRule("background", priorities: .considerate),
+        PushTypeRule("voip", topic: ".voip", payloadLimit: 5120),
+        PushTypeRule("liveactivity", topic: ".push-type.liveactivity", priorities: [.immediate, .considerate]),
+        PushTypeRule("complication", topic: ".complication"),
+        PushTypeRule("controls", topic: ".push-type.controls"),
+        PushTypeRule("fileprovider", topic: ".pushkit.fileprovider"),
+        PushTypeRule("location", topic: ".location-query", needsProviderToken: true),
+        PushTypeRule("mdm"),
+        PushTypeRule("pushtotalk", topic: ".voip-ptt"),
+        PushTypeRule("widgets", topic: ".push-type.widgets"),
+    ]
+
+    /// What holds where `apns-push-type` is left out, as older systems may: any topic, and the room of an alert
+    /// or, by the ending of the topic, of a call.
+    static func unnamed(topic: Span<UInt8>) -> PushTypeRule {
+        PushTypeRule("", payloadLimit: topic.hasSuffix(".voip") ? 5120 : 4096)
+    }
+
+    static func named(_ name: Span<UInt8>) -> PushTypeRule? {
+        for rule in all where name.equals(rule.name) { return rule }
+        return nil
+    }
+}

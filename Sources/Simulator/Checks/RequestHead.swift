@@ -1,0 +1,54 @@
+/// Where the parts of one request's head lie in the bytes it came in.
+struct RequestHead: Sendable {
+    /// A run of bytes; `isPresent` tells an empty value from a missing one.
+    struct Part: Sendable {
+        private var start: Int32 = 0
+        private var length: Int32 = -1
+
+        static let absent = Part()
+
+        private init() {}
+
+        init(_ range: Range<Int>) {
+            start = Int32(truncatingIfNeeded: range.lowerBound)
+            length = Int32(truncatingIfNeeded: range.count)
+        }
+
+        var isPresent: Bool { length >= 0 }
+        var range: Range<Int> { isPresent ? Int(start)..<Int(start + length) : 0..<0 }
+    }
+
+    private(set) var method = Part.absent
+    private(set) var path = Part.absent
+    private(set) var authorization = Part.absent
+    private(set) var id = Part.absent
+    private(set) var expiration = Part.absent
+    private(set) var priority = Part.absent
+    private(set) var pushType = Part.absent
+    private(set) var topic = Part.absent
+    private(set) var collapseID = Part.absent
+    private(set) var hasDuplicates = false
+
+    init() {}
+
+    /// Takes one field; what APNs does not know it does not look at.
+    mutating func note(_ name: Span<UInt8>, at value: Range<Int>) {
+        switch name.count {
+        case 5 where name.equals(":path"): Self.set(&path, value, &hasDuplicates)
+        case 7 where name.equals("apns-id"): Self.set(&id, value, &hasDuplicates)
+        case 7 where name.equals(":method"): Self.set(&method, value, &hasDuplicates)
+        case 10 where name.equals("apns-topic"): Self.set(&topic, value, &hasDuplicates)
+        case 13 where name.equals("authorization"): Self.set(&authorization, value, &hasDuplicates)
+        case 13 where name.equals("apns-priority"): Self.set(&priority, value, &hasDuplicates)
+        case 14 where name.equals("apns-push-type"): Self.set(&pushType, value, &hasDuplicates)
+        case 15 where name.equals("apns-expiration"): Self.set(&expiration, value, &hasDuplicates)
+        case 16 where name.equals("apns-collapse-id"): Self.set(&collapseID, value, &hasDuplicates)
+        default: break
+        }
+    }
+
+    private static func set(_ part: inout Part, _ range: Range<Int>, _ hasDuplicates: inout Bool) {
+        if part.isPresent { hasDuplicates = true }
+        part = Part(range)
+    }
+}

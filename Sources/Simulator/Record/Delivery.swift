@@ -1,0 +1,31 @@
+/// One request as the simulator saw it, kept in memory when the configuration asks for it.
+public struct Delivery: Sendable, Hashable {
+    /// When it was taken, in milliseconds since 1970.
+    public let time: Int64
+    /// The connection it came on, counted from 1.
+    public let connection: Int
+    /// Its stream on that connection.
+    public let stream: Int32
+    /// The `apns-id` that the answer carried: the request's own, or one made for it.
+    public let apnsID: String
+    /// The device token.
+    public let token: String
+    /// The topic as the request named it.
+    public let topic: String?
+    /// `apns-push-type`.
+    public let pushType: String?
+    /// `apns-priority`.
+    public let priority: String?
+    /// `apns-expiration`.
+    public let expiration: String?
+    /// `apns-collapse-id`.
+    public let collapseID: String?
+    /// `authorization`, whole.
+    public let authorization: String?
+    /// The body, byte for byte.
+    public let payload: [UInt8]
+    /// The answer's status; nil where a rule left the request without an answer.
+    public let status: Int?
+    /// The reason in the answer's body.
+    public let reason: String?
+}

@@ -1,0 +1,37 @@
+import Glibc
+
+/// A file that lines are appended to, a whole batch a write.
+struct LogFile: ~Copyable {
+    private let descriptor: CInt
+
+    init(appendingTo path: String) throws(SimulatorError) {
+        descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else {
+            let why = String(cString: strerror(errno))
+            throw SimulatorError(
+                .unavailable,
+                "The log file \(path) cannot be opened: \(why). Name a file in a folder that may be written."
+            )
+        }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Writes all of it; false where the file takes no more.
+    func write(_ bytes: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes { rest in
+            var rest = rest[...]
+            while !rest.isEmpty {
+                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count < 0 {
+                    if errno == EINTR { continue }
+                    return false
+                }
+                rest = rest.dropFirst(count)
+            }
+            return true
+        }
+    }
+}

@@ -1,0 +1,87 @@
+/// Keeps what was asked to be kept of each request: counts always, log lines and deliveries on demand.
+struct Recorder: ~Copyable {
+    /// Where a request came from, and when.
+    struct Origin {
+        let now: Int64
+        let connection: Int
+        let stream: Int32
+    }
+
+    private(set) var counters: Counters
+    private(set) var deliveries: [Delivery] = []
+    private let keepsDeliveries: Bool
+    private let log: LogFile?
+    private var lines: [UInt8] = []
+    private var line = LogLine()
+
+    init(_ configuration: SimulatorConfiguration) throws(SimulatorError) {
+        counters = Counters(rules: configuration.answers)
+        keepsDeliveries = configuration.recordsDeliveries
+        if let path = configuration.logFile {
+            log = try LogFile(appendingTo: path)
+        } else {
+            log = nil
+        }
+    }
+
+    /// Whether anything but counts is kept.
+    var keepsRequests: Bool { keepsDeliveries || log != nil }
+
+    mutating func count(_ verdict: Verdict?, payload: Int) {
+        counters.requestJudged(verdict, payload: payload)
+    }
+
+    mutating func countRare(_ change: (inout SimulatorStatistics) -> Void) {
+        change(&counters.rare)
+    }
+
+    mutating func keep(
+        _ head: RequestHead,
+        in bytes: Span<UInt8>,
+        id: Span<UInt8>,
+        payload: Span<UInt8>,
+        from origin: Origin,
+        answer: Answer
+    ) {
+        if log != nil {
+            let facts = LogLine.Facts(
+                now: origin.now,
+                connection: origin.connection,
+                stream: origin.stream,
+                status: answer.status,
+                reason: answer.reason
+            )
+            line.append(facts, head: head, in: bytes, id: id, payload: payload, to: &lines)
+        }
+        if keepsDeliveries {
+            func text(_ part: RequestHead.Part, _ bytes: Span<UInt8>) -> String? {
+                part.isPresent ? bytes.extracting(part.range).text : nil
+            }
+            deliveries.append(
+                Delivery(
+                    time: origin.now,
+                    connection: origin.connection,
+                    stream: origin.stream,
+                    apnsID: id.text,
+                    token: bytes.extracting(RequestCheck.token(of: head, in: bytes)).text,
+                    topic: text(head.topic, bytes),
+                    pushType: text(head.pushType, bytes),
+                    priority: text(head.priority, bytes),
+                    expiration: text(head.expiration, bytes),
+                    collapseID: text(head.collapseID, bytes),
+                    authorization: text(head.authorization, bytes),
+                    payload: payload.array,
+                    status: answer.status.map(Int.init),
+                    reason: answer.reason
+                )
+            )
+        }
+    }
+
+    /// Writes the lines gathered so far: before the answers go out, so that whoever has an answer finds its line.
+    mutating func flush() {
+        guard !lines.isEmpty else { return }
+        if log?.write(lines) == false { counters.rare.logErrors += 1 }
+        lines.removeAll(keepingCapacity: true)
+    }
+}

@@ -1,0 +1,43 @@
+/// What a simulator has seen and answered since it started; `GET /stats` gives it as JSON.
+public struct SimulatorStatistics: Sendable, Hashable, Codable {
+    /// Requests taken.
+    public var requests = 0
+    /// Requests answered with 200.
+    public var delivered = 0
+    /// Requests answered with another status.
+    public var refused = 0
+    /// Requests that a rule left without an answer.
+    public var unanswered = 0
+    /// Answers by status.
+    public var byStatus: [String: Int] = [:]
+    /// Answers other than 200 by reason.
+    public var byReason: [String: Int] = [:]
+    /// Bytes of payload taken.
+    public var payloadBytes = 0
+    /// Connections that finished their handshake.
+    public var connections = 0
+    /// Those still open.
+    public var openConnections = 0
+    /// Handshakes that failed.
+    public var failedHandshakes = 0
+    /// Different provider tokens accepted.
+    public var providerTokens = 0
+    /// GOAWAY frames sent because of ``SimulatorConfiguration/goAwayAfter``.
+    public var goAways = 0
+    /// Connections reset because of ``SimulatorConfiguration/resetAfter``.
+    public var resets = 0
+    /// Times that the log could not be written.
+    public var logErrors = 0
+
+    enum CodingKeys: String, CodingKey {
+        case requests, delivered, refused, unanswered, connections, resets
+        case byStatus = "by_status"
+        case byReason = "by_reason"
+        case payloadBytes = "payload_bytes"
+        case openConnections = "open_connections"
+        case failedHandshakes = "failed_handshakes"
+        case providerTokens = "provider_tokens"
+        case goAways = "goaways"
+        case logErrors = "log_errors"
+    }
+}

@@ -1,0 +1,54 @@
+/// How a simulator behaves.
+public struct SimulatorConfiguration: Sendable {
+    /// Which of Apple's two environments is played.
+    public enum Environment: String, Sendable, CaseIterable {
+        /// api.push.apple.com.
+        case production
+        /// api.sandbox.push.apple.com: answers carry an `apns-unique-id` too.
+        case sandbox
+    }
+
+    /// The address to listen on.
+    public var host = "127.0.0.1"
+    /// The port to listen on; 0 lets the system choose.
+    public var port: UInt16 = 0
+    /// The names and addresses in the server's certificate.
+    public var serverNames = ["localhost", "127.0.0.1", "::1"]
+    /// Which of Apple's environments is played.
+    public var environment = Environment.production
+    /// The only bundle identifiers that provider tokens may push to; empty allows every one.
+    public var topics: [String] = []
+    /// The keys whose provider tokens are believed. With none, each key is learnt from the first tokens it signs:
+    /// see ``ProviderKey``.
+    public var providerKeys: [ProviderKey] = []
+    /// Answers by token prefix, the longest first.
+    public var answers: [AnswerRule] = []
+    /// How long each answer is held back.
+    public var delay = Duration.zero
+    /// GOAWAY after so many requests of a connection.
+    public var goAwayAfter: Int?
+    /// The connection is reset (RST) after so many requests, the last of them unanswered.
+    public var resetAfter: Int?
+    /// Concurrent streams, announced from the first SETTINGS on. With nil it is as at Apple's: 1000, but 1 until the
+    /// first valid provider token where there is no client certificate.
+    public var maximumStreams: UInt32?
+    /// A file that gets a JSON line for each request, appended.
+    public var logFile: String?
+    /// Keeps every request in memory, for ``APNsSimulator/deliveries()``.
+    public var recordsDeliveries = false
+
+    /// Apple's own behaviour on a port of 127.0.0.1 that the system chooses.
+    public init() {}
+
+    func check() throws(SimulatorError) {
+        for (name, value) in [("goaway-after", goAwayAfter), ("reset-after", resetAfter)] {
+            if let value, value < 1 {
+                throw SimulatorError(.badConfiguration, "\(name) counts requests from 1, so it cannot be \(value).")
+            }
+        }
+        if delay < .zero { throw SimulatorError(.badConfiguration, "The delay of answers cannot be negative.") }
+        if serverNames.isEmpty {
+            throw SimulatorError(.badConfiguration, "The server's certificate needs a name, such as localhost.")
+        }
+    }
+}

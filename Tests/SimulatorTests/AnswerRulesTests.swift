@@ -1,0 +1,93 @@
+import Testing
+
+@testable import Simulator
+
+struct AnswerRulesTests {
+    private func rules(_ texts: String...) throws -> AnswerRules {
+        AnswerRules(try texts.map { try AnswerRule(parsing: $0) })
+    }
+
+    private func take(_ token: String, from rules: inout AnswerRules) -> Int? {
+        let bytes = Array(token.utf8)
+        return rules.take(bytes.span)
+    }
+
+    @Test(
+        arguments: [
+            ("dead=410", .answer(status: 410, reason: "Unregistered", timestamp: .now), nil, nil),
+            ("dead=410:ExpiredToken", .answer(status: 410, reason: "ExpiredToken", timestamp: .now), nil, nil),
+            (
+                "dead=410::1700000000123",
+                .answer(status: 410, reason: "Unregistered", timestamp: .milliseconds(1_700_000_000_123)), nil, nil
+            ),
+            ("dead=410:Unregistered:-", .answer(status: 410, reason: "Unregistered", timestamp: .none), nil, nil),
+            ("DE=429*2", .answer(status: 429, reason: "TooManyRequests", timestamp: .none), nil, 2),
+            ("DE=429+30*2", .answer(status: 429, reason: "TooManyRequests", timestamp: .none), 30, 2),
+            ("=503:Shutdown", .answer(status: 503, reason: "Shutdown", timestamp: .none), nil, nil),
+            ("*=418", .answer(status: 418, reason: nil, timestamp: .none), nil, nil),
+            ("ab=200", .answer(status: 200, reason: nil, timestamp: .none), nil, nil),
+            ("ab=silence*1", .silence, nil, 1),
+            ("ab=reset", .reset, nil, nil),
+        ] as [(String, AnswerRule.Action, UInt32?, UInt32?)]
+    )
+    func `rules are read`(text: String, action: AnswerRule.Action, retryAfter: UInt32?, times: UInt32?) throws {
+        let rule = try AnswerRule(parsing: text)
+        #expect(rule.action == action)
+        #expect(rule.retryAfter == retryAfter)
+        #expect(rule.times == times)
+    }
+
+    @Test(arguments: [
+        "", "dead", "dead=", "dead=gone", "dead=99", "dead=600", "dead=410:Unregistered:soon", "xyz=410", "ab=429*0",
+        "ab=429*", "ab=429+x", "ab=silence:Shutdown", "ab=reset+3",
+    ])
+    func `what is no rule is refused with a sentence`(text: String) {
+        let error = #expect(throws: SimulatorError.self) { try AnswerRule(parsing: text) }
+        #expect(error?.code == .badRule)
+        #expect(error?.message.hasSuffix(".") == true)
+    }
+
+    @Test func `the longest prefix wins, in either case`() throws {
+        var rules = try rules("d=500", "dead=410", "de=429")
+        #expect(take("deadbeef", from: &rules) == 1)
+        #expect(take("DEADBEEF", from: &rules) == 1)
+        #expect(take("deaf", from: &rules) == 2)
+        #expect(take("d0", from: &rules) == 0)
+        #expect(take("e0", from: &rules) == nil)
+    }
+
+    @Test func `of two rules for one prefix the later holds`() throws {
+        var rules = try rules("ab=500", "ab=503")
+        #expect(take("ab", from: &rules) == 1)
+    }
+
+    @Test func `a rule of limited times holds so often for each token`() throws {
+        var rules = try rules("ab=429*2")
+        #expect(take("ab01", from: &rules) == 0)
+        #expect(take("ab01", from: &rules) == 0)
+        #expect(take("ab02", from: &rules) == 0)
+        #expect(take("ab01", from: &rules) == nil)
+        #expect(take("ab02", from: &rules) == 0)
+        #expect(take("ab02", from: &rules) == nil)
+    }
+
+    @Test func `when it is used up the next shorter prefix holds`() throws {
+        var rules = try rules("*=503*1", "a=500*1", "ab=429*1")
+        #expect(take("ab", from: &rules) == 2)
+        #expect(take("ab", from: &rules) == 1)
+        #expect(take("ab", from: &rules) == 0)
+        #expect(take("ab", from: &rules) == nil)
+    }
+
+    @Test func `bodies carry reason and time as Apple writes them`() {
+        let now: Int64 = 1_700_000_000_000
+        func body(_ reason: String?, _ timestamp: AnswerRule.Timestamp) -> String {
+            String(decoding: AnswerBody.of(reason: reason, timestamp: timestamp, now: now), as: UTF8.self)
+        }
+        #expect(body("Unregistered", .now) == #"{"reason":"Unregistered","timestamp":1700000000000}"#)
+        #expect(body("Unregistered", .milliseconds(-1)) == #"{"reason":"Unregistered","timestamp":-1}"#)
+        #expect(body("Unregistered", .none) == #"{"reason":"Unregistered"}"#)
+        #expect(body("a\"b", .none) == #"{"reason":"a\"b"}"#)
+        #expect(body(nil, .now) == "")
+    }
+}

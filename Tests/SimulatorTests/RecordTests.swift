@@ -1,0 +1,109 @@
+import FoundationEssentials
+import Testing
+
+@testable import Simulator
+
+struct RecordTests {
+    @Test(
+        arguments: [
+            (0, "1970-01-01T00:00:00.000Z"), (951_782_400_123, "2000-02-29T00:00:00.123Z"),
+            (1_700_000_000_007, "2023-11-14T22:13:20.007Z"), (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"), (1_735_689_599_000, "2024-12-31T23:59:59.000Z"),
+        ] as [(Int64, String)]
+    )
+    func `times are told in UTC with milliseconds`(milliseconds: Int64, expected: String) {
+        var text = TimeText()
+        text.set(milliseconds)
+        #expect(String(decoding: text.bytes, as: UTF8.self) == expected)
+    }
+
+    @Test func `made ids are canonical and differ`() {
+        var maker = MessageIDMaker()
+        var seen: Set<[UInt8]> = []
+        for _ in 0..<1000 {
+            var id: [UInt8] = []
+            maker.append(to: &id)
+            let isCanonical = HeaderForm.isCanonicalUUID(id.span)
+            #expect(isCanonical)
+            seen.insert(id)
+        }
+        #expect(seen.count == 1000)
+    }
+
+    private struct Line: Decodable, Equatable {
+        let time: String
+        let connection: Int
+        let stream: Int
+        let apns_id: String
+        let token: String
+        let topic: String?
+        let push_type: String?
+        let priority: String?
+        let status: Int?
+        let reason: String?
+        let bytes: Int
+        let sha256: String
+        let payload: String
+    }
+
+    @Test func `a log line is JSON with the payload as it came`() throws {
+        var writer = LogLine()
+        var buffer: [UInt8] = []
+        let id = Array("123e4567-e89b-12d3-a456-426614174000".utf8)
+        let request = SampleRequest(["apns-push-type": "alert"]).with(payload: "{\"a\":\"é\\\"\t\u{7F}\"}")
+        let (head, bytes) = request.flat
+        for status in [UInt16(200), 410] {
+            let facts = LogLine.Facts(
+                now: 1_700_000_000_000,
+                connection: 7,
+                stream: 3,
+                status: status,
+                reason: status == 200 ? nil : "Unregistered"
+            )
+            writer.append(facts, head: head, in: bytes.span, id: id.span, payload: request.payload.span, to: &buffer)
+        }
+        let lines = try buffer.split(separator: UInt8(ascii: "\n")).map {
+            try JSONDecoder().decode(Line.self, from: Data($0))
+        }
+        #expect(lines.count == 2)
+        #expect(lines.map(\.status) == [200, 410])
+        #expect(lines.map(\.reason) == [nil, "Unregistered"])
+        let first = try #require(lines.first)
+        #expect(first.token == SampleRequest.token)
+        #expect(first.topic == "com.example.app")
+        #expect(first.priority == nil)
+        #expect(first.bytes == request.payload.count)
+        #expect(Array(first.payload.utf8) == request.payload)
+        #expect(first.sha256.count == 64)
+    }
+
+    @Test func `a payload that is no UTF-8 still makes a line of JSON`() throws {
+        var writer = LogLine()
+        var buffer: [UInt8] = []
+        let (head, bytes) = SampleRequest().flat
+        let facts = LogLine.Facts(now: 0, connection: 1, stream: 1, status: 400, reason: "PayloadEmpty")
+        let payload: [UInt8] = [0xFF, 0x00, 0xC3]
+        let id: [UInt8] = []
+        writer.append(facts, head: head, in: bytes.span, id: id.span, payload: payload.span, to: &buffer)
+        let line = try JSONDecoder().decode(Line.self, from: Data(buffer))
+        #expect(line.payload == "\u{FFFD}\u{0}\u{FFFD}")
+    }
+
+    @Test func `counts add up in the statistics`() throws {
+        let rules = [try AnswerRule(parsing: "aa=410"), try AnswerRule(parsing: "bb=silence")]
+        var counters = Counters(rules: rules)
+        counters.requestJudged(.accepted, payload: 10)
+        counters.requestJudged(.accepted, payload: 10)
+        counters.requestJudged(.refused(.badDeviceToken), payload: 5)
+        counters.requestJudged(.ruled(0), payload: 1)
+        counters.requestJudged(.ruled(1), payload: 1)
+        let told = counters.statistics
+        #expect(told.requests == 5)
+        #expect(told.delivered == 2)
+        #expect(told.refused == 2)
+        #expect(told.unanswered == 1)
+        #expect(told.byStatus == ["200": 2, "400": 1, "410": 1])
+        #expect(told.byReason == ["BadDeviceToken": 1, "Unregistered": 1])
+        #expect(told.payloadBytes == 27)
+    }
+}

@@ -1,0 +1,158 @@
+import Testing
+
+@testable import Simulator
+
+struct RequestCheckTests {
+    private static let id = "123e4567-e89b-12d3-a456-426614174000"
+
+    private func refusal(
+        _ request: SampleRequest,
+        credential: ClientCredential = .providerToken,
+        topics: [String] = []
+    ) -> Refusal? {
+        var check = RequestCheck(topics: topics)
+        return request.refusal(by: &check, credential: credential)
+    }
+
+    @Test func `a plain push passes`() {
+        #expect(refusal(SampleRequest()) == nil)
+    }
+
+    @Test func `a push with every field passes`() {
+        let request = SampleRequest([
+            "apns-id": Self.id, "apns-push-type": "alert", "apns-priority": "10", "apns-expiration": "1700000000",
+            "apns-collapse-id": String(repeating: "c", count: 64), "content-type": "application/json",
+        ])
+        #expect(refusal(request) == nil)
+    }
+
+    static let malformed: [(SampleRequest, Refusal)] = [
+        (SampleRequest(method: "GET"), .methodNotAllowed),
+        (SampleRequest(method: "post"), .methodNotAllowed),
+        (SampleRequest(path: "/"), .badPath),
+        (SampleRequest(path: "/2/device/\(SampleRequest.token)"), .badPath),
+        (SampleRequest(path: "/3/devices/\(SampleRequest.token)"), .badPath),
+        (SampleRequest(path: "/3/device"), .missingDeviceToken),
+        (SampleRequest(path: "/3/device/"), .missingDeviceToken),
+        (SampleRequest(path: "/3/device/\(SampleRequest.token)a"), .badDeviceToken),
+        (SampleRequest(path: "/3/device/\(SampleRequest.token)/x"), .badDeviceToken),
+        (SampleRequest(path: "/3/device/" + String(repeating: "zz", count: 32)), .badDeviceToken),
+        (SampleRequest(path: "/3/device/" + String(repeating: "ab", count: 31)), .badDeviceToken),
+        (SampleRequest(path: "/3/device/" + String(repeating: "ab", count: 101)), .badDeviceToken),
+        (SampleRequest(["apns-id": id, "apns-id": id]), .duplicateHeaders),
+        (SampleRequest(["apns-topic": "com.example.app"]), .duplicateHeaders),
+        (SampleRequest(["apns-id": "123E4567-E89B-12D3-A456-426614174000"]), .badMessageID),
+        (SampleRequest(["apns-id": "123e4567e89b12d3a456426614174000"]), .badMessageID),
+        (SampleRequest(["apns-id": "123e4567-e89b-12d3-a456-42661417400g"]), .badMessageID),
+        (SampleRequest(["apns-id": ""]), .badMessageID),
+        (SampleRequest(["apns-expiration": "-1"]), .badExpirationDate),
+        (SampleRequest(["apns-expiration": "1.5"]), .badExpirationDate),
+        (SampleRequest(["apns-expiration": "soon"]), .badExpirationDate),
+        (SampleRequest(["apns-expiration": ""]), .badExpirationDate),
+        (SampleRequest(["apns-priority": "7"]), .badPriority),
+        (SampleRequest(["apns-priority": "high"]), .badPriority),
+        (SampleRequest(["apns-push-type": "background", "apns-priority": "10"]), .badPriority),
+        (SampleRequest(["apns-push-type": "background", "apns-priority": "1"]), .badPriority),
+        (SampleRequest(["apns-push-type": "Alert"]), .invalidPushType),
+        (SampleRequest(["apns-push-type": ""]), .invalidPushType),
+        (SampleRequest(["apns-collapse-id": String(repeating: "c", count: 65)]), .badCollapseID),
+        (SampleRequest(["apns-collapse-id": String(repeating: "ü", count: 33)]), .badCollapseID),
+        (SampleRequest(["apns-collapse-id": ""]), .badCollapseID),
+        (SampleRequest(topic: nil), .missingTopic),
+        (SampleRequest(topic: ""), .badTopic),
+        (SampleRequest(topic: "com.example app"), .badTopic),
+        (SampleRequest().with(payload: ""), .payloadEmpty),
+        (SampleRequest().with(payload: "[1]"), .payloadEmpty),
+        (SampleRequest().with(payload: #"{"aps":"#), .payloadEmpty),
+        (SampleRequest().with(payload: sized(4097)), .payloadTooLarge),
+        (SampleRequest(["apns-push-type": "alert"]).with(payload: sized(5120)), .payloadTooLarge),
+        (voip.with(payload: sized(5121)), .payloadTooLarge),
+    ]
+
+    private static let voip = SampleRequest(topic: "com.example.app.voip", ["apns-push-type": "voip"])
+
+    private static func sized(_ count: Int) -> String {
+        #"{"a":""# + String(repeating: "x", count: count - 8) + #""}"#
+    }
+
+    @Test(arguments: malformed.indices)
+    func `what is malformed is refused with Apple's reason`(index: Int) {
+        let (request, expected) = Self.malformed[index]
+        #expect(refusal(request) == expected)
+    }
+
+    @Test func `the limits of the payload are exact`() {
+        #expect(refusal(SampleRequest().with(payload: Self.sized(4096))) == nil)
+        #expect(refusal(Self.voip.with(payload: Self.sized(5120))) == nil)
+        #expect(refusal(SampleRequest(topic: "com.example.app.voip").with(payload: Self.sized(5120))) == nil)
+    }
+
+    @Test(arguments: [
+        ("alert", ""), ("background", ""), ("voip", ".voip"), ("complication", ".complication"),
+        ("controls", ".push-type.controls"), ("fileprovider", ".pushkit.fileprovider"),
+        ("liveactivity", ".push-type.liveactivity"), ("location", ".location-query"), ("mdm", ""),
+        ("pushtotalk", ".voip-ptt"), ("widgets", ".push-type.widgets"),
+    ])
+    func `each push type has its topic's ending`(type: String, suffix: String) {
+        let fields: KeyValuePairs = ["apns-push-type": type, "apns-priority": "5"]
+        #expect(refusal(SampleRequest(topic: "com.example.app" + suffix, fields)) == nil)
+        let own = ["com.example.app"]
+        #expect(refusal(SampleRequest(topic: "com.example.app" + suffix, fields), topics: own) == nil)
+        #expect(refusal(SampleRequest(topic: "com.other.app" + suffix, fields), topics: own) == .topicDisallowed)
+        if !suffix.isEmpty {
+            #expect(refusal(SampleRequest(topic: "com.example.app", fields)) == .topicDisallowed)
+            #expect(refusal(SampleRequest(topic: suffix, fields)) == .topicDisallowed)
+        }
+    }
+
+    @Test func `there are eleven push types`() {
+        #expect(PushTypeRule.all.count == 11)
+    }
+
+    @Test func `a certificate pushes to its own topics only`() {
+        let both = ClientCredential.certificate(.init(topics: ["com.example.app", "com.example.app.voip"]))
+        #expect(refusal(SampleRequest(), credential: both) == nil)
+        #expect(refusal(Self.voip, credential: both) == nil)
+        #expect(refusal(SampleRequest(topic: "com.example.other"), credential: both) == .topicDisallowed)
+        let activity = SampleRequest(
+            topic: "com.example.app.push-type.liveactivity",
+            ["apns-push-type": "liveactivity"]
+        )
+        #expect(refusal(activity, credential: both) == .topicDisallowed)
+        #expect(refusal(SampleRequest(topic: nil), credential: both) == .missingTopic)
+    }
+
+    @Test func `the topic may be left out where the certificate has one`() {
+        let one = ClientCredential.certificate(.init(topics: ["com.example.app"]))
+        #expect(refusal(SampleRequest(topic: nil), credential: one) == nil)
+        #expect(refusal(SampleRequest(topic: nil, ["apns-push-type": "voip"]), credential: one) == .topicDisallowed)
+    }
+
+    @Test func `a certificate that names no topic pushes anywhere, but must say where`() {
+        let any = ClientCredential.certificate(.init(topics: []))
+        #expect(refusal(SampleRequest(), credential: any) == nil)
+        #expect(refusal(SampleRequest(topic: nil), credential: any) == .missingTopic)
+    }
+
+    @Test func `location queries need a provider token`() {
+        let topic = "com.example.app.location-query"
+        let certificate = ClientCredential.certificate(.init(topics: [topic]))
+        let request = SampleRequest(topic: topic, ["apns-push-type": "location"])
+        #expect(refusal(request, credential: certificate) == .topicDisallowed)
+        #expect(refusal(request) == nil)
+    }
+
+    @Test func `a bad payload after a good one is still refused`() {
+        var check = RequestCheck(topics: [])
+        #expect(SampleRequest().refusal(by: &check) == nil)
+        #expect(SampleRequest().with(payload: "{]").refusal(by: &check) == .payloadEmpty)
+        #expect(SampleRequest().refusal(by: &check) == nil)
+    }
+
+    @Test func `statuses are those of Apple's table`() {
+        for refusal in Refusal.allCases {
+            #expect([400, 403, 404, 405, 413, 429].contains(refusal.status))
+        }
+        #expect(String(decoding: AnswerBody.of(.badDeviceToken), as: UTF8.self) == #"{"reason":"BadDeviceToken"}"#)
+    }
+}
