@@ -1,0 +1,165 @@
+import IO
+import Synchronization
+import TLS
+
+/// A stand-in for Apple's push notification service, as strict as the real one, on a port of this machine.
+///
+/// ```swift
+/// var configuration = SimulatorConfiguration()
+/// configuration.answers = [try AnswerRule(parsing: "dead=410:Unregistered")]
+/// configuration.recordsDeliveries = true
+/// let simulator = try APNsSimulator(configuration)
+/// try await simulator.start()
+/// // … push to localhost:simulator.port, trusting simulator.rootPEM …
+/// await simulator.stop()
+/// ```
+///
+/// It makes an authority of its own, whose root clients must trust. It may be started again after it was stopped: then
+/// it has the same root and the same port, and counts anew.
+public final class APNsSimulator: Sendable {
+    private struct Running {
+        let server: SimulatorServer
+        let loop: EventLoop
+        let port: UInt16
+    }
+
+    private enum State {
+        case stopped(port: UInt16, SimulatorStatistics, [Delivery])
+        case changing
+        case running(Running)
+    }
+
+    private let configuration: SimulatorConfiguration
+    private let authority: CertificateAuthority
+    private let state: Mutex<State>
+
+    /// Prepares a simulator; nothing listens yet.
+    public init(_ configuration: SimulatorConfiguration = SimulatorConfiguration()) throws(SimulatorError) {
+        try configuration.check()
+        do {
+            authority = try CertificateAuthority(name: "APNs simulator")
+        } catch {
+            throw SimulatorError(.unavailable, error.message, underlying: error)
+        }
+        self.configuration = configuration
+        state = Mutex(.stopped(port: configuration.port, SimulatorStatistics(), []))
+    }
+
+    /// The certificate, in PEM, of the authority that clients must trust.
+    public var rootPEM: String { authority.pem }
+
+    /// The port it listens on, or listened on last.
+    public var port: UInt16 {
+        state.withLock { state in
+            switch state {
+            case .running(let running): running.port
+            case .stopped(let port, _, _): port
+            case .changing: 0
+            }
+        }
+    }
+
+    /// Makes a client certificate that names these topics in Apple's way.
+    public func issueCertificate(
+        topics: [String],
+        commonName: String? = nil,
+        environments: Set<SimulatorConfiguration.Environment> = [.production, .sandbox],
+        isExpired: Bool = false
+    ) throws(SimulatorError) -> IssuedCertificate {
+        do {
+            var good: CertificateFacts.Environments = []
+            if environments.contains(.production) { good.insert(.production) }
+            if environments.contains(.sandbox) { good.insert(.sandbox) }
+            let pair = try authority.issue(
+                commonName: commonName ?? "Apple Push Services: \(topics.first ?? "any")",
+                topics: topics,
+                environments: good,
+                notAfter: isExpired ? 1_500_000_000 : nil
+            )
+            return IssuedCertificate(certificate: pair.certificatePEM, privateKey: pair.privateKeyPEM)
+        } catch {
+            throw SimulatorError(.unavailable, error.message, underlying: error)
+        }
+    }
+
+    /// Starts to listen.
+    public func start() async throws(SimulatorError) {
+        let previous: State? = state.withLock { state in
+            guard case .stopped = state else { return nil }
+            defer { state = .changing }
+            return state
+        }
+        guard case .stopped(let port, _, _) = previous else {
+            throw SimulatorError(.unavailable, "The simulator runs already: stop it before it is started again.")
+        }
+        do throws(SimulatorError) {
+            let running = try await Self.run(configuration, authority, port: port)
+            state.withLock { $0 = .running(running) }
+        } catch {
+            state.withLock { $0 = .stopped(port: port, SimulatorStatistics(), []) }
+            throw error
+        }
+    }
+
+    /// Closes all connections and the port. What was counted and recorded stays readable.
+    public func stop() async {
+        let running: Running? = state.withLock { state in
+            guard case .running(let running) = state else { return nil }
+            state = .changing
+            return running
+        }
+        guard let running else { return }
+        await running.server.stop()
+        let (statistics, deliveries) = await running.server.told
+        running.loop.stop()
+        running.loop.join()
+        state.withLock { $0 = .stopped(port: running.port, statistics, deliveries) }
+    }
+
+    /// What it has seen and answered since it was started.
+    public func statistics() async -> SimulatorStatistics {
+        await told().statistics
+    }
+
+    /// The requests since it was started, in the order they came, where the configuration asks for them.
+    public func deliveries() async -> [Delivery] {
+        await told().deliveries
+    }
+
+    private func told() async -> (statistics: SimulatorStatistics, deliveries: [Delivery]) {
+        let now = state.withLock { $0 }
+        switch now {
+        case .running(let running): return await running.server.told
+        case .stopped(_, let statistics, let deliveries): return (statistics, deliveries)
+        case .changing: return (SimulatorStatistics(), [])
+        }
+    }
+
+    private static func run(
+        _ configuration: SimulatorConfiguration,
+        _ authority: CertificateAuthority,
+        port: UInt16
+    ) async throws(SimulatorError) -> Running {
+        let loop: EventLoop
+        let identity: Identity
+        do {
+            let pair = try authority.issue(
+                commonName: configuration.serverNames.first ?? "localhost",
+                subjectAlternativeNames: configuration.serverNames
+            )
+            identity = try Identity(certificate: pair.certificatePEM, privateKey: pair.privateKeyPEM)
+            loop = try EventLoop(name: "simulator")
+        } catch {
+            throw SimulatorError(.unavailable, "The simulator cannot start: \(error).", underlying: error)
+        }
+        do throws(SimulatorError) {
+            let server = try SimulatorServer(configuration, identity: identity, loop: loop)
+            let port = try await server.listen(host: configuration.host, port: port)
+            return Running(server: server, loop: loop, port: port)
+        } catch {
+            loop.stop()
+            loop.join()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import HTTP2
+import IO
+
+/// Answers that are held back for the configured delay, in the order they become due.
+struct HeldAnswers {
+    struct Held {
+        let due: MonotonicInstant
+        let stream: Int32
+        let block: HeaderBlock
+        let body: [UInt8]
+    }
+
+    private var waiting: [Held] = []
+    private var first = 0
+
+    /// When the next one is due.
+    var nextDue: MonotonicInstant? { first < waiting.count ? waiting[first].due : nil }
+
+    mutating func hold(_ held: Held) {
+        waiting.append(held)
+    }
+
+    /// The next answer that is due at `now`.
+    mutating func next(at now: MonotonicInstant) -> Held? {
+        guard let due = nextDue, due <= now else { return nil }
+        let held = waiting[first]
+        first += 1
+        if first == waiting.count || first > 4096 {
+            waiting.removeFirst(first)
+            first = 0
+        }
+        return held
+    }
+}

@@ -1,0 +1,224 @@
+import Glibc
+import HTTP2
+import IO
+import TLS
+
+/// One connection after its handshake: bytes in, verdicts, bytes out. All of it runs on the server's loop.
+final class SimulatorConnection {
+    /// What the connection waits for now.
+    enum Next: Equatable {
+        case ready(Interest)
+        /// There may be more to read already: give others their turn and come back.
+        case again
+        case closed
+    }
+
+    /// How often a turn reads before it answers and lets others have theirs.
+    private static let readsPerTurn = 16
+
+    let number: Int
+    private var stream: TLSStream
+    private let session: ServerSession
+    private var state: ConnectionState
+    private var isTrusted: Bool
+    private var held = HeldAnswers()
+    private var outbox = Outbox()
+    private var highestStream: Int32 = 0
+    /// Set by GOAWAY: what came on higher streams counts as never seen.
+    private var lastStream = Int32.max
+
+    init(
+        number: Int,
+        stream: consuming TLSStream,
+        credential: ClientCredential,
+        desk: borrowing Desk
+    ) throws(HTTP2Error) {
+        self.number = number
+        self.stream = stream
+        state = ConnectionState(credential: credential)
+        isTrusted = state.isTrusted
+        var settings = ServerSettings()
+        settings.maxConcurrentStreams = desk.streams(isTrusted: isTrusted)
+        settings.bodyLimit = 16_384  // beyond what any push may have, so that the log shows what was wrong
+        session = try ServerSession(settings)
+    }
+
+    var descriptor: CInt { stream.descriptor }
+
+    /// When an answer that is held back must go out.
+    var nextDue: MonotonicInstant? { held.nextDue }
+
+    /// Reads what there is, judges it, and writes the answers: the log first, so that whoever has an answer finds its
+    /// line there.
+    func turn(_ desk: inout Desk) -> Next {
+        desk.readClock()
+        do {
+            let mayRead = try flush() == .ready(.read)
+            let reading = mayRead ? try read(&desk) : .ready(.write)
+            if reading == .closed { return .closed }
+            try answerHeld()
+            desk.recorder.flush()
+            let writing = try flush()
+            if session.isFinished, held.nextDue == nil {
+                stream.closeNotify()
+                return .closed
+            }
+            return writing == .ready(.read) ? reading : writing
+        } catch {
+            desk.recorder.flush()
+            // What is wrong with the peer is told in the GOAWAY that the session has ready.
+            _ = try? flush()
+            return .closed
+        }
+    }
+
+    /// Says goodbye, as far as the socket takes it at once.
+    func close() {
+        do {
+            try session.goAway()
+            _ = try flush()
+        } catch {
+            return
+        }
+        stream.closeNotify()
+    }
+
+    // MARK: Reading
+
+    private func read(_ desk: inout Desk) throws -> Next {
+        for _ in 0..<Self.readsPerTurn {
+            switch try stream.read(into: &desk.input) {
+            case .bytes(let count):
+                try session.feed(desk.input.span.bytes.extracting(0..<count))
+                guard try handleEvents(&desk) else { return .closed }
+            case .wantsRead: return .ready(.read)
+            case .wantsWrite: return .ready(.write)
+            case .closed: return .closed
+            }
+        }
+        return .again
+    }
+
+    /// False when the connection was reset on purpose.
+    private func handleEvents(_ desk: inout Desk) throws -> Bool {
+        while let event = session.nextEvent() {
+            guard case .request(let request) = event, request.stream <= lastStream else { continue }
+            state.requestReceived()
+            if state.requests == desk.resetAfter {
+                try take(request, &desk, isAnswered: false)
+                desk.recorder.countRare { $0.resets += 1 }
+                desk.recorder.flush()
+                resetWhenClosed()
+                return false
+            }
+            try take(request, &desk)
+            if state.requests == desk.goAwayAfter {
+                lastStream = highestStream
+                desk.recorder.countRare { $0.goAways += 1 }
+                try session.goAway(last: lastStream, debugData: Array(#"{"reason":"Shutdown"}"#.utf8))
+            }
+        }
+        return true
+    }
+
+    private func take(_ request: Request, _ desk: inout Desk, isAnswered: Bool = true) throws {
+        highestStream = max(highestStream, request.stream)
+        let answer = session.withRequest(request) { bytes, fields in
+            judge(request, Span<UInt8>(_bytes: bytes), fields, &desk, isAnswered: isAnswered)
+        }
+        if !isTrusted, state.isTrusted {
+            isTrusted = true
+            if desk.maximumStreams == nil {
+                try session.allow(maxConcurrentStreams: desk.streams(isTrusted: true))
+            }
+        }
+        guard isAnswered else { return }
+        guard answer.status != nil else {
+            if answer.resetsStream { try session.reset(request.stream, .internalError) }
+            return
+        }
+        let body = answer.body(now: desk.now)
+        if desk.delay > .zero {
+            let due = MonotonicInstant.now + desk.delay
+            held.hold(HeldAnswers.Held(due: due, stream: request.stream, block: desk.block, body: body))
+        } else {
+            try session.respond(to: request.stream, desk.block, body: body.span.bytes)
+        }
+    }
+
+    /// Judges one request and records it; leaves the fields of its answer in `desk.block`.
+    private func judge(
+        _ request: Request,
+        _ bytes: Span<UInt8>,
+        _ fields: Span<Field>,
+        _ desk: inout Desk,
+        isAnswered: Bool
+    ) -> Answer {
+        var head = RequestHead()
+        for index in 0..<fields.count {
+            head.note(bytes.extracting(fields[index].name.bounds), at: fields[index].value.bounds)
+        }
+        let payload = bytes.extracting(request.body.bounds)
+        let seconds = Double(desk.now) / 1000
+        let verdict = desk.judge.verdict(on: head, in: bytes, payload: payload, from: &state, now: seconds)
+        let answer = isAnswered ? desk.answers[verdict] : .none
+        desk.recorder.count(isAnswered ? verdict : nil, payload: request.bodyCount)
+
+        // The memory is the desk's, taken for a while so that it is not in the desk's way.
+        var id = exchange(&desk.id, with: [])
+        defer { desk.id = id }
+        id.removeAll(keepingCapacity: true)
+        let given = bytes.extracting(head.id.range)
+        if head.id.isPresent, HeaderForm.isCanonicalUUID(given) {
+            id.append(given)
+        } else {
+            desk.ids.append(to: &id)
+        }
+        if desk.recorder.keepsRequests {
+            let origin = Recorder.Origin(now: desk.now, connection: number, stream: request.stream)
+            desk.recorder.keep(head, in: bytes, id: id.span, payload: payload, from: origin, answer: answer)
+        }
+        guard let status = answer.status else { return answer }
+        desk.block.reset(status: status)
+        desk.block.append("apns-id", id.span.bytes, indexing: .never)
+        if desk.isSandbox {
+            id.removeAll(keepingCapacity: true)
+            desk.ids.append(to: &id)
+            desk.block.append("apns-unique-id", id.span.bytes, indexing: .never)
+        }
+        if !answer.retryAfter.isEmpty { desk.block.append("retry-after", answer.retryAfter.span.bytes) }
+        return answer
+    }
+
+    // MARK: Writing
+
+    private func answerHeld() throws {
+        guard held.nextDue != nil else { return }
+        let now = MonotonicInstant.now
+        while let answer = held.next(at: now) {
+            // Its stream may be gone by now: then there is nobody to tell.
+            try? session.respond(to: answer.stream, answer.block, body: answer.body.span.bytes)
+        }
+    }
+
+    /// Writes what there is to write; ready to read when all of it went out.
+    private func flush() throws -> Next {
+        while true {
+            if outbox.isEmpty {
+                try outbox.fill(from: session)
+                if outbox.isEmpty { return .ready(.read) }
+            }
+            switch try outbox.write(to: &stream) {
+            case .bytes: continue
+            case .wantsWrite: return .ready(.write)
+            case .wantsRead: return .ready(.read)
+            }
+        }
+    }
+
+    /// The kernel then ends the connection with RST instead of politely.
+    private func resetWhenClosed() {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+    }
+}

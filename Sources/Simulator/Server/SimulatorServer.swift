@@ -1,0 +1,146 @@
+import IO
+import TLS
+
+/// Listens, shakes hands, and gives each connection its turns, all on one loop.
+actor SimulatorServer {
+    /// A connection with what the loop holds of it.
+    private struct Open {
+        let connection: SimulatorConnection
+        var watch: WatchToken?
+        var interest: Interest
+        var timer: TimerToken?
+    }
+
+    private static let handshakeTimeout = Duration.seconds(10)
+
+    private let loop: EventLoop
+    private let context: TLSContext
+    private let environment: SimulatorConfiguration.Environment
+    private var desk: Desk
+    private var listener: Listener?
+    private var lastNumber = 0
+    private var opened = 0
+    private var open: [Int: Open] = [:]
+    private var handshakes: [Int: Task<Void, Never>] = [:]
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    init(_ configuration: SimulatorConfiguration, identity: Identity, loop: EventLoop) throws(SimulatorError) {
+        self.loop = loop
+        environment = configuration.environment
+        desk = try Desk(configuration)
+        do {
+            // Whoever it is may come: the certificate itself says what for.
+            context = try TLSContext.server(identity: identity, clients: .requested(), alpn: ["h2"])
+        } catch {
+            throw SimulatorError(.unavailable, error.message, underlying: error)
+        }
+    }
+
+    /// Listens from here on; returns the port.
+    func listen(host: String, port: UInt16) throws(SimulatorError) -> UInt16 {
+        do {
+            let listener = try Listener(host: host, port: port, on: loop) { [weak self] socket in
+                let descriptor = socket.release()
+                guard let self else {
+                    _ = Socket(owning: descriptor)
+                    return
+                }
+                self.assumeIsolated { $0.accepted(descriptor) }
+            }
+            self.listener = listener
+            return listener.port
+        } catch {
+            throw SimulatorError(.unavailable, error.message, underlying: error)
+        }
+    }
+
+    private var statistics: SimulatorStatistics {
+        var told = desk.recorder.counters.statistics
+        told.connections = opened
+        told.openConnections = open.count
+        told.providerTokens = desk.judge.goodTokens
+        return told
+    }
+
+    /// Counts and deliveries of one moment.
+    var told: (statistics: SimulatorStatistics, deliveries: [Delivery]) { (statistics, desk.recorder.deliveries) }
+
+    /// Says goodbye on every connection and closes all; afterwards nothing of it is left on the loop.
+    func stop() async {
+        listener?.close()
+        listener = nil
+        for number in Array(open.keys) {
+            open[number]?.connection.close()
+            close(number)
+        }
+        let tasks = Array(handshakes.values)
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+
+    // MARK: A connection's life
+
+    private func accepted(_ descriptor: CInt) {
+        lastNumber += 1
+        let number = lastNumber
+        handshakes[number] = Task { await shakeHands(descriptor, number) }
+    }
+
+    private func shakeHands(_ descriptor: CInt, _ number: Int) async {
+        defer { handshakes[number] = nil }
+        do {
+            let stream = try await TLSStream.accept(
+                Socket(owning: descriptor),
+                context: context,
+                timeout: Self.handshakeTimeout,
+                on: loop
+            )
+            // Stopped meanwhile: nobody would close it.
+            guard listener != nil else { return }
+            desk.readClock()
+            let credential = ClientCredential(stream.peerCertificate, environment: environment, now: desk.now / 1000)
+            let connection = try SimulatorConnection(
+                number: number,
+                stream: stream,
+                credential: credential,
+                desk: desk
+            )
+            opened += 1
+            open[number] = Open(connection: connection, interest: [])
+            turn(number)
+        } catch {
+            desk.recorder.countRare { $0.failedHandshakes += 1 }
+        }
+    }
+
+    private func turn(_ number: Int) {
+        guard var entry = open[number] else { return }
+        if let timer = entry.timer.take() { loop.cancel(timer) }
+        let next = entry.connection.turn(&desk)
+        switch next {
+        case .closed:
+            open[number] = entry
+            return close(number)
+        case .again:
+            entry.timer = loop.schedule(at: .now) { self.turn(number) }
+        case .ready(let interest):
+            if let due = entry.connection.nextDue { entry.timer = loop.schedule(at: due) { self.turn(number) } }
+            if interest != entry.interest {
+                entry.interest = interest
+                if let watch = entry.watch {
+                    loop.update(watch, to: interest)
+                } else {
+                    entry.watch = try? loop.watch(entry.connection.descriptor, for: interest) { _ in self.turn(number) }
+                }
+            }
+        }
+        open[number] = entry
+    }
+
+    private func close(_ number: Int) {
+        guard let entry = open.removeValue(forKey: number) else { return }
+        if let watch = entry.watch { loop.cancel(watch) }
+        if let timer = entry.timer { loop.cancel(timer) }
+    }
+}

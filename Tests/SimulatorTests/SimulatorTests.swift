@@ -1,0 +1,348 @@
+import FoundationEssentials
+import HTTP2
+import IO
+import TLS
+import TestSupport
+import Testing
+
+@testable import Simulator
+
+/// The whole simulator over real sockets.
+struct SimulatorTests {
+    private static let id = "123e4567-e89b-12d3-a456-426614174000"
+
+    /// A running simulator and a loop for clients, both gone afterwards.
+    private func withSimulator(
+        _ change: (inout SimulatorConfiguration) throws -> Void = { _ in },
+        _ body: (APNsSimulator, EventLoop) async throws -> Void
+    ) async throws {
+        var configuration = SimulatorConfiguration()
+        configuration.recordsDeliveries = true
+        try change(&configuration)
+        let simulator = try APNsSimulator(configuration)
+        try await simulator.start()
+        do {
+            try await TestLoop.with { loop in try await body(simulator, loop) }
+        } catch {
+            await simulator.stop()
+            throw error
+        }
+        await simulator.stop()
+    }
+
+    private var now: Int64 { Int64(Date().timeIntervalSince1970) }
+
+    private func requests(_ count: Int) -> [SampleRequest] {
+        (0..<count).map { index in
+            let digits = String(index, radix: 16)
+            return SampleRequest(path: "/3/device/" + String(repeating: "0", count: 64 - digits.count) + digits)
+        }
+    }
+
+    @Test func `a push with a provider token is taken and its id echoed`() async throws {
+        try await withSimulator { simulator, loop in
+            let provider = try TestProvider()
+            let client = try await TestClient.connect(to: simulator, on: loop)
+            let request = SampleRequest(["apns-id": Self.id, "apns-push-type": "alert"])
+            let replies = try await client.send([request], authorization: provider.authorization(issuedAt: now))
+            #expect(replies == [TestClient.Reply(status: 200, id: Self.id)])
+            let delivery = try #require(await simulator.deliveries().first)
+            #expect(delivery.apnsID == Self.id)
+            #expect(delivery.token == SampleRequest.token)
+            #expect(delivery.topic == "com.example.app")
+            #expect(delivery.pushType == "alert")
+            #expect(delivery.payload == request.payload)
+            #expect(delivery.status == 200)
+        }
+    }
+
+    @Test func `an id is made where none came`() async throws {
+        try await withSimulator { simulator, loop in
+            let client = try await TestClient.connect(
+                to: simulator,
+                certificate: simulator.issueCertificate(topics: ["com.example.app"]),
+                on: loop
+            )
+            let replies = try await client.send([SampleRequest(), SampleRequest()])
+            #expect(replies.map(\.status) == [200, 200])
+            #expect(Set(replies.map(\.id)).count == 2)
+            #expect(replies.allSatisfy { $0.id.count == 36 && $0.uniqueID.isEmpty })
+        }
+    }
+
+    @Test func `the sandbox tells a unique id`() async throws {
+        try await withSimulator {
+            $0.environment = .sandbox
+        } _: { simulator, loop in
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let reply = try #require(try await client.send([SampleRequest(["apns-id": Self.id])]).first)
+            #expect(reply.status == 200)
+            #expect(reply.id == Self.id)
+            #expect(reply.uniqueID.count == 36)
+        }
+    }
+
+    @Test func `refusals carry Apple's body`() async throws {
+        try await withSimulator { simulator, loop in
+            let client = try await TestClient.connect(to: simulator, on: loop)
+            let first = try await client.send([SampleRequest(["apns-id": Self.id])])
+            #expect(first == [TestClient.Reply(status: 403, id: Self.id, body: #"{"reason":"MissingProviderToken"}"#)])
+            let token = try TestProvider().authorization(issuedAt: now)
+            let spoilt = [SampleRequest(method: "GET"), SampleRequest(path: "/"), SampleRequest(["apns-id": "X"])]
+            let replies = try await client.send(spoilt, authorization: token)
+            #expect(replies.map(\.status) == [405, 404, 400])
+            #expect(
+                replies.map(\.body)
+                    == ["MethodNotAllowed", "BadPath", "BadMessageId"].map { #"{"reason":"\#($0)"}"# }
+            )
+        }
+    }
+
+    @Test func `one stream until the first good token, a thousand afterwards`() async throws {
+        try await withSimulator { simulator, loop in
+            let client = try await TestClient.connect(to: simulator, on: loop)
+            _ = try await client.send([SampleRequest()])
+            #expect(await client.allowances == [1])
+            let token = try TestProvider().authorization(issuedAt: now)
+            let replies = try await client.send(requests(3000), authorization: token)
+            #expect(replies.count == 3000)
+            #expect(replies.allSatisfy { $0.status == 200 })
+            #expect(await client.allowances == [1, 1000])
+            let statistics = await simulator.statistics()
+            #expect(statistics.requests == 3001)
+            #expect(statistics.delivered == 3000)
+            #expect(statistics.byReason == ["MissingProviderToken": 1])
+            #expect(statistics.providerTokens == 1)
+            #expect(statistics.openConnections == 1)
+        }
+    }
+
+    @Test func `with a certificate there are a thousand streams at once`() async throws {
+        try await withSimulator { simulator, loop in
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            #expect(await client.allowances == [1000])
+            let replies = try await client.send([SampleRequest(), SampleRequest(topic: "com.example.other")])
+            #expect(replies.map(\.status) == [200, 400])
+        }
+    }
+
+    @Test func `streams may be limited from the start`() async throws {
+        try await withSimulator {
+            $0.maximumStreams = 7
+        } _: { simulator, loop in
+            let client = try await TestClient.connect(to: simulator, on: loop)
+            let token = try TestProvider().authorization(issuedAt: now)
+            let replies = try await client.send(requests(100), authorization: token)
+            #expect(replies.allSatisfy { $0.status == 200 })
+            #expect(await client.allowances == [7])
+        }
+    }
+
+    @Test func `a self-made certificate is taken for what it says`() async throws {
+        try await withSimulator { simulator, loop in
+            let own = try CertificateAuthority(name: "Somebody").issue(commonName: "self-made", topics: ["com.own.app"])
+            let certificate = IssuedCertificate(certificate: own.certificatePEM, privateKey: own.privateKeyPEM)
+            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let replies = try await client.send([SampleRequest(topic: "com.own.app"), SampleRequest()])
+            #expect(replies.map(\.status) == [200, 400])
+            #expect(replies.last?.body == #"{"reason":"TopicDisallowed"}"#)
+        }
+    }
+
+    @Test func `an expired certificate is bad, one of the other environment too`() async throws {
+        try await withSimulator { simulator, loop in
+            for (certificate, reason) in [
+                (try simulator.issueCertificate(topics: ["com.example.app"], isExpired: true), "BadCertificate"),
+                (
+                    try simulator.issueCertificate(topics: ["com.example.app"], environments: [.sandbox]),
+                    "BadCertificateEnvironment"
+                ),
+            ] {
+                let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+                let replies = try await client.send([SampleRequest()])
+                #expect(replies.map(\.status) == [403])
+                #expect(replies.map(\.body) == [#"{"reason":"\#(reason)"}"#])
+            }
+        }
+    }
+
+    @Test func `rules answer by token prefix`() async throws {
+        let rules = ["0123=410:Unregistered:1700000000123", "ab=429+30*1", "cd=503:Shutdown", "ef=silence", "ee=reset"]
+        try await withSimulator {
+            $0.answers = try rules.map { try AnswerRule(parsing: $0) }
+        } _: { simulator, loop in
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            func push(_ prefix: String) -> SampleRequest {
+                SampleRequest(path: "/3/device/" + prefix + String(repeating: "0", count: 64 - prefix.count))
+            }
+            let replies = try await client.send([
+                push("0123"), push("ab"), push("ab"), push("cd"), push("ee"), push("00"),
+            ])
+            #expect(replies.map(\.status) == [410, 429, 200, 503, 0, 200])
+            #expect(replies[0].body == #"{"reason":"Unregistered","timestamp":1700000000123}"#)
+            #expect(replies[1].body == #"{"reason":"TooManyRequests"}"#)
+            #expect(replies[1].retryAfter == 30)
+            #expect(replies[2].body == "")
+            #expect(replies[4].ending == .internalError)
+            _ = try await client.submit(push("ef"), authorization: nil)
+            _ = try await client.send([push("00")])
+            let statistics = await simulator.statistics()
+            #expect(statistics.requests == 8)
+            #expect(statistics.unanswered == 2)
+            #expect(statistics.byReason == ["Unregistered": 1, "TooManyRequests": 1, "Shutdown": 1])
+        }
+    }
+
+    @Test func `GOAWAY after so many requests leaves the rest surely unprocessed`() async throws {
+        try await withSimulator {
+            $0.goAwayAfter = 10
+        } _: { simulator, loop in
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let replies = try await client.send(requests(50))
+            #expect(replies.filter { $0.status == 200 }.count == 10)
+            #expect(replies.filter { $0.status == 0 }.allSatisfy { $0.isSurelyUnprocessed })
+            #expect(await client.goAway?.lastStream == 19)
+            try await client.waitForClose()
+            #expect(await simulator.deliveries().count == 10)
+            #expect(await simulator.statistics().goAways == 1)
+        }
+    }
+
+    @Test func `a connection is reset after so many requests`() async throws {
+        try await withSimulator {
+            $0.resetAfter = 5
+        } _: { simulator, loop in
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let replies = try await client.send(requests(5))
+            #expect(replies.count == 5)
+            #expect(replies.last?.ending != nil)
+            #expect(await client.isClosed)
+            let deliveries = await simulator.deliveries()
+            #expect(deliveries.count == 5)
+            #expect(deliveries.last?.status == nil)
+            #expect(await simulator.statistics().resets == 1)
+        }
+    }
+
+    @Test func `answers are held back by the delay`() async throws {
+        try await withSimulator {
+            $0.delay = .milliseconds(50)
+        } _: { simulator, loop in
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let start = MonotonicInstant.now
+            let replies = try await client.send(requests(100))
+            #expect(replies.allSatisfy { $0.status == 200 })
+            #expect(MonotonicInstant.now - start >= .milliseconds(50))
+        }
+    }
+
+    @Test func `the log has a line for each request by the time of its answer`() async throws {
+        try await TemporaryFolder.with { folder in
+            try await withSimulator {
+                $0.logFile = folder.file("log")
+            } _: { simulator, loop in
+                let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+                let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+                let replies = try await client.send(requests(100))
+                struct Line: Decodable {
+                    let apns_id: String
+                    let token: String
+                    let status: Int
+                    let payload: String
+                    let sha256: String
+                }
+                let lines = try folder.read("log").split(separator: "\n").map {
+                    try JSONDecoder().decode(Line.self, from: Data($0.utf8))
+                }
+                #expect(lines.count == 100)
+                #expect(Set(lines.map(\.apns_id)) == Set(replies.map(\.id)))
+                #expect(Set(lines.map(\.token)).count == 100)
+                #expect(lines.allSatisfy { $0.status == 200 && $0.payload == #"{"aps":{"alert":"Hello"}}"# })
+                #expect(Set(lines.map(\.sha256)).count == 1)
+            }
+        }
+    }
+
+    @Test func `4 KB payloads pass by the hundred, larger ones are told so`() async throws {
+        try await withSimulator { simulator, loop in
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let whole = #"{"a":""# + String(repeating: "x", count: 4088) + #""}"#
+            let replies = try await client.send(requests(300).map { $0.with(payload: whole) })
+            #expect(replies.allSatisfy { $0.status == 200 })
+            let huge = String(repeating: "x", count: 200_000)
+            let refused = try await client.send([SampleRequest().with(payload: huge)])
+            #expect(refused.map(\.body) == [#"{"reason":"PayloadTooLarge"}"#])
+            #expect(await simulator.statistics().payloadBytes == 300 * 4096 + 200_000)
+        }
+    }
+
+    @Test func `it may be stopped and started again with the same root and port`() async throws {
+        try await withSimulator { simulator, loop in
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+            let first = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            _ = try await first.send([SampleRequest()])
+            let port = simulator.port
+            await simulator.stop()
+            try await first.waitForClose()
+            #expect(await simulator.statistics().delivered == 1)
+            #expect(await simulator.deliveries().count == 1)
+            try await simulator.start()
+            #expect(simulator.port == port)
+            let second = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            #expect(try await second.send([SampleRequest()]).map(\.status) == [200])
+            #expect(await simulator.statistics().delivered == 1)
+        }
+    }
+
+    @Test func `a port in use is told in a sentence`() async throws {
+        try await withSimulator { simulator, _ in
+            var configuration = SimulatorConfiguration()
+            configuration.port = simulator.port
+            let second = try APNsSimulator(configuration)
+            let error = await #expect(throws: SimulatorError.self) { try await second.start() }
+            #expect(error?.code == .unavailable)
+            #expect(error?.message.contains("\(simulator.port)") == true)
+        }
+    }
+
+    @Test func `a log that cannot be opened is told in a sentence`() async throws {
+        var configuration = SimulatorConfiguration()
+        configuration.logFile = "/nowhere/at/all/log"
+        let simulator = try APNsSimulator(configuration)
+        let error = await #expect(throws: SimulatorError.self) { try await simulator.start() }
+        #expect(error?.message.contains("/nowhere/at/all/log") == true)
+    }
+
+    @Test func `settings out of range are refused`() {
+        for change in [
+            { $0.goAwayAfter = 0 }, { $0.resetAfter = -1 }, { $0.delay = .seconds(-1) }, { $0.serverNames = [] },
+        ]
+            as [(inout SimulatorConfiguration) -> Void]
+        {
+            var configuration = SimulatorConfiguration()
+            change(&configuration)
+            let error = #expect(throws: SimulatorError.self) { try APNsSimulator(configuration) }
+            #expect(error?.code == .badConfiguration)
+        }
+    }
+
+    @Test func `whoever speaks no TLS, or nothing, is counted and harms nobody`() async throws {
+        try await withSimulator { simulator, loop in
+            let rude = try await TCP.connect(host: "127.0.0.1", port: simulator.port, timeout: .seconds(30), on: loop)
+            let text = Array("GET / HTTP/1.1\r\n\r\n".utf8)
+            _ = try rude.write(text.span.bytes)
+            let silent = try await TCP.connect(host: "127.0.0.1", port: simulator.port, timeout: .seconds(30), on: loop)
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            #expect(try await client.send([SampleRequest()]).map(\.status) == [200])
+            _ = silent.descriptor
+        }
+    }
+}
