@@ -80,12 +80,6 @@ enum ClientCallbacks {
         nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { session, frame, context in
             Self.frameArrived(session, frame!, Self.state(context))
         }
-        nghttp2_session_callbacks_set_error_callback2(callbacks) { _, _, text, count, context in
-            // The engine goes on to end the session by itself; only the reason is kept here.
-            let bytes = UnsafeRawBufferPointer(start: text, count: count)
-            Self.state(context).pointee.complained(String(decoding: bytes, as: UTF8.self))
-            return 0
-        }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { session, stream, code, context in
             if let slot = Self.slot(session, stream) {
                 Self.state(context).pointee.streamClosed(slot, ErrorCode(rawValue: code))
@@ -97,11 +91,16 @@ enum ClientCallbacks {
     private static func setSending(_ callbacks: OpaquePointer?) {
         nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { session, frame, context in
             let header = frame!.pointee.hd
+            let state = Self.state(context)
+            if header.type == UInt8(NGHTTP2_GOAWAY.rawValue) {
+                let (code, reason) = Engine.goAway(frame!)
+                state.pointee.goAwayWritten(code, reason: reason)
+            }
             guard header.type == UInt8(NGHTTP2_HEADERS.rawValue), let slot = Self.slot(session, header.stream_id) else {
                 return 0
             }
             let endsStream = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
-            Self.state(context).pointee.headerWritten(slot, endsStream: endsStream)
+            state.pointee.headerWritten(slot, endsStream: endsStream)
             return 0
         }
     }
@@ -131,12 +130,8 @@ enum ClientCallbacks {
         case NGHTTP2_PING.rawValue where isAcknowledgement:
             state.pointee.pongArrived(Engine.pingValue(frame))
         case NGHTTP2_GOAWAY.rawValue:
-            let goAway = frame.pointee.goaway
-            state.pointee.goAwayArrived(
-                goAway.last_stream_id,
-                ErrorCode(rawValue: goAway.error_code),
-                debugData: UnsafeBufferPointer(start: goAway.opaque_data, count: goAway.opaque_data_len)
-            )
+            let (code, debugData) = Engine.goAway(frame)
+            state.pointee.goAwayArrived(frame.pointee.goaway.last_stream_id, code, debugData: debugData)
         default: break
         }
         return 0

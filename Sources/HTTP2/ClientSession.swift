@@ -223,7 +223,7 @@ package final class ClientSession {
     /// begin at or after `bytesWritten` of all drained bytes are then known not to have left.
     package func sweep(bytesWritten: UInt64 = .max) {
         if self.streams.pointee.failure == nil {
-            self.streams.pointee.failure = self.failure ?? HTTP2Error(.finished, "the session was ended")
+            self.streams.pointee.failure = HTTP2Error(.finished, "the session was ended")
         }
         self.streams.pointee.sweep(bytesWritten: bytesWritten)
     }
@@ -244,11 +244,7 @@ package final class ClientSession {
     package var isDraining: Bool { self.streams.pointee.isDraining }
 
     /// Why the session is finished, if not by agreement.
-    package var failure: HTTP2Error? {
-        if let failure = self.streams.pointee.failure { return failure }
-        guard self.isFinished, let complaint = self.streams.pointee.lastComplaint else { return nil }
-        return HTTP2Error(.protocolViolation, complaint)
-    }
+    package var failure: HTTP2Error? { self.streams.pointee.failure }
 
     /// Requests submitted whose streams still exist.
     package var openStreams: Int { self.streams.pointee.openCount }

@@ -48,8 +48,6 @@ struct ClientStreams: ~Copyable {
     var drained: UInt64 = 0
     /// The first thing that went wrong.
     var failure: HTTP2Error?
-    /// What the protocol engine last found fault with.
-    private(set) var lastComplaint: String?
     var frames = FrameCounter()
     /// Whether the name of the varying field has a number in the compression table.
     var hasIndexedVarying = false
@@ -174,7 +172,12 @@ struct ClientStreams: ~Copyable {
         self.events.append(.goAway(lastStream: lastStream, code))
     }
 
-    mutating func complained(_ text: String) { self.lastComplaint = text }
+    /// Goodbye goes out with the next bytes; with an error it is the protocol engine's verdict on the peer.
+    mutating func goAwayWritten(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>) {
+        self.isDraining = true
+        guard code != .noError, self.failure == nil else { return }
+        self.failure = .verdict(code, reason: reason, onFirstFrame: !self.hasPeerSettings)
+    }
 
     mutating func drainingBegan() { self.isDraining = true }
 

@@ -45,4 +45,15 @@ package enum Engine {
         var opaque = frame.pointee.ping.opaque_data
         return withUnsafeBytes(of: &opaque) { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
     }
+
+    /// The reason of a GOAWAY and the bytes that came with it.
+    static func goAway(_ frame: UnsafePointer<nghttp2_frame>) -> (
+        code: ErrorCode, debugData: UnsafeBufferPointer<UInt8>
+    ) {
+        let goAway = frame.pointee.goaway
+        return (
+            ErrorCode(rawValue: goAway.error_code),
+            UnsafeBufferPointer(start: goAway.opaque_data, count: goAway.opaque_data_len)
+        )
+    }
 }

@@ -32,4 +32,11 @@ package struct HTTP2Error: Error, Sendable, CustomStringConvertible {
     }
 
     package var description: String { self.message }
+
+    /// The session ends with this code, for the reason the protocol engine gives.
+    static func verdict(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>, onFirstFrame: Bool) -> HTTP2Error {
+        if onFirstFrame { return HTTP2Error(.protocolViolation, "the peer does not speak HTTP/2") }
+        let detail = reason.isEmpty ? "" : ": \(String(decoding: reason, as: UTF8.self))"
+        return HTTP2Error(.protocolViolation, "the HTTP/2 connection was ended with \(code)\(detail)")
+    }
 }

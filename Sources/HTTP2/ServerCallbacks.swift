@@ -96,9 +96,11 @@ enum ServerCallbacks {
             Self.frameArrived(session, frame!, Self.state(context))
             return 0
         }
-        nghttp2_session_callbacks_set_error_callback2(callbacks) { _, _, text, count, context in
-            let bytes = UnsafeRawBufferPointer(start: text, count: count)
-            Self.state(context).pointee.complained(String(decoding: bytes, as: UTF8.self))
+        nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, context in
+            if frame!.pointee.hd.type == UInt8(NGHTTP2_GOAWAY.rawValue) {
+                let (code, reason) = Engine.goAway(frame!)
+                Self.state(context).pointee.goAwayWritten(code, reason: reason)
+            }
             return 0
         }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { session, stream, code, context in
@@ -135,7 +137,7 @@ enum ServerCallbacks {
         case NGHTTP2_PING.rawValue where isAcknowledgement:
             state.pointee.arrived(.pong(Engine.pingValue(frame)))
         case NGHTTP2_GOAWAY.rawValue:
-            state.pointee.arrived(.goAway(ErrorCode(rawValue: frame.pointee.goaway.error_code)))
+            state.pointee.arrived(.goAway(Engine.goAway(frame).code))
         default: break
         }
     }

@@ -208,11 +208,7 @@ package final class ServerSession {
     package var isDraining: Bool { self.streams.pointee.isDraining }
 
     /// Why the session is finished, if not by agreement.
-    package var failure: HTTP2Error? {
-        if let failure = self.streams.pointee.failure { return failure }
-        guard self.isFinished, let complaint = self.streams.pointee.lastComplaint else { return nil }
-        return HTTP2Error(.protocolViolation, complaint)
-    }
+    package var failure: HTTP2Error? { self.streams.pointee.failure }
 
     /// Streams that exist now, answered or not.
     package var openStreams: Int { self.streams.pointee.openCount }

@@ -22,7 +22,6 @@ struct ServerStreams: ~Copyable {
     private(set) var isDraining = false
     /// The first thing that went wrong.
     var failure: HTTP2Error?
-    private(set) var lastComplaint: String?
 
     init(_ settings: ServerSettings) { self.settings = settings }
 
@@ -103,7 +102,11 @@ struct ServerStreams: ~Copyable {
 
     mutating func arrived(_ event: ServerEvent) { self.events.append(.other(event)) }
 
-    mutating func complained(_ text: String) { self.lastComplaint = text }
+    /// Goodbye goes out with the next bytes; with an error the session is over.
+    mutating func goAwayWritten(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>) {
+        guard code != .noError, self.failure == nil else { return }
+        self.failure = .verdict(code, reason: reason, onFirstFrame: false)
+    }
 
     mutating func drainingBegan() { self.isDraining = true }
 

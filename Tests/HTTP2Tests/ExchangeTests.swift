@@ -65,7 +65,8 @@ import Testing
 
     @Test func `what was released cannot be submitted again`() throws {
         let client = try TestClient()
-        try client.feed(Frames.settings())
+        let server = try TestServer()
+        try exchange(client, server)
         let bytes: [UInt8] = [1, 2, 3]
         let body = client.session.addBody(bytes.span.bytes)
         try client.push(1, body: body)
@@ -73,7 +74,6 @@ import Testing
         client.session.release(client.fields)
         #expect(throws: HTTP2Error.self) { try client.push(3) }
         #expect(client.session.sharedBlocks == 2, "the push on its way still needs both")
-        let server = try TestServer()
         try exchange(client, server)
         #expect(client.ended == [1])
         #expect(server.received.first?.body == "\u{1}\u{2}\u{3}")

@@ -45,7 +45,8 @@ enum Frames {
         [UInt8(value >> 24), UInt8(value >> 16 & 255), UInt8(value >> 8 & 255), UInt8(value & 255)]
     }
 
-    private static func string(_ text: String) -> [UInt8] {
+    /// A string of a header block, without compression.
+    static func string(_ text: String) -> [UInt8] {
         self.integer(text.utf8.count, prefix: 127) + text.utf8
     }
 

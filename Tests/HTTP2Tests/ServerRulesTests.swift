@@ -1,0 +1,102 @@
+import HTTP2
+import Testing
+
+/// The server is as strict as Apple's.
+@Suite struct ServerRulesTests {
+    private func server() throws -> TestServer {
+        let server = try TestServer()
+        try server.feed(Frames.preface + Frames.settings() + Frames.settingsAcknowledgement)
+        _ = try server.drain()
+        return server
+    }
+
+    private static let good = [
+        (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/3/device/00"),
+    ]
+
+    @Test(arguments: [
+        ("a late pseudo header", [("apns-topic", "x"), (":path", "/")]),
+        ("two paths", [(":path", "/")]),
+        ("an unknown pseudo header", [(":token", "x")]),
+        ("an upper-case name", [("Apns-Topic", "x")]),
+        ("a connection header", [("connection", "keep-alive")]),
+        ("an empty name", [("", "x")]),
+        ("a control character", [("apns-topic", "a\u{1}b")]),
+        ("a length that is not the body's", [("content-length", "3")]),
+    ])
+    func `a malformed request is reset and not delivered`(_ fault: String, _ extra: [(String, String)]) throws {
+        let server = try self.server()
+        try server.feed(Frames.headers(1, Self.good + extra) + Frames.data(1, [1], end: true))
+        let bytes = try server.drain()
+        #expect(server.received.isEmpty)
+        #expect(bytes.starts(with: Frames.reset(1, ErrorCode.protocolError.rawValue)))
+        #expect(server.closed == [1: .protocolError])
+        try server.feed(Frames.headers(3, Self.good, end: true))
+        #expect(server.received.count == 1, "other streams do not suffer")
+    }
+
+    @Test(arguments: [":method", ":scheme", ":path"])
+    func `a request without a pseudo header is reset`(name: String) throws {
+        let server = try self.server()
+        try server.feed(Frames.headers(1, Self.good.filter { $0.0 != name }, end: true))
+        _ = try server.drain()
+        #expect(server.received.isEmpty && server.closed == [1: .protocolError])
+    }
+
+    @Test func `fields sent twice are both delivered`() throws {
+        let server = try self.server()
+        try server.feed(Frames.headers(1, Self.good + [("apns-topic", "a"), ("apns-topic", "b")], end: true))
+        #expect(server.received.first?.fields.suffix(2) == ["apns-topic=a", "apns-topic=b"])
+    }
+
+    @Test func `a peer that does not speak the protocol is told apart`() throws {
+        let server = try TestServer()
+        let error = #expect(throws: HTTP2Error.self) { try server.feed(Array("GET / HTTP/1.1\r\n\r\n".utf8)) }
+        #expect(error?.code == .protocolViolation && server.session.isFinished)
+    }
+
+    @Test func `more streams than allowed are a broken protocol once the peer knows`() throws {
+        let server = try TestServer(
+            {
+                var settings = ServerSettings()
+                settings.maxConcurrentStreams = 1
+                return settings
+            }()
+        )
+        server.answer = { _ in nil }
+        try server.feed(Frames.preface + Frames.settings())
+        _ = try server.drain()
+        try server.feed(Frames.headers(1, Self.good, end: true) + Frames.headers(3, Self.good, end: true))
+        let early = try server.drain()
+        #expect(early == Frames.reset(3, ErrorCode.refusedStream.rawValue), "it may not know yet")
+        try server.feed(Frames.settingsAcknowledgement + Frames.headers(5, Self.good, end: true))
+        _ = try server.drain()
+        #expect(server.session.isFinished && server.received.count == 1)
+    }
+
+    @Test func `a request with too many fields says so`() throws {
+        let server = try self.server()
+        let bytes = Frames.headers(1, Self.good + (0..<100).map { ("x-\($0)", "y") }, end: true)
+        try server.session.feed(bytes.span.bytes)
+        guard case .request(let request) = server.session.nextEvent() else {
+            Issue.record("no request")
+            return
+        }
+        #expect(request.hasTooManyFields)
+        #expect(server.session.withRequest(request) { _, fields in fields.count } == 64)
+    }
+
+    @Test func `a request that is reset while it waits is reported after it`() throws {
+        let server = try self.server()
+        server.answer = { _ in nil }
+        let bytes =
+            Frames.headers(1, Self.good, end: true) + Frames.reset(1, 8) + Frames.headers(3, Self.good)
+            + Frames.reset(3, 8)
+        try server.feed(bytes)
+        #expect(server.received.map(\.stream) == [1])
+        #expect(server.closed == [1: .cancel, 3: .cancel])
+        #expect(server.session.openStreams == 0)
+        try server.feed(Frames.headers(5, Self.good, end: true) + Frames.headers(7, Self.good, end: true))
+        #expect(server.received.map(\.stream) == [1, 5, 7])
+    }
+}
