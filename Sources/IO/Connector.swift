@@ -27,12 +27,12 @@ actor Connector {
         self.timeout = timeout
     }
 
-    /// A connected descriptor, which is then the caller's.
-    func connect() async -> Swift::Result<CInt, IOError> {
+    /// A connected descriptor, which is then the caller's: to one of these addresses, or to one of the host's.
+    func connect(toOneOf addresses: [SocketAddress]? = nil) async -> Swift::Result<CInt, IOError> {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 self.continuation = continuation
-                self.begin()
+                self.begin(with: addresses)
             }
         } onCancel: {
             self.loop.submit { self.assumeIsolated { $0.cancel() } }
@@ -44,12 +44,13 @@ actor Connector {
             ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
     }
 
-    private func begin() {
+    private func begin(with addresses: [SocketAddress]?) {
         self.deadline = self.loop.schedule(
             at: .now + self.timeout,
             abandoned: { self.cancel() },
             { self.runOutOfTime() }
         )
+        if let addresses { return self.resolved(.success(addresses)) }
         Resolver.lookUp(self.host, port: self.port) { answer in
             self.loop.submit { self.assumeIsolated { $0.resolved(answer) } }
         }
@@ -88,7 +89,7 @@ actor Connector {
         guard descriptor >= 0 else { return self.failed(index, errno: errno) }
         let result = address.withPointer { Glibc.connect(descriptor, $0, $1) }
         let number = errno
-        if result == 0 { return self.win(descriptor) }
+        if result == 0 { return self.conclude(index, Socket(owning: descriptor)) }
         guard number == EINPROGRESS || number == EINTR else {
             close(descriptor)
             return self.failed(index, errno: number)
@@ -106,20 +107,24 @@ actor Connector {
         guard let attempt = self.attempts.removeValue(forKey: index) else { return }
         self.loop.cancel(attempt.watch)
         let socket = Socket(owning: attempt.descriptor)
-        let number = socket.pendingError()
-        if number == 0 { return self.win(socket.release()) }
-        self.failed(index, errno: number)
+        self.conclude(index, socket)
         self.step()
+    }
+
+    private func conclude(_ index: Int, _ socket: consuming Socket) {
+        let number = socket.pendingError()
+        guard number == 0 else { return self.failed(index, errno: number) }
+        // On loopback the kernel may give a connection to a port where nobody listens that very port as its own, and
+        // the connection then is with itself.
+        if (try? SocketAddress(boundTo: socket.descriptor)) == (try? SocketAddress(connectedTo: socket.descriptor)) {
+            return self.failed(index, errno: ECONNREFUSED)
+        }
+        socket.setNoDelay()
+        self.end(with: .success(socket.release()))
     }
 
     private func failed(_ index: Int, errno number: CInt) {
         self.race?.failed(index, errno: number, at: .now)
-    }
-
-    private func win(_ descriptor: CInt) {
-        let socket = Socket(owning: descriptor)
-        socket.setNoDelay()
-        self.end(with: .success(socket.release()))
     }
 
     private func runOutOfTime() {

@@ -53,8 +53,12 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
     }
 
     package func enqueue(_ job: consuming ExecutorJob) {
-        let accepted = self.post(.job(UnownedJob(job)))
-        precondition(accepted, "a task came back to the loop \(self.name) after it had stopped: await it before stop()")
+        let job = UnownedJob(job)
+        switch self.inbox.withLock({ $0.append(job) }) {
+        case .done: break
+        case .wake: self.wake()
+        case .standIn: self.standIn()
+        }
     }
 
     package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
@@ -64,7 +68,9 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
     /// Has the action run on the loop in its next turn. False, and no run, when the loop has ended.
     @discardableResult
     package func submit(_ action: @escaping @Sendable () -> Void) -> Bool {
-        self.post(.action(action))
+        guard let delivery = self.inbox.withLock({ $0.append(action) }) else { return false }
+        if case .wake = delivery { self.wake() }
+        return true
     }
 
     /// Asks the loop to end once its inbox is empty. Those who sleep on it are woken with a `CancellationError`.
@@ -124,14 +130,6 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
 
     // MARK: The thread
 
-    private func post(_ errand: Inbox.Errand) -> Bool {
-        let (accepted, mustWake) = self.inbox.withLock { inbox in
-            inbox.hasEnded ? (false, false) : (true, inbox.append(errand))
-        }
-        if mustWake { self.wake() }
-        return accepted
-    }
-
     private func wake() {
         eventfd_write(self.wakeUp, 1)
     }
@@ -147,13 +145,36 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
             if isStopping { break }
             self.reactor.poll(maySleep: maySleep)
         }
-        // Those who are told may have more to do, and what they do may set timers again, which end as the others did.
+        self.windUp()
+    }
+
+    /// Tells all who wait here. They may have more to do then, and what they do may set timers, which end like the
+    /// others.
+    private func windUp() {
+        var errands: [Inbox.Errand] = []
         repeat {
+            self.runErrands(with: &errands)
             self.reactor.endTurn()
             self.reactor.abandonAll()
-            self.runErrands(with: &errands)
-        } while !self.inbox.withLock { $0.end() }
-        self.reactor.abandonAll()
+        } while !self.inbox.withLock { inbox in
+            guard inbox.end() else { return false }
+            // Before anybody can stand in: the system may give this thread's number to the next one made.
+            self.threadID.store(0, ordering: .relaxed)
+            return true
+        }
+    }
+
+    /// A task may come back to a loop that has ended, because it waited elsewhere while that was stopped. It gets a
+    /// thread to end on, where nothing can be waited for.
+    private func standIn() {
+        do {
+            try Thread.detach(name: self.name) {
+                self.threadID.store(Thread.current, ordering: .relaxed)
+                self.windUp()
+            }
+        } catch {
+            preconditionFailure("a task came back to the loop \(self.name), which has ended, and \(error)")
+        }
     }
 
     private func runErrands(with spare: inout [Inbox.Errand]) {

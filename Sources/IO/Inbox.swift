@@ -9,12 +9,32 @@ struct Inbox: ~Copyable {
     /// The loop will look here before it sleeps, so nobody needs to wake it.
     private var isAwake = true
     private(set) var isStopping = false
-    private(set) var hasEnded = false
+    private var hasEnded = false
 
-    /// True when the loop must be woken: once for any number of errands.
-    mutating func append(_ errand: Errand) -> Bool {
-        self.errands.append(errand)
-        return self.wake()
+    /// What an errand needs besides being kept here.
+    enum Delivery {
+        /// The loop will look.
+        case done
+        /// The loop sleeps and must be woken: once for any number of errands.
+        case wake
+        /// The loop has ended, and somebody must stand in for it.
+        case standIn
+    }
+
+    mutating func append(_ job: UnownedJob) -> Delivery {
+        self.errands.append(.job(job))
+        if self.hasEnded {
+            self.hasEnded = false
+            return .standIn
+        }
+        return self.wake() ? .wake : .done
+    }
+
+    /// Nil when the loop has been stopped and may not get to it; then nothing was kept.
+    mutating func append(_ action: @escaping @Sendable () -> Void) -> Delivery? {
+        guard !self.hasEnded else { return nil }
+        self.errands.append(.action(action))
+        return self.wake() ? .wake : .done
     }
 
     mutating func stop() -> Bool {
@@ -35,7 +55,7 @@ struct Inbox: ~Copyable {
         return true
     }
 
-    /// True when nothing is left to do, and from then on nothing more is taken.
+    /// True when nothing is left to do, and nobody will look here any more.
     mutating func end() -> Bool {
         guard self.errands.isEmpty else { return false }
         self.hasEnded = true

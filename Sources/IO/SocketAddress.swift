@@ -1,7 +1,7 @@
 import Glibc
 
 /// Where a socket is, or shall be: an address of either family with its port.
-package struct SocketAddress: Sendable, CustomStringConvertible {
+package struct SocketAddress: Sendable, Equatable, CustomStringConvertible {
     private let storage: sockaddr_storage
     private let length: socklen_t
 
@@ -16,15 +16,34 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
 
     /// Where the descriptor is bound.
     init(boundTo descriptor: CInt) throws(IOError) {
+        try self.init { getsockname(descriptor, $0, $1) }
+    }
+
+    /// Where the descriptor's peer is.
+    init(connectedTo descriptor: CInt) throws(IOError) {
+        try self.init { getpeername(descriptor, $0, $1) }
+    }
+
+    private init(
+        _ ask: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> CInt
+    ) throws(IOError) {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         _ = try SystemCall.check("asking for a socket's address") {
             withUnsafeMutableBytes(of: &storage) { raw in
-                getsockname(descriptor, raw.assumingMemoryBound(to: sockaddr.self).baseAddress!, &length)
+                ask(raw.assumingMemoryBound(to: sockaddr.self).baseAddress!, &length)
             }
         }
         self.storage = storage
         self.length = length
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.withBytes { left in right.withBytes { left.elementsEqual($0) } }
+    }
+
+    private func withBytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
+        withUnsafeBytes(of: self.storage) { body(UnsafeRawBufferPointer(rebasing: $0.prefix(Int(self.length)))) }
     }
 
     var family: CInt { CInt(self.storage.ss_family) }

@@ -77,7 +77,7 @@ struct TLSFailure {
             let advice =
                 self.isServer
                 ? "its certificate must be issued by the authority that this server knows"
-                : "give the root of its authority, if it is not a public one"
+                : "give the root of its authority, or install the system's (ca-certificates) if it is a public one"
             return TLSError(.untrusted, "\(self.peer) is not trusted (\(reason)): \(advice)")
         }
     }

@@ -5,8 +5,7 @@ package import IO
 /// A TLS connection over a socket that it owns. It never waits: it says what the descriptor must be ready for.
 ///
 /// It reads more from the kernel than it hands out at once, so read until `wantsRead` before waiting for the
-/// descriptor, which may not become readable again for what is here already. It may be used by one thread at a time,
-/// on a loop or another thread that has `SIGPIPE` blocked.
+/// descriptor, which may not become readable again for what is here already.
 package struct TLSStream: ~Copyable, @unchecked Sendable {
     // Sendable, because the struct is the only owner of its `SSL`, which is bound to no thread, and a value that cannot
     // be copied is in one place at a time.
@@ -118,9 +117,10 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
     ) throws(TLSError) -> OpaquePointer {
         precondition(context.isServer == (host == nil), "a context for clients makes no server, nor the other way")
         ERR_clear_error()
-        guard let ssl = SSL_new(context.pointer), SSL_set_fd(ssl, descriptor) == 1 else {
-            throw TLSError(.other, "a TLS connection could not be set up: \(OpenSSLErrors.take().text)")
+        guard let ssl = SSL_new(context.pointer), let bio = SocketBIO.make(over: descriptor) else {
+            preconditionFailure("out of memory")
         }
+        SSL_set_bio(ssl, bio, bio)  // which takes the one reference for both
         guard let host else {
             SSL_set_accept_state(ssl)
             return ssl

@@ -7,10 +7,19 @@ package enum Trust: Hashable, Sendable {
     /// The certificates in this PEM text, and nobody else.
     case pem(String)
 
+    /// One for all contexts, since it may hold more than a hundred authorities. Safe, because OpenSSL locks a store that
+    /// contexts share, and we only read it.
+    private nonisolated(unsafe) static let systemStore: OpaquePointer = {
+        guard let store = X509_STORE_new() else { preconditionFailure("out of memory") }
+        X509_STORE_set_default_paths(store)
+        ERR_clear_error()  // a machine without authorities is one where nobody is trusted
+        return store
+    }()
+
     func install(in context: OpaquePointer) throws(TLSError) {
         switch self {
         case .system:
-            SSL_CTX_set_default_verify_paths(context)
+            SSL_CTX_set1_cert_store(context, Self.systemStore)
         case .pem(let text):
             let roots = try Certificate.all(in: Array(text.utf8), what: "the trust root")
             let store = SSL_CTX_get_cert_store(context)
