@@ -13,6 +13,8 @@ actor Connector {
     private let port: UInt16
     private let timeout: Duration
     private var continuation: CheckedContinuation<Swift::Result<CInt, IOError>, Never>?
+    /// The task may be cancelled before it gets to wait.
+    private var isCancelled = false
     private var race: ConnectRace?
     private var attempts: [Int: Attempt] = [:]
     private var deadline: TimerToken?
@@ -45,6 +47,7 @@ actor Connector {
     }
 
     private func begin(with addresses: [SocketAddress]?) {
+        guard !self.isCancelled else { return self.cancel() }
         self.deadline = self.loop.schedule(
             at: .now + self.timeout,
             abandoned: { self.cancel() },
@@ -140,6 +143,7 @@ actor Connector {
     }
 
     private func cancel() {
+        self.isCancelled = true
         self.end(with: .failure(IOError(.cancelled, "connecting to \(self.place) was cancelled")))
     }
 

@@ -19,7 +19,7 @@ package final class SignalWatch: Sendable {
     private let isOpen = Mutex(true)
 
     package init(_ watched: [Signal] = [.terminate, .interrupt], on loop: EventLoop) throws(IOError) {
-        let (reading, writing) = try Socket.pair()
+        let (reading, writing) = try SocketPair().release()
         guard Self.pipeEnd.compareExchange(expected: -1, desired: writing, ordering: .sequentiallyConsistent).exchanged
         else {
             Glibc.close(reading)

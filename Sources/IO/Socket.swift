@@ -21,18 +21,6 @@ package struct Socket: ~Copyable, Sendable {
         return descriptor
     }
 
-    /// Two sockets connected with each other.
-    package static func pair() throws(IOError) -> (CInt, CInt) {
-        var descriptors: (CInt, CInt) = (-1, -1)
-        _ = try SystemCall.check("making a pair of sockets") {
-            withUnsafeMutableBytes(of: &descriptors) { raw in
-                let type = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-                return socketpair(AF_UNIX, type, 0, raw.assumingMemoryBound(to: CInt.self).baseAddress!)
-            }
-        }
-        return descriptors
-    }
-
     /// Reads into the front of the array, which keeps its size.
     package func read(into bytes: inout [UInt8]) throws(IOError) -> ReadResult {
         let count = bytes.withUnsafeMutableBytes { recv(self.descriptor, $0.baseAddress, $0.count, 0) }

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// An actor that lives on a loop.
+/// An actor that lives on a loop and writes down what happens to it.
 actor Resident {
     let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
@@ -20,13 +20,31 @@ actor Resident {
     }
 
     /// Sets the timers in one turn, then waits until the last is due.
-    func run(timers: [(name: String, after: Duration)]) async -> [String] {
+    func run(timers: [(name: String, after: Duration)], cancelling cancelled: String? = nil) async -> [String] {
         let start = MonotonicInstant.now
         for timer in timers {
-            _ = self.loop.schedule(at: start + timer.after) { self.note(timer.name) }
+            let token = self.loop.schedule(at: start + timer.after) { self.note(timer.name) }
+            if timer.name == cancelled { self.loop.cancel(token) }
         }
         try? await self.loop.sleep(until: start + (timers.map(\.after).max() ?? .zero))
         return self.events
+    }
+
+    /// What one turn does in which order.
+    func order() async -> [String] {
+        self.loop.atEndOfTurn { self.note("end of turn") }
+        _ = self.loop.schedule(at: .now) { self.note("timer") }
+        self.loop.submit { self.assumeIsolated { $0.note("errand") } }
+        self.note("job")
+        try? await self.loop.sleep(for: .milliseconds(1))
+        return self.events
+    }
+
+    /// Counts up for as long as others do.
+    private var count = 0
+    func increment() -> Int {
+        self.count += 1
+        return self.count
     }
 }
 
@@ -34,6 +52,7 @@ actor Resident {
     @Test func `an actor that names a loop runs on its thread`() async throws {
         try await TestLoop.with { loop in
             #expect(!loop.isCurrent)
+            #expect(loop.isIsolatingCurrentContext() == false)
             let resident = Resident(on: loop)
             #expect(await resident.isAtHome)
         }
@@ -48,8 +67,7 @@ actor Resident {
 
     @Test func `timers run in the order in which they are due, and then in which they were set`() async throws {
         try await TestLoop.with { loop in
-            let resident = Resident(on: loop)
-            let events = await resident.run(timers: [
+            let events = await Resident(on: loop).run(timers: [
                 ("third", .milliseconds(5)), ("first", .milliseconds(1)), ("second", .milliseconds(3)),
                 ("fourth", .milliseconds(5)),
             ])
@@ -57,24 +75,74 @@ actor Resident {
         }
     }
 
-    @Test func `sleeping ends when its task is cancelled`() async throws {
+    @Test func `a timer that was cancelled does not run`() async throws {
         try await TestLoop.with { loop in
-            let task = Task { try await loop.sleep(for: .seconds(3600)) }
-            task.cancel()
-            await #expect(throws: CancellationError.self) { try await task.value }
+            let timers: [(String, Duration)] = [("kept", .milliseconds(1)), ("cancelled", .milliseconds(1))]
+            #expect(await Resident(on: loop).run(timers: timers, cancelling: "cancelled") == ["kept"])
         }
     }
 
-    @Test func `those who sleep are woken when the loop stops`() async throws {
-        let loop = try EventLoop(name: "test")
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
-        let task = Task {
-            loop.submit { continuation.yield() }  // runs before the sleep begins, in the order of the inbox
-            try await loop.sleep(for: .seconds(3600))
+    @Test func `a turn runs jobs, then timers, then what was put off to its end`() async throws {
+        try await TestLoop.with { loop in
+            #expect(await Resident(on: loop).order() == ["job", "timer", "end of turn", "errand"])
         }
-        for await _ in stream { break }
+    }
+
+    @Test func `errands of many threads all run, one at a time`() async throws {
+        try await TestLoop.with { loop in
+            let resident = Resident(on: loop)
+            await withTaskGroup { group in
+                for _ in 0..<8 {
+                    group.addTask { for _ in 0..<500 { _ = await resident.increment() } }
+                }
+            }
+            #expect(await resident.increment() == 4_001)
+        }
+    }
+
+    @Test func `what is submitted runs in its order`() async throws {
+        try await TestLoop.with { loop in
+            let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+            for number in 0..<100 { loop.submit { continuation.yield(number) } }
+            loop.submit { continuation.finish() }
+            var numbers: [Int] = []
+            for await number in stream { numbers.append(number) }
+            #expect(numbers == Array(0..<100))
+        }
+    }
+
+    @Test func `a group hands its loops out in turn`() throws {
+        let group = try EventLoopGroup(count: 3)
+        defer { group.shutdown() }
+        let names = (0..<4).map { _ in group.next().name }
+        #expect(names == ["loop-0", "loop-1", "loop-2", "loop-0"])
+    }
+
+    @Test func `joining twice is harmless`() throws {
+        let loop = try EventLoop(name: "test")
+        loop.stop()
         loop.stop()
         loop.join()
-        await #expect(throws: CancellationError.self) { try await task.value }
+        loop.join()
+    }
+
+    @Test func `a loop that has ended takes no errands`() throws {
+        let loop = try EventLoop(name: "test")
+        loop.stop()
+        loop.join()
+        #expect(!loop.submit {})
+    }
+
+    @Test func `a task that comes back to a loop that has ended can end`() async throws {
+        let loop = try EventLoop(name: "test")
+        let resident = Resident(on: loop)
+        loop.stop()
+        loop.join()
+        #expect(await resident.isAtHome)
+        await withTaskGroup { group in
+            for _ in 0..<20 { group.addTask { _ = await resident.increment() } }
+        }
+        #expect(await resident.increment() == 21)
+        await #expect(throws: CancellationError.self) { try await loop.sleep(for: .seconds(3600)) }
     }
 }

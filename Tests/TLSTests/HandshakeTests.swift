@@ -19,7 +19,7 @@ enum Handshake {
         host: String = "localhost",
         on loop: EventLoop
     ) async throws -> (client: Swift::Result<String, TLSError>, server: Swift::Result<String, TLSError>) {
-        let (clientEnd, serverEnd) = try Socket.pair()
+        let (clientEnd, serverEnd) = try SocketPair().release()
         async let serving = Self.side { () throws(TLSError) in
             try TLSStream(server: server, socket: Socket(owning: serverEnd))
         } on: {

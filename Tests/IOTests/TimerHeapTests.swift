@@ -1,0 +1,76 @@
+import Testing
+
+@testable import IO
+
+@Suite struct TimerHeapTests {
+    private func instant(_ nanoseconds: Int64) -> MonotonicInstant {
+        MonotonicInstant(nanoseconds: nanoseconds)
+    }
+
+    @Test func `timers come out by deadline, and in the order of setting where deadlines are equal`() {
+        var heap = TimerHeap<String>()
+        _ = heap.insert(at: self.instant(20), "c")
+        _ = heap.insert(at: self.instant(10), "a")
+        _ = heap.insert(at: self.instant(20), "d")
+        _ = heap.insert(at: self.instant(10), "b")
+        #expect(heap.earliest == self.instant(10))
+        #expect(heap.popDue(at: self.instant(9)) == nil)
+        var order: [String] = []
+        while let next = heap.popDue(at: self.instant(20)) { order.append(next) }
+        #expect(order == ["a", "b", "c", "d"])
+        #expect(heap.earliest == nil)
+    }
+
+    @Test func `a token that was kept too long cancels nothing`() {
+        var heap = TimerHeap<String>()
+        let old = heap.insert(at: self.instant(1), "old")
+        #expect(heap.popDue(at: self.instant(1)) == "old")
+        _ = heap.insert(at: self.instant(2), "new")
+        #expect(heap.remove(old) == nil)
+        #expect(heap.popDue(at: self.instant(2)) == "new")
+    }
+
+    @Test(arguments: [1, 2, 3, 4, 5] as [UInt64])
+    func `a heap does what a sorted list does`(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var heap = TimerHeap<Int>()
+        var model: [(deadline: Int64, number: Int, token: TimerToken)] = []
+        for number in 0..<3_000 {
+            switch random.next() % 4 {
+            case 0, 1:
+                let deadline = Int64(random.next() % 500)
+                model.append((deadline, number, heap.insert(at: self.instant(deadline), number)))
+            case 2 where !model.isEmpty:
+                let victim = model.remove(at: Int(random.next() % UInt64(model.count)))
+                #expect(heap.remove(victim.token) == victim.number)
+            default:
+                let now = Int64(random.next() % 500)
+                let due = model.indices.filter { model[$0].deadline <= now }
+                let expected = due.min {
+                    (model[$0].deadline, model[$0].number) < (model[$1].deadline, model[$1].number)
+                }
+                #expect(heap.popDue(at: self.instant(now)) == expected.map { model[$0].number })
+                if let expected { model.remove(at: expected) }
+            }
+            #expect(heap.count == model.count)
+            #expect(heap.earliest?.nanoseconds == model.map(\.deadline).min())
+        }
+    }
+}
+
+/// Splitmix64: the same numbers for the same seed, everywhere.
+struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        self.state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = self.state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,96 @@
+import IO
+import TestSupport
+import Testing
+
+/// Watches descriptors on its loop.
+private actor Watcher {
+    private let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+    private var tokens: [CInt: WatchToken] = [:]
+    private var calls: [CInt: Int] = [:]
+
+    init(on loop: EventLoop) {
+        self.loop = loop
+    }
+
+    func watch(_ descriptor: CInt, for interest: Interest, reading count: Int) throws -> Void {
+        self.tokens[descriptor] = try self.loop.watch(descriptor, for: interest) { _ in
+            self.calls[descriptor, default: 0] += 1
+            if self.calls[descriptor] == count { self.cancel(descriptor) }
+        }
+    }
+
+    /// Both are ready at once; whichever is called first cancels the other.
+    func watchRivals(_ rivals: [CInt]) throws {
+        for descriptor in rivals {
+            self.tokens[descriptor] = try self.loop.watch(descriptor, for: .read) { _ in
+                self.calls[descriptor, default: 0] += 1
+                for rival in rivals { self.cancel(rival) }
+            }
+        }
+    }
+
+    func update(_ descriptor: CInt, to interest: Interest) {
+        if let token = self.tokens[descriptor] { self.loop.update(token, to: interest) }
+    }
+
+    func cancel(_ descriptor: CInt) {
+        if let token = self.tokens.removeValue(forKey: descriptor) { self.loop.cancel(token) }
+    }
+
+    func calls(of descriptor: CInt, atLeast count: Int) async -> Int {
+        while self.calls[descriptor, default: 0] < count { await Task.yield() }
+        return self.calls[descriptor, default: 0]
+    }
+
+    func settledCalls() async -> [CInt: Int] {
+        try? await self.loop.sleep(for: .milliseconds(2))
+        return self.calls
+    }
+}
+
+@Suite struct WatchTests {
+    @Test func `a handler is called for as long as there is something to read`() async throws {
+        try await TestLoop.with { loop in
+            let pair = try SocketPair()
+            let left = pair.first.descriptor
+            let watcher = Watcher(on: loop)
+            try await watcher.watch(left, for: .read, reading: 5)
+            _ = try pair.second.write(([1] as [UInt8]).span.bytes)
+            #expect(await watcher.calls(of: left, atLeast: 5) == 5)
+            #expect(await watcher.settledCalls() == [left: 5])
+        }
+    }
+
+    @Test func `a watch that another handler cancelled in the same round is not called`() async throws {
+        try await TestLoop.with { loop in
+            let one = try SocketPair()
+            let other = try SocketPair()
+            _ = try one.second.write(([1] as [UInt8]).span.bytes)
+            _ = try other.second.write(([1] as [UInt8]).span.bytes)
+            let watcher = Watcher(on: loop)
+            try await watcher.watchRivals([one.first.descriptor, other.first.descriptor])
+            #expect(await watcher.settledCalls().values.reduce(0, +) == 1)
+        }
+    }
+
+    @Test func `what is not of interest is not reported until it is`() async throws {
+        try await TestLoop.with { loop in
+            let pair = try SocketPair()
+            let left = pair.first.descriptor
+            let watcher = Watcher(on: loop)
+            try await watcher.watch(left, for: .read, reading: 1)
+            #expect(await watcher.settledCalls() == [:])
+            await watcher.update(left, to: [.read, .write])
+            #expect(await watcher.calls(of: left, atLeast: 1) == 1)
+            _ = consume pair
+        }
+    }
+
+    @Test func `a descriptor that cannot be watched is an error`() async throws {
+        try await TestLoop.with { loop in
+            let watcher = Watcher(on: loop)
+            await #expect(throws: IOError.self) { try await watcher.watch(-1, for: .read, reading: 1) }
+        }
+    }
+}
