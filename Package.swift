@@ -74,7 +74,7 @@ let package = Package(
         .testTarget(name: "WebTests", dependencies: ["Web", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "ApplePushTests",
-            dependencies: ["ApplePush", "Simulator", "TestSupport"],
+            dependencies: ["ApplePush", "HTTP2", "IO", "Simulator", "TLS", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
