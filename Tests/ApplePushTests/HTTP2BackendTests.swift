@@ -1,0 +1,215 @@
+import ApplePush
+import HTTP2
+import Synchronization
+import Testing
+
+/// A backend around a test, on short times.
+func withBackend<R>(
+    _ change: (inout HTTP2Configuration) -> Void = { _ in },
+    _ body: (HTTP2Backend) async throws -> R
+) async throws -> R {
+    var configuration = HTTP2Configuration()
+    configuration.requestTimeout = .seconds(5)
+    change(&configuration)
+    let backend = HTTP2Backend(configuration)
+    do {
+        let result = try await body(backend)
+        await backend.shutdown()
+        return result
+    } catch {
+        await backend.shutdown()
+        throw error
+    }
+}
+
+/// A batch with one message to so many tokens: 00000000, 00000001 and so on.
+func batch(_ count: Int, payload: String = #"{"aps":{"alert":"Hello"}}"#, topic: String = "org.example.app")
+    -> PushBatch
+{
+    var batch = PushBatch()
+    let heading = batch.addHeading(
+        payload: payload.utf8Span.span.bytes,
+        topic: topic.utf8Span.span.bytes,
+        collapseID: "".utf8Span.span.bytes
+    )
+    for number in 0..<count {
+        let digits = String(number, radix: 16)
+        let token = String(repeating: "0", count: 8 - digits.count) + digits
+        batch.addPush(
+            token: token.utf8Span.span.bytes,
+            heading: heading,
+            id: PushID(high: 0xabcd, low: UInt64(number))
+        )
+    }
+    return batch
+}
+
+@Suite struct HTTP2BackendTests {
+    @Test func `a message reaches the gateway with all its fields`() async throws {
+        try await TestGateway.with(test: { server, gateway in
+            try await withBackend { backend in
+                let session = Session(backend: backend)
+                let connection = session.connection(to: gateway, credential: try TestCredential.certificate())
+                let message = try Message(
+                    tokens: ["a1b2", "C3D4"],
+                    alert: "Hello",
+                    pushType: .voip,
+                    priority: 5,
+                    expiry: .at(1_900_000_000),
+                    collapseID: "group 1"
+                )
+                let result = try await APNs(connection).send(message)
+                #expect(result.delivered == 2)
+                #expect(!result.needsRetry)
+                let seen = server.seen
+                #expect(seen.map(\.token) == ["a1b2", "C3D4"])
+                let first = try #require(seen.first)
+                #expect(first.body == #"{"aps":{"alert":"Hello"}}"#)
+                #expect(first.fields[":method"] == "POST")
+                #expect(first.fields[":scheme"] == "https")
+                #expect(first.fields[":path"] == "/3/device/a1b2")
+                #expect(first.fields[":authority"] == gateway.description)
+                #expect(first.fields["apns-topic"] == "org.example.app.voip")
+                #expect(first.fields["apns-push-type"] == "voip")
+                #expect(first.fields["apns-priority"] == "5")
+                #expect(first.fields["apns-expiration"] == "1900000000")
+                #expect(first.fields["apns-collapse-id"] == "group 1")
+                #expect(first.fields["authorization"] == nil)
+                #expect(PushID(first.id) != nil)
+                #expect(Set(seen.map(\.id)).count == 2)
+            }
+        })
+    }
+
+    @Test func `each push of a large batch is answered by its own answer`() async throws {
+        let count = 20_000
+        try await TestGateway.with(streams: 100) { seen in
+            switch seen.token.last {
+            case "1": [.answer(410, #"{"reason":"Unregistered","timestamp":17000000000\#(seen.token.suffix(2))}"#)]
+            case "2": [.answer(400, #"{"reason":"BadDeviceToken"}"#)]
+            case "3": [.answer(503, #"{"reason":"SomethingNew"}"#, retryAfter: 7)]
+            default: [.answer(200)]
+            }
+        } test: { server, gateway in
+            try await withBackend { backend in
+                let batch = batch(count)
+                let outcomes = await backend.deliver(batch, to: gateway, with: try TestCredential.certificate())
+                #expect(outcomes.count == count)
+                for (index, outcome) in outcomes.enumerated() {
+                    let token = batch.token(of: index)
+                    let expected: (Outcome.Verdict, Int, String) =
+                        switch token.last {
+                        case "1": (.rejected, 410, "Unregistered")
+                        case "2": (.rejected, 400, "BadDeviceToken")
+                        case "3": (.rejected, 503, "SomethingNew")
+                        default: (.delivered, 200, "")
+                        }
+                    if outcome.verdict != expected.0 || Int(outcome.status) != expected.1
+                        || outcomes.text(of: outcome.reason) != expected.2
+                    {
+                        Issue.record("\(token): \(outcome)")
+                    }
+                }
+                #expect(outcomes[3].retryAfter == 7)
+                let seen = server.seen
+                #expect(seen.count == count)
+                #expect(Set(seen.map(\.token)).count == count)
+                #expect(
+                    seen.allSatisfy { $0.id == PushID(high: 0xabcd, low: UInt64($0.token, radix: 16)!).description }
+                )
+            }
+        }
+    }
+
+    @Test func `a token that is no hexadecimal number is not sent, and harms no other`() async throws {
+        try await TestGateway.with(test: { server, gateway in
+            try await withBackend { backend in
+                let session = Session(backend: backend)
+                let connection = session.connection(to: gateway, credential: try TestCredential.certificate())
+                let message = try Message(tokens: ["a1", "no hex", "", "b2/../x", "c3"], alert: "Hello")
+                let result = try await APNs(connection).send(message)
+                #expect(result.delivered == 2)
+                #expect(Set(result.failed.keys) == ["no hex", "", "b2/../x"])
+                #expect(result.failed["no hex"]?.reason == "MalformedToken")
+                #expect(server.seen.map(\.token) == ["a1", "c3"])
+            }
+        })
+    }
+
+    @Test func `a topic with a line break is not sent, and harms no other message`() async throws {
+        try await TestGateway.with(test: { server, gateway in
+            try await withBackend { backend in
+                let credential = try TestCredential.certificate()
+                let bad = await backend.deliver(batch(3, topic: "org\r\nx: y"), to: gateway, with: credential)
+                #expect(bad.allSatisfy { $0.verdict == .rejected && $0.reason == .malformedHeader && $0.status == 0 })
+                let good = await backend.deliver(batch(3), to: gateway, with: credential)
+                #expect(good.allSatisfy { $0.verdict == .delivered })
+                #expect(server.seen.count == 3)
+            }
+        })
+    }
+
+    @Test func `the same connection is used again, and another credential has its own`() async throws {
+        try await TestGateway.with(test: { server, gateway in
+            try await withBackend { backend in
+                let credential = try TestCredential.certificate()
+                for _ in 0..<5 { _ = await backend.deliver(batch(1), to: gateway, with: credential) }
+                #expect(server.connections == 1)
+                _ = await backend.deliver(batch(1), to: gateway, with: try TestCredential.certificate())
+                #expect(server.connections == 2)
+                let single = Session(backend: backend).newConnection(to: gateway, credential: credential)
+                _ = await single.deliver(batch(1))
+                _ = await single.deliver(batch(1))
+                #expect(server.connections == 4)
+            }
+        })
+    }
+
+    @Test func `only connections idle for longer than that are outdated`() async throws {
+        try await TestGateway.with(test: { server, gateway in
+            try await withBackend { backend in
+                let credential = try TestCredential.certificate()
+                _ = await backend.deliver(batch(1), to: gateway, with: credential)
+                await backend.outdate(idle: .seconds(60))
+                _ = await backend.deliver(batch(1), to: gateway, with: credential)
+                #expect(server.connections == 1)
+                await backend.outdate(idle: .zero)
+                _ = await backend.deliver(batch(1), to: gateway, with: credential)
+                #expect(server.connections == 2)
+            }
+        })
+    }
+
+    @Test func `a connection that is idle for too long is closed by itself`() async throws {
+        try await TestGateway.with(test: { server, gateway in
+            try await withBackend {
+                $0.idleTimeout = .milliseconds(20)
+            } _: { backend in
+                let credential = try TestCredential.certificate()
+                _ = await backend.deliver(batch(1), to: gateway, with: credential)
+                var ends = server.ends.makeAsyncIterator()
+                #expect(await ends.next() == 1)
+                let outcomes = await backend.deliver(batch(1), to: gateway, with: credential)
+                #expect(outcomes[0].verdict == .delivered)
+                #expect(server.connections == 2)
+            }
+        })
+    }
+
+    @Test func `the gateway's limit on streams is obeyed`() async throws {
+        try await TestGateway.with(
+            streams: 7,
+            test: { server, gateway in
+                try await withBackend { backend in
+                    let outcomes = await backend.deliver(
+                        batch(500),
+                        to: gateway,
+                        with: try TestCredential.certificate()
+                    )
+                    #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+                    #expect(server.seen.count == 500)
+                }
+            }
+        )
+    }
+}

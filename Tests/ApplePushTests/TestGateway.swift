@@ -1,0 +1,254 @@
+import ApplePush
+import HTTP2
+import IO
+import Synchronization
+import TLS
+
+/// A server over real TLS and HTTP/2 that does with each request what a test tells it to.
+actor TestGateway {
+    /// A request as it came.
+    struct Seen: Sendable {
+        /// The connection, counted from 1.
+        let connection: Int
+        /// The request's number on its connection, counted from 1.
+        let number: Int
+        let stream: Int32
+        let fields: [String: String]
+        let body: String
+
+        var token: String { String(self.fields[":path"]?.split(separator: "/").last ?? "") }
+        var id: String { self.fields["apns-id"] ?? "" }
+    }
+
+    /// What to do about a request.
+    enum Act: Sendable {
+        case answer(UInt16, String = "", retryAfter: Int? = nil)
+        case reset(ErrorCode)
+        case goAway(last: Int32?, ErrorCode = .noError, String = "")
+        case allow(streams: UInt32)
+        /// Closes the socket without a word, after what was written so far.
+        case hangUp
+        /// Closes the socket in TLS's good order.
+        case close
+    }
+
+    /// How the server greets its clients.
+    enum Greeting: Sendable {
+        case http2
+        /// Shakes hands and says nothing.
+        case silence
+        /// Shakes hands and speaks HTTP/1.
+        case http1
+        /// Accepts connections, and does not even shake hands.
+        case noTLS
+    }
+
+    private let loop: EventLoop
+    private let context: TLSContext
+    private let streams: UInt32
+    private let greeting: Greeting
+    private let act: @Sendable (Seen) -> [Act]
+    private nonisolated let log = Mutex<[Seen]>([])
+    private nonisolated let accepted = Atomic<Int>(0)
+    private var listener: Listener?
+    /// A number for each connection that ended, in the order of their ends.
+    nonisolated let ends: AsyncStream<Int>
+    private let ended: AsyncStream<Int>.Continuation
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+
+    private init(
+        on loop: EventLoop,
+        name: String,
+        greeting: Greeting,
+        streams: UInt32,
+        clients: ClientCertificates,
+        act: @escaping @Sendable (Seen) -> [Act]
+    ) throws {
+        self.loop = loop
+        self.greeting = greeting
+        self.streams = streams
+        self.act = act
+        (self.ends, self.ended) = AsyncStream.makeStream()
+        let (certificate, key) = try TestCredential.authority.issue(
+            commonName: name,
+            subjectAlternativeNames: [name]
+        )
+        self.context = try TLSContext.server(
+            identity: Identity(certificate: certificate, privateKey: key),
+            clients: clients,
+            alpn: greeting == .http1 ? [] : ["h2"]
+        )
+    }
+
+    /// A gateway around a test.
+    static func with<R>(
+        name: String = "127.0.0.1",
+        greeting: Greeting = .http2,
+        streams: UInt32 = 100,
+        clients: ClientCertificates = .requested(),
+        _ act: @escaping @Sendable (Seen) -> [Act] = { _ in [.answer(200)] },
+        test: (TestGateway, Gateway) async throws -> R
+    ) async throws -> R {
+        let loop = try EventLoop(name: "gateway")
+        defer {
+            loop.stop()
+            loop.join()
+        }
+        let server = try TestGateway(
+            on: loop,
+            name: name,
+            greeting: greeting,
+            streams: streams,
+            clients: clients,
+            act: act
+        )
+        let port = try await server.listen()
+        do {
+            let result = try await test(
+                server,
+                Gateway(host: "127.0.0.1", port: port, trust: .pem(TestCredential.authority.pem))
+            )
+            await server.stop()
+            return result
+        } catch {
+            await server.stop()
+            throw error
+        }
+    }
+
+    /// Every request so far.
+    nonisolated var seen: [Seen] { self.log.withLock { $0 } }
+
+    /// How many connections were accepted.
+    nonisolated var connections: Int { self.accepted.load(ordering: .relaxed) }
+
+    private var tasks: [Task<Void, Never>] = []
+
+    private func listen() throws -> UInt16 {
+        let listener = try Listener(host: "127.0.0.1", port: 0, on: self.loop) { socket in
+            let descriptor = socket.release()
+            self.assumeIsolated { $0.accept(descriptor) }
+        }
+        self.listener = listener
+        return listener.port
+    }
+
+    private func stop() async {
+        self.listener?.close()
+        for task in self.tasks { task.cancel() }
+        for task in self.tasks { await task.value }
+    }
+
+    private func accept(_ descriptor: CInt) {
+        let number = self.accepted.wrappingAdd(1, ordering: .relaxed).newValue
+        self.tasks.append(
+            Task {
+                do {
+                    let socket = Socket(owning: descriptor)
+                    if self.greeting == .noTLS {
+                        try await self.loop.sleep(for: .seconds(60))
+                        _ = socket.descriptor
+                        return
+                    }
+                    var stream = try await TLSStream.accept(
+                        socket,
+                        context: self.context,
+                        timeout: .seconds(5),
+                        on: self.loop
+                    )
+                    try await self.serve(&stream, number)
+                } catch {
+                    // Whatever it is, it is the end of this connection, and the test sees what became of its pushes.
+                }
+                self.ended.yield(number)
+            }
+        )
+    }
+
+    private func serve(_ stream: inout TLSStream, _ connection: Int) async throws {
+        if self.greeting == .silence { return try await self.loop.sleep(for: .seconds(60)) }
+        if self.greeting == .http1 {
+            _ = try stream.write("HTTP/1.1 400 Bad Request\r\n\r\n".utf8Span.span.bytes)
+            return try await self.loop.sleep(for: .seconds(60))
+        }
+        var settings = ServerSettings()
+        settings.maxConcurrentStreams = self.streams
+        let session = try ServerSession(settings)
+        var input = [UInt8](repeating: 0, count: 16_384)
+        var number = 0
+        try await self.write(session, &stream)
+        while !session.isFinished {
+            switch try stream.read(into: &input) {
+            case .bytes(let count): try session.feed(input.span.bytes.extracting(0..<count))
+            case .wantsRead, .wantsWrite:
+                _ = try await self.loop.readiness(
+                    of: stream.descriptor,
+                    for: .read,
+                    until: .now + .seconds(60),
+                    doing: "waiting"
+                )
+                continue
+            case .closed: return
+            }
+            while let event = session.nextEvent() {
+                guard case .request(let request) = event else { continue }
+                number += 1
+                let seen = Self.read(request, in: session, connection: connection, number: number)
+                self.log.withLock { $0.append(seen) }
+                for act in self.act(seen) {
+                    switch act {
+                    case .answer(let status, let body, let retryAfter):
+                        var block = HeaderBlock(status: status)
+                        if let retryAfter { block.append("retry-after", String(retryAfter)) }
+                        try session.respond(to: request.stream, block, body: body.utf8Span.span.bytes)
+                    case .reset(let code): try session.reset(request.stream, code)
+                    case .goAway(let last, let code, let text):
+                        try session.goAway(last: last, code, debugData: Array(text.utf8))
+                    case .allow(let streams): try session.allow(maxConcurrentStreams: streams)
+                    case .hangUp: return try await self.write(session, &stream)
+                    case .close:
+                        try await self.write(session, &stream)
+                        return stream.closeNotify()
+                    }
+                }
+            }
+            try await self.write(session, &stream)
+        }
+    }
+
+    private func write(_ session: ServerSession, _ stream: inout TLSStream) async throws {
+        var output: [UInt8] = []
+        try session.drain(into: &output)
+        var sent = 0
+        while sent < output.count {
+            switch try stream.write(output.span.bytes.extracting(sent...)) {
+            case .bytes(let count): sent += count
+            case .wantsRead, .wantsWrite:
+                _ = try await self.loop.readiness(
+                    of: stream.descriptor,
+                    for: .write,
+                    until: .now + .seconds(60),
+                    doing: "waiting"
+                )
+            }
+        }
+    }
+
+    private static func read(_ request: Request, in session: ServerSession, connection: Int, number: Int) -> Seen {
+        session.withRequest(request) { bytes, fields in
+            func text(_ range: ByteRange) -> String {
+                bytes.extracting(range.bounds).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+            }
+            var named: [String: String] = [:]
+            for index in fields.indices { named[text(fields[index].name)] = text(fields[index].value) }
+            return Seen(
+                connection: connection,
+                number: number,
+                stream: request.stream,
+                fields: named,
+                body: text(request.body)
+            )
+        }
+    }
+}
