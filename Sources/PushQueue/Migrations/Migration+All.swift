@@ -1,0 +1,80 @@
+extension Migration {
+    /// Every migration, in order. The names on the right are how the build spells `migrations/0001_schema.up.sql`.
+    package static let all = [
+        Migration(
+            1,
+            "schema",
+            up: PackageResources._001_schema_up_sql,
+            down: PackageResources._001_schema_down_sql
+        ),
+        Migration(
+            2,
+            "settings",
+            up: PackageResources._002_settings_up_sql,
+            down: PackageResources._002_settings_down_sql
+        ),
+        Migration(
+            3,
+            "queue",
+            up: PackageResources._003_queue_up_sql,
+            down: PackageResources._003_queue_down_sql
+        ),
+        Migration(
+            4,
+            "tokens",
+            up: PackageResources._004_tokens_up_sql,
+            down: PackageResources._004_tokens_down_sql
+        ),
+        Migration(
+            5,
+            "history",
+            up: PackageResources._005_history_up_sql,
+            down: PackageResources._005_history_down_sql
+        ),
+        Migration(
+            6,
+            "drafts",
+            up: PackageResources._006_drafts_up_sql,
+            down: PackageResources._006_drafts_down_sql
+        ),
+        Migration(
+            7,
+            "enqueue",
+            up: PackageResources._007_enqueue_up_sql,
+            down: PackageResources._007_enqueue_down_sql
+        ),
+        Migration(
+            8,
+            "broadcast",
+            up: PackageResources._008_broadcast_up_sql,
+            down: PackageResources._008_broadcast_down_sql
+        ),
+        Migration(
+            9,
+            "cancel",
+            up: PackageResources._009_cancel_up_sql,
+            down: PackageResources._009_cancel_down_sql
+        ),
+        Migration(
+            10,
+            "feedback",
+            up: PackageResources._010_feedback_up_sql,
+            down: PackageResources._010_feedback_down_sql
+        ),
+        Migration(
+            11,
+            "views",
+            up: PackageResources._011_views_up_sql,
+            down: PackageResources._011_views_down_sql
+        ),
+        Migration(
+            12,
+            "grants",
+            up: PackageResources._012_grants_up_sql,
+            down: PackageResources._012_grants_down_sql
+        ),
+    ]
+
+    /// The version of the schema that this program works with.
+    package static var latest: Int { all.last?.version ?? 0 }
+}

@@ -1,0 +1,24 @@
+/// One step of the schema: two scripts of `migrations/`, which the program carries inside.
+package struct Migration: Sendable, Identifiable, Equatable {
+    package let version: Int
+    package let name: String
+    /// Takes the schema from the version before to this one, and records itself.
+    package let up: String
+    /// Takes it back, and the record too.
+    package let down: String
+
+    package var id: Int { self.version }
+
+    /// As its files are named, "0003_queue".
+    package var title: String {
+        let digits = String(self.version)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "_" + self.name
+    }
+
+    init(_ version: Int, _ name: String, up: [UInt8], down: [UInt8]) {
+        self.version = version
+        self.name = name
+        self.up = String(decoding: up, as: UTF8.self)
+        self.down = String(decoding: down, as: UTF8.self)
+    }
+}

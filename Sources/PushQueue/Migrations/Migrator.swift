@@ -1,0 +1,95 @@
+package import Postgres
+
+/// Takes the schema of a database up and down.
+///
+/// Each migration is one transaction under one lock, and what is to be done is read again in each: several programs that
+/// start at once share the work, and one that is killed leaves whole versions behind. No lock outlives a transaction, so
+/// poolers do no harm.
+package struct Migrator: Sendable {
+    private let connection: PostgresConnection
+
+    /// The connection is used by nobody else meanwhile.
+    package init(_ connection: PostgresConnection) {
+        self.connection = connection
+    }
+
+    private static let lock = Statement(
+        "migrate_lock",
+        "SELECT FROM (SELECT pg_advisory_xact_lock(hashtextextended('carillon.migrate', 0))) held"
+    )
+
+    private static let seal = Statement(
+        "migrate_seal",
+        "UPDATE carillon.schema_migrations SET checksum = $2 WHERE version = $1"
+    )
+
+    /// Applies what is missing up to that version, by default all; returns what it applied.
+    package func up(to target: Int? = nil) async throws(SchemaError) -> [Migration] {
+        try await self.walk("up") { state, connection in
+            guard let migration = try state.nextUp(to: target ?? Migration.latest) else { return nil }
+            try await Self.run(migration, "up", migration.up, on: connection)
+            var parameters = Parameters()
+            parameters.append(Int32(migration.version))
+            parameters.append(state.checksums[migration.version])
+            try await connection.execute(Self.seal, parameters)
+            return migration
+        }
+    }
+
+    /// Undoes what is above that version; 0 leaves nothing of the schema, nor of what is in it. Returns what it undid.
+    package func down(to target: Int = 0) async throws(SchemaError) -> [Migration] {
+        try await self.walk("down") { state, connection in
+            guard let migration = try state.nextDown(to: target) else { return nil }
+            try await Self.run(migration, "down", migration.down, on: connection)
+            return migration
+        }
+    }
+
+    /// Every migration that is known or applied, in order.
+    package func status() async throws(SchemaError) -> [MigrationState] {
+        do {
+            return try await SchemaCatalog(connection: self.connection).state().migrations
+        } catch {
+            throw SchemaError(error)
+        }
+    }
+
+    /// The migrations above one version and up to another as one text, for `psql` and for people.
+    package static func sql(after version: Int = 0, to target: Int? = nil) -> String {
+        Migration.all.filter { $0.version > version && $0.version <= target ?? Migration.latest }.map { migration in
+            "-- \(migration.title).up.sql\nBEGIN;\n\n\(migration.up)\nCOMMIT;\n"
+        }.joined(separator: "\n")
+    }
+
+    /// Step by step until a step finds nothing to do.
+    private func walk(
+        _ direction: String,
+        _ step: @Sendable (SchemaState, PostgresConnection) async throws -> Migration?
+    ) async throws(SchemaError) -> [Migration] {
+        var done: [Migration] = []
+        do {
+            while let migration = try await self.connection.transaction({
+                _ = try await self.connection.query(Self.lock) { $0.count }
+                return try await step(try await SchemaCatalog(connection: self.connection).state(), self.connection)
+            }) {
+                done.append(migration)
+            }
+        } catch {
+            throw SchemaError(error)
+        }
+        return done
+    }
+
+    private static func run(
+        _ migration: Migration,
+        _ direction: String,
+        _ script: String,
+        on connection: PostgresConnection
+    ) async throws(SchemaError) {
+        do {
+            try await connection.script(script)
+        } catch {
+            throw .failed(migration, direction, error)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Postgres
+
+/// Reads what a database has of the schema.
+struct SchemaCatalog: Sendable {
+    let connection: PostgresConnection
+
+    private static let exists = Statement(
+        "schema_exists",
+        """
+        SELECT EXISTS (
+            SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = 'carillon' AND c.relname = 'schema_migrations')
+        """
+    )
+
+    private static let records = Statement(
+        "schema_records",
+        "SELECT version, name, checksum, applied_at FROM carillon.schema_migrations ORDER BY version"
+    )
+
+    private static let checksums = Statement(
+        "schema_checksums",
+        """
+        SELECT encode(sha256(convert_to(t.script, 'UTF8')), 'hex')
+        FROM unnest($1) WITH ORDINALITY t (script, place) ORDER BY t.place
+        """
+    )
+
+    func state() async throws -> SchemaState {
+        let records = try await self.read()
+        return SchemaState(records: records, checksums: try await self.checksums(of: Migration.all))
+    }
+
+    /// Nil: there is no schema.
+    private func read() async throws -> [SchemaRecord]? {
+        let exists = try await self.connection.query(Self.exists) { rows in try rows.bool(0, 0) }
+        guard exists else { return nil }
+        return try await self.connection.query(Self.records) { rows in
+            try rows.indices.map { row in
+                SchemaRecord(
+                    version: Int(try rows.int64(row, 0)),
+                    name: try rows.string(row, 1),
+                    checksum: try rows.stringIfPresent(row, 2),
+                    appliedAt: try rows.timestamp(row, 3)
+                )
+            }
+        }
+    }
+
+    /// The database has SHA-256, so this module needs none of its own.
+    private func checksums(of migrations: [Migration]) async throws -> [Int: String] {
+        var scripts = PostgresArray(of: .text)
+        for migration in migrations { scripts.append(migration.up) }
+        var parameters = Parameters()
+        parameters.append(scripts)
+        let sums = try await self.connection.query(Self.checksums, parameters) { rows in
+            try rows.indices.map { try rows.string($0, 0) }
+        }
+        return Dictionary(uniqueKeysWithValues: zip(migrations.map(\.version), sums))
+    }
+}

@@ -1,0 +1,15 @@
+package import Postgres
+
+/// Whether the schema of a database is the one that this program works with.
+package enum SchemaCheck {
+    /// Returns if it is; otherwise the error says in which way it is not, and what to do.
+    package static func run(on connection: PostgresConnection) async throws(SchemaError) {
+        let state: SchemaState
+        do {
+            state = try await SchemaCatalog(connection: connection).state()
+        } catch {
+            throw SchemaError(error)
+        }
+        try state.checkReadiness()
+    }
+}

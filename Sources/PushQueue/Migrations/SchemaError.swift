@@ -1,0 +1,100 @@
+package import Postgres
+
+/// Why the schema of a database cannot be worked with, or not be changed.
+package struct SchemaError: Error, Sendable, CustomStringConvertible {
+    package struct Code: Hashable, Sendable, CustomStringConvertible {
+        package let description: String
+
+        /// There is no schema.
+        package static let missing = Code(description: "missing")
+        /// The schema is older than the program.
+        package static let outdated = Code(description: "outdated")
+        /// The schema is newer than the program.
+        package static let newer = Code(description: "newer")
+        /// A migration was applied from another text than the program holds.
+        package static let changed = Code(description: "changed")
+        /// There is no migration of that number.
+        package static let unknownVersion = Code(description: "unknownVersion")
+        /// A migration failed; nothing of it was kept.
+        package static let failed = Code(description: "failed")
+        /// The database did not answer, or refused.
+        package static let database = Code(description: "database")
+    }
+
+    package let code: Code
+    /// What is wrong, and what to do.
+    package let message: String
+    package let underlying: PostgresError?
+
+    package var description: String { self.message }
+
+    private init(_ code: Code, _ message: String, underlying: PostgresError? = nil) {
+        self.code = code
+        self.message = message
+        self.underlying = underlying
+    }
+}
+
+extension SchemaError {
+    static let missing = Self(.missing, "The database has no schema carillon yet: run `carillon migrate up`.")
+
+    static func outdated(at version: Int, next: MigrationState) -> Self {
+        Self(
+            .outdated,
+            "The schema carillon is at version \(version) and lacks \(next.version) (\(next.name)), which this program "
+                + "needs: run `carillon migrate up`."
+        )
+    }
+
+    static func newer(_ migration: MigrationState, latest: Int) -> Self {
+        Self(
+            .newer,
+            "The schema carillon has version \(migration.version) (\(migration.name)), and this program knows versions "
+                + "up to \(latest): use the program that brought the schema there, or a newer one."
+        )
+    }
+
+    static func changed(_ migration: MigrationState) -> Self {
+        Self(
+            .changed,
+            "Version \(migration.version) (\(migration.name)) of the schema carillon was made by another text than "
+                + "this program holds: use the release that it came with, and leave applied migrations as they are."
+        )
+    }
+
+    static func unknownVersion(_ version: Int, known: [Migration]) -> Self {
+        Self(
+            .unknownVersion,
+            "There is no version \(version) of the schema: versions go from 1 to \(known.last?.version ?? 0)"
+                + ", and 0 is no schema at all."
+        )
+    }
+
+    static func failed(_ migration: Migration, _ direction: String, _ error: PostgresError) -> Self {
+        Self(
+            .failed,
+            "Migration \(migration.title) \(direction) failed, and nothing of it was kept: \(error)",
+            underlying: error
+        )
+    }
+
+    /// What came out of a call of this module or the one below.
+    init(_ error: any Error) {
+        switch error {
+        case let error as SchemaError: self = error
+        case let error as PostgresError: self = .database(error)
+        default: self.init(.database, "\(error)")
+        }
+    }
+
+    private static func database(_ error: PostgresError) -> Self {
+        error.sqlState == "42501"  // insufficient_privilege
+            ? Self(
+                .database,
+                "This user may not use the schema carillon (\(error.message)): connect as its owner, or have the "
+                    + "owner run GRANT carillon_worker TO the user.",
+                underlying: error
+            )
+            : Self(.database, error.description, underlying: error)
+    }
+}

@@ -1,0 +1,76 @@
+import Postgres
+
+/// The statements about apps, and how their rows are read.
+enum AppStatements {
+    static let add = Statement(
+        "app_add",
+        """
+        INSERT INTO carillon.apps (name, topic, certificate_id, environment, protocol, gateway, gateway_ca,
+            feedback_gateway, max_rate, max_attempts)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce($10, 10))
+        """
+    )
+
+    static let list = Statement(
+        "app_list",
+        """
+        SELECT a.id, a.name, a.topic, c.name, a.environment, a.protocol, a.gateway, a.gateway_ca IS NOT NULL,
+            a.feedback_gateway, a.paused, a.max_rate, a.max_attempts
+        FROM carillon.apps a LEFT JOIN carillon.certificates c ON c.id = a.certificate_id ORDER BY a.name
+        """
+    )
+
+    static let setPaused = Statement("app_set_paused", "UPDATE carillon.apps SET paused = $2 WHERE name = $1")
+
+    static let pending = Statement(
+        "app_pending",
+        """
+        SELECT (SELECT count(*) FROM carillon.messages WHERE app_id = $1)
+            + (SELECT count(*) FROM carillon.scheduled WHERE app_id = $1)
+            + (SELECT coalesce(sum(cardinality(jobs)), 0) FROM carillon.inflight WHERE app_id = $1)
+        """
+    )
+
+    static let removal = [
+        Statement("app_remove_tokens", "DELETE FROM carillon.tokens WHERE app_id = $1"),
+        Statement("app_remove_feedback", "DELETE FROM carillon.feedback WHERE app_id = $1"),
+        Statement("app_remove_keys", "DELETE FROM carillon.dedupe WHERE app_id = $1"),
+        Statement("app_remove", "DELETE FROM carillon.apps WHERE id = $1"),
+    ]
+
+    static func parameters(_ app: NewApp, _ certificateID: Int32?) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(app.name)
+        parameters.append(app.topic)
+        parameters.append(certificateID)
+        for value in [app.environment, app.protocol, app.gateway, app.gatewayCA, app.feedbackGateway] {
+            parameters.append(value)
+        }
+        parameters.append(app.maxRate)
+        parameters.append(app.maxAttempts)
+        return parameters
+    }
+
+    static func parameters(id: Int32) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(id)
+        return parameters
+    }
+
+    static func app(_ rows: borrowing Rows, _ row: Int) throws -> StoredApp {
+        StoredApp(
+            id: try rows.int32(row, 0),
+            name: try rows.string(row, 1),
+            topic: try rows.stringIfPresent(row, 2),
+            credential: try rows.stringIfPresent(row, 3),
+            environment: try rows.string(row, 4),
+            protocol: try rows.string(row, 5),
+            gateway: try rows.stringIfPresent(row, 6),
+            hasGatewayCA: try rows.bool(row, 7),
+            feedbackGateway: try rows.stringIfPresent(row, 8),
+            isPaused: try rows.bool(row, 9),
+            maxRate: try rows.int32IfPresent(row, 10),
+            maxAttempts: try rows.int32(row, 11)
+        )
+    }
+}

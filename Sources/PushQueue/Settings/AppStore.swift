@@ -1,0 +1,121 @@
+package import Postgres
+
+/// The apps in the database.
+package struct AppStore: Sendable {
+    private let connection: PostgresConnection
+
+    /// The connection is used by nobody else meanwhile.
+    package init(_ connection: PostgresConnection) {
+        self.connection = connection
+    }
+
+    @discardableResult
+    package func add(_ app: NewApp) async throws(SettingsError) -> StoredApp {
+        do {
+            let credential = try await self.credential(of: app)
+            if let problem = app.problem(with: credential) { throw problem }
+            try await self.connection.execute(AppStatements.add, AppStatements.parameters(app, credential?.id))
+            return try await self.app(named: app.name)
+        } catch let error as PostgresError where error.constraint == "apps_name_is_unique" {
+            throw SettingsError(
+                .nameTaken,
+                "There is an app named \(app.name) already: choose another name, or remove that one first.",
+                underlying: error
+            )
+        } catch {
+            throw SettingsError(error)
+        }
+    }
+
+    /// Every app, in order of name.
+    package func list() async throws(SettingsError) -> [StoredApp] {
+        do {
+            return try await self.connection.query(AppStatements.list) { rows in
+                try rows.indices.map { try AppStatements.app(rows, $0) }
+            }
+        } catch {
+            throw SettingsError(error)
+        }
+    }
+
+    /// Keeps its pushes waiting until it is resumed.
+    @discardableResult
+    package func pause(_ name: String) async throws(SettingsError) -> StoredApp {
+        try await self.setPaused(true, name)
+    }
+
+    @discardableResult
+    package func resume(_ name: String) async throws(SettingsError) -> StoredApp {
+        try await self.setPaused(false, name)
+    }
+
+    /// Removes an app that has nothing left to send, with its tokens and their feedback. Its history stays as long as
+    /// any.
+    package func remove(_ name: String) async throws(SettingsError) {
+        do {
+            let app = try await self.app(named: name)
+            let parameters = AppStatements.parameters(id: app.id)
+            let pending = try await self.connection.query(AppStatements.pending, parameters) { try $0.int64(0, 0) }
+            guard pending == 0 else {
+                throw SettingsError(
+                    .inUse,
+                    "App \(name) still has \(pending) jobs to send: let them end, or cancel them with carillon.cancel."
+                )
+            }
+            try await self.connection.transaction {
+                for statement in AppStatements.removal { try await self.connection.execute(statement, parameters) }
+            }
+        } catch {
+            throw SettingsError(error)
+        }
+    }
+
+    private func setPaused(_ paused: Bool, _ name: String) async throws(SettingsError) -> StoredApp {
+        do {
+            var parameters = Parameters()
+            parameters.append(name)
+            parameters.append(paused)
+            try await self.connection.execute(AppStatements.setPaused, parameters)
+            return try await self.app(named: name)
+        } catch {
+            throw SettingsError(error)
+        }
+    }
+
+    private func app(named name: String) async throws(SettingsError) -> StoredApp {
+        let apps = try await self.list()
+        guard let app = apps.first(where: { $0.name == name }) else {
+            throw .unknown("app", name, known: apps.map(\.name))
+        }
+        return app
+    }
+
+    private func credential(of app: NewApp) async throws(SettingsError) -> StoredCredential? {
+        guard let name = app.credential else { return nil }
+        let credentials = try await CredentialStore(self.connection).list()
+        guard let credential = credentials.first(where: { $0.name == name }) else {
+            throw .unknown("credential", name, known: credentials.map(\.name))
+        }
+        return credential
+    }
+}
+
+extension NewApp {
+    /// What no constraint of the table can say.
+    fileprivate func problem(with credential: StoredCredential?) -> SettingsError? {
+        guard let credential else { return nil }
+        if self.protocol == "binary", credential.kind == .token {
+            return SettingsError(
+                .invalid,
+                "The binary protocol knows certificates only, and \(credential.name) is a signing key."
+            )
+        }
+        if self.topic == nil, credential.kind == .token {
+            return SettingsError(
+                .invalid,
+                "An app with a signing key needs a topic: \(credential.name) does not say one, as a certificate does."
+            )
+        }
+        return nil
+    }
+}

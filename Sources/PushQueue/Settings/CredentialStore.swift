@@ -1,0 +1,125 @@
+import ApplePush
+package import Postgres
+
+/// The credentials in the database: text that was checked before it was stored.
+package struct CredentialStore: Sendable {
+    private let connection: PostgresConnection
+
+    /// The connection is used by nobody else meanwhile.
+    package init(_ connection: PostgresConnection) {
+        self.connection = connection
+    }
+
+    /// Checks a credential and stores it under a name, in place of what was there. Workers use it within seconds.
+    @discardableResult
+    package func save(_ text: CredentialText, as name: String) async throws(SettingsError) -> StoredCredential {
+        let facts = try text.credential().facts
+        do {
+            try await self.refuseExpired(facts)
+            try await self.connection.transaction {
+                try await self.connection.execute(
+                    CredentialStatements.save,
+                    CredentialStatements.parameters(text, name)
+                )
+                try await self.record(facts, of: name)
+            }
+            return try await self.credential(named: name)
+        } catch {
+            throw SettingsError(error)
+        }
+    }
+
+    /// Every credential, in order of name.
+    package func list() async throws(SettingsError) -> [StoredCredential] {
+        do {
+            return try await self.connection.query(CredentialStatements.list) { rows in
+                try rows.indices.map { try CredentialStatements.credential(rows, $0) }
+            }
+        } catch {
+            throw SettingsError(error)
+        }
+    }
+
+    /// Looks at a stored credential again, and writes down what it finds.
+    package func check(_ name: String) async throws(SettingsError) -> StoredCredential {
+        do {
+            let text = try await self.text(of: name)
+            do {
+                try await self.record(try text.credential().facts, of: name)
+            } catch let error as SettingsError where error.code == .invalid {
+                var parameters = Parameters()
+                parameters.append(name)
+                parameters.append(error.message)
+                try await self.connection.execute(CredentialStatements.recordError, parameters)
+            }
+            return try await self.credential(named: name)
+        } catch {
+            throw SettingsError(error)
+        }
+    }
+
+    /// Removes a credential that no app uses.
+    package func remove(_ name: String) async throws(SettingsError) {
+        do {
+            let credential = try await self.credential(named: name)
+            guard credential.apps.isEmpty else { throw self.inUse(credential) }
+            var parameters = Parameters()
+            parameters.append(name)
+            try await self.connection.execute(CredentialStatements.remove, parameters)
+        } catch let error as PostgresError where error.sqlState == "23503" {  // an app has just begun to use it
+            throw SettingsError(.inUse, "Credential \(name) is in use.", underlying: error)
+        } catch {
+            throw SettingsError(error)
+        }
+    }
+
+    private func inUse(_ credential: StoredCredential) -> SettingsError {
+        let them = credential.apps.count == 1 ? "it" : "them"
+        return SettingsError(
+            .inUse,
+            "Credential \(credential.name) is used by \(credential.apps.joined(separator: ", ")): give \(them) another "
+                + "one, or remove \(them) first."
+        )
+    }
+
+    private func refuseExpired(_ facts: Credential.Facts) async throws {
+        guard let notAfter = facts.notAfter else { return }
+        var parameters = Parameters()
+        parameters.append(timestamp: notAfter * 1_000_000)
+        let expiry = try await self.connection.query(CredentialStatements.expiry, parameters) { rows in
+            try rows.stringIfPresent(0, 0)
+        }
+        guard let expiry else { return }
+        throw SettingsError(.invalid, "The certificate expired on \(expiry) UTC: import a newer one.")
+    }
+
+    private func record(_ facts: Credential.Facts, of name: String) async throws {
+        var topics = PostgresArray(of: .text)
+        for topic in facts.topics { topics.append(topic) }
+        var parameters = Parameters()
+        parameters.append(name)
+        parameters.append(timestamp: facts.notAfter.map { $0 * 1_000_000 })
+        parameters.append(topics)
+        try await self.connection.execute(CredentialStatements.record, parameters)
+    }
+
+    private func text(of name: String) async throws -> CredentialText {
+        var parameters = Parameters()
+        parameters.append(name)
+        let text = try await self.connection.query(CredentialStatements.text, parameters) { rows in
+            rows.isEmpty ? nil : try CredentialStatements.text(rows, 0)
+        }
+        guard let text else { throw try await self.unknown(name) }
+        return text
+    }
+
+    private func credential(named name: String) async throws -> StoredCredential {
+        let credentials = try await self.list()
+        guard let credential = credentials.first(where: { $0.name == name }) else { throw try await self.unknown(name) }
+        return credential
+    }
+
+    private func unknown(_ name: String) async throws -> SettingsError {
+        .unknown("credential", name, known: try await self.list().map(\.name))
+    }
+}

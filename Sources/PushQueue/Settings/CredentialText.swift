@@ -1,0 +1,75 @@
+package import ApplePush
+
+/// A credential as text, as it is imported and stored: a certificate with its key, or a signing key.
+package struct CredentialText: Sendable {
+    /// PEM, the leaf and its chain; may hold the key too.
+    package var certificate: String?
+    /// PEM, or the text of a `.p8`.
+    package var privateKey: String?
+    package var passphrase: String?
+    package var keyID: String?
+    package var teamID: String?
+
+    package init(
+        certificate: String? = nil,
+        privateKey: String? = nil,
+        passphrase: String? = nil,
+        keyID: String? = nil,
+        teamID: String? = nil
+    ) {
+        self.certificate = certificate
+        self.privateKey = privateKey
+        self.passphrase = passphrase
+        self.keyID = keyID
+        self.teamID = teamID
+    }
+
+    /// The credential that it is the text of, if it is whole and fits together.
+    package func credential() throws(SettingsError) -> Credential {
+        do {
+            if self.keyID != nil || self.teamID != nil { return try self.signingKey() }
+            if let certificate {
+                return try Credential(
+                    certificate: certificate,
+                    privateKey: self.privateKey,
+                    passphrase: self.passphrase
+                )
+            }
+        } catch let error as PushError {
+            throw SettingsError(.invalid, error.message, underlying: error)
+        } catch {
+            throw SettingsError(error)
+        }
+        throw SettingsError(
+            .invalid,
+            self.privateKey == nil
+                ? "A credential is a certificate with its key, or a signing key with its key id and team id."
+                : "A key alone is no credential: a signing key (.p8) needs its key id and team id, any other its "
+                    + "certificate."
+        )
+    }
+
+    private func signingKey() throws -> Credential {
+        guard let keyID, let teamID else {
+            throw SettingsError(.invalid, "Key id and team id go together: a signing key needs both.")
+        }
+        guard let privateKey else {
+            throw SettingsError(.invalid, "Key id and team id belong to a signing key (.p8), and there is none.")
+        }
+        if self.certificate != nil {
+            throw SettingsError(
+                .invalid,
+                "A credential is a certificate or a signing key, not both: leave out the key id and team id, or the "
+                    + "certificate."
+            )
+        }
+        return try Credential(signingKey: privateKey, keyID: keyID, teamID: teamID)
+    }
+}
+
+extension CredentialText: CustomStringConvertible, CustomReflectable {
+    /// What kind of credential it is, and no more.
+    package var description: String { self.keyID == nil ? "a certificate" : "a signing key" }
+
+    package var customMirror: Mirror { Mirror(self, children: ["description": self.description]) }
+}

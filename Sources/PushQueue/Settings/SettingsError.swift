@@ -1,0 +1,68 @@
+import Postgres
+
+/// Why a credential or an app cannot be stored, changed or removed. Never a secret.
+package struct SettingsError: Error, Sendable, CustomStringConvertible {
+    package struct Code: Hashable, Sendable, CustomStringConvertible {
+        package let description: String
+
+        /// There is nothing of that name.
+        package static let unknownName = Code(description: "unknownName")
+        /// There is something of that name.
+        package static let nameTaken = Code(description: "nameTaken")
+        /// It would be of no use as it is.
+        package static let invalid = Code(description: "invalid")
+        /// Something else depends on it.
+        package static let inUse = Code(description: "inUse")
+        /// The database did not answer, or refused.
+        package static let database = Code(description: "database")
+    }
+
+    package let code: Code
+    /// What is wrong, and what to do.
+    package let message: String
+    package let underlying: (any Error)?
+
+    package var description: String { self.message }
+
+    init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.underlying = underlying
+    }
+
+    /// What came out of a call of this module or the one below.
+    init(_ error: any Error) {
+        switch error {
+        case let error as SettingsError: self = error
+        case let error as PostgresError: self.init(error)
+        default: self.init(.database, "\(error)", underlying: error)
+        }
+    }
+
+    /// The constraints of the tables have names that say what they want; here are the sentences.
+    private init(_ error: PostgresError) {
+        if let constraint = error.constraint, let sentence = Self.sentences[constraint] {
+            self.init(.invalid, sentence, underlying: error)
+        } else {
+            self.init(.database, error.description, underlying: error)
+        }
+    }
+
+    private static let sentences = [
+        "certificates_name_is_not_empty": "A credential needs a name.",
+        "apps_name_is_not_empty": "An app needs a name.",
+        "apps_topic_is_visible_ascii": "A topic has 1 to 255 visible ASCII characters, as in com.example.app.",
+        "apps_environment_is_known": "The environment is production or sandbox.",
+        "apps_protocol_is_known": "The protocol is http2 or binary.",
+        "apps_gateway_is_host_and_port": "A gateway is written host:port, as in localhost:2197.",
+        "apps_feedback_gateway_is_host_and_port": "A feedback gateway is written host:port, as in localhost:2196.",
+        "apps_gateway_ca_has_a_gateway": "A trust root is for a gateway of one's own: give its host:port too.",
+        "apps_max_rate_is_positive": "A rate is a number of pushes a second above 0.",
+        "apps_max_attempts_is_positive": "A push needs at least one attempt.",
+    ]
+
+    static func unknown(_ what: String, _ name: String, known: [String]) -> Self {
+        let list = known.isEmpty ? "there is none yet" : "there are \(known.joined(separator: ", "))"
+        return Self(.unknownName, "There is no \(what) named \(name); \(list).")
+    }
+}

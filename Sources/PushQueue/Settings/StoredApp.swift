@@ -1,0 +1,16 @@
+/// An app in the database.
+package struct StoredApp: Sendable, Equatable, Identifiable {
+    package let id: Int32
+    package let name: String
+    package let topic: String?
+    /// The name of its credential.
+    package let credential: String?
+    package let environment: String
+    package let `protocol`: String
+    package let gateway: String?
+    package let hasGatewayCA: Bool
+    package let feedbackGateway: String?
+    package let isPaused: Bool
+    package let maxRate: Int32?
+    package let maxAttempts: Int32
+}
