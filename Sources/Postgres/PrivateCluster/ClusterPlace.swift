@@ -1,0 +1,98 @@
+import Glibc
+import IO
+
+/// Where a private cluster lives, and as whom its server runs: never as root, which PostgreSQL refuses.
+struct ClusterPlace: Sendable {
+    /// Made and removed by the guard: the server's socket and logs, and its data unless that is kept elsewhere.
+    let folder: String
+    let data: String
+    /// Nil: as ourselves.
+    let user: User?
+
+    /// `data`: a folder to keep the data in; nil puts it into the folder that is removed.
+    init(data: String?) throws(PostgresError) {
+        let user = try User.isRoot ? Self.unprivilegedUser(data: data) : nil
+        guard let parent = Self.temporaryFolder(for: user) else {
+            throw PostgresError(
+                .clusterFailed,
+                "A private PostgreSQL needs a folder for temporary files that its user can write to.",
+                hint: "Point TMPDIR to one with a path of at most \(Self.longestParent) bytes."
+            )
+        }
+        self.user = user
+        self.folder = "\(parent)/carillon-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+        self.data = try data.map(Self.absolute) ?? self.folder + "/data"
+        if data != nil { try self.prepareData() }
+    }
+
+    /// A socket's path has at most 107 bytes; the longest name of ours and the server's takes this from it.
+    private static let longestParent = 107 - "/carillon-3w5e11264sgsf/.s.PGSQL.65535".utf8.count
+
+    // MARK: The user
+
+    private static func unprivilegedUser(data: String?) throws(PostgresError) -> User {
+        // Data that is there already stays its owner's.
+        if let data, let owner = Self.owner(of: data), owner != 0, let user = User(id: owner) { return user }
+        for name in ["postgres", "nobody"] {
+            if let user = User(named: name) { return user }
+        }
+        throw PostgresError(
+            .clusterFailed,
+            "PostgreSQL does not run as root, and there is no user postgres or nobody to run it as.",
+            hint: "Run this as an ordinary user."
+        )
+    }
+
+    private static func owner(of path: String) -> UInt32? {
+        var facts = stat()
+        return stat(path, &facts) == 0 ? facts.st_uid : nil
+    }
+
+    // MARK: Folders
+
+    private static func temporaryFolder(for user: User?) -> String? {
+        let candidates = [getenv("TMPDIR").map { String(cString: $0) }, "/tmp", "/var/tmp"]
+        return candidates.compactMap { $0 }.first { path in
+            path.hasPrefix("/") && path.utf8.count <= Self.longestParent
+                && (user == nil ? access(path, W_OK | X_OK) == 0 : Self.isOpenToAll(path))
+        }
+    }
+
+    /// Whether any user may make files there.
+    private static func isOpenToAll(_ path: String) -> Bool {
+        var folder = ""
+        var mode: mode_t = 0
+        for name in path.split(separator: "/") {
+            folder += "/" + name
+            var facts = stat()
+            guard stat(folder, &facts) == 0, facts.st_mode & S_IXOTH != 0 else { return false }
+            mode = facts.st_mode
+        }
+        return mode & S_IWOTH != 0
+    }
+
+    private static func absolute(_ path: String) throws(PostgresError) -> String {
+        if path.hasPrefix("/") { return path }
+        guard let folder = getcwd(nil, 0) else {
+            throw PostgresError(.clusterFailed, "The current folder is gone.", hint: "Give an absolute path for the data.")
+        }
+        defer { free(folder) }
+        return String(cString: folder) + "/" + path
+    }
+
+    private func prepareData() throws(PostgresError) {
+        let isNew = mkdir(self.data, 0o700) == 0
+        guard isNew || errno == EEXIST else {
+            throw PostgresError(.clusterFailed, "The folder \(self.data) cannot be made: \(IOError.text(of: errno)).")
+        }
+        guard let user, Self.owner(of: self.data) == 0 else { return }
+        guard isNew || rmdir(self.data) == 0 && mkdir(self.data, 0o700) == 0 else {
+            throw PostgresError(
+                .clusterFailed,
+                "The folder \(self.data) belongs to root and is not empty.",
+                hint: "Name an empty folder, or give this one to the user \(user.name) if it holds a PostgreSQL cluster."
+            )
+        }
+        chown(self.data, user.id, user.group)
+    }
+}

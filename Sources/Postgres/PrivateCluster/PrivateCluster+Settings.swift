@@ -1,0 +1,59 @@
+extension PrivateCluster {
+    /// How a private cluster is set up.
+    package struct Settings: Sendable {
+        /// A commit is on the disk before it is answered.
+        package var isDurable: Bool
+        /// Also a port on 127.0.0.1, with a password, beside the socket that only its user and root can reach.
+        package var listensOnLoopback: Bool
+        /// The server's own settings, as in its configuration file.
+        package var parameters: [String: String]
+
+        package init(isDurable: Bool, listensOnLoopback: Bool = false, parameters: [String: String] = [:]) {
+            self.isDurable = isDurable
+            self.listensOnLoopback = listensOnLoopback
+            self.parameters = parameters
+        }
+
+        /// As PostgreSQL comes.
+        package static let durable = Settings(isDurable: true)
+        /// For what may be lost with the machine: tests and demonstrations.
+        package static let fast = Settings(isDurable: false)
+
+        func commandLine(_ programs: ServerPrograms, _ place: ClusterPlace, port: UInt16) -> [String] {
+            var settings = [
+                "max_connections": "200",
+                "shared_buffers": "128MB",
+                "timezone": "UTC",
+                "log_timezone": "UTC",
+                // Short statements gain nothing from compilation, which can cost more than they do.
+                "jit": "off",
+            ]
+            if !self.isDurable {
+                for name in ["fsync", "synchronous_commit", "full_page_writes"] { settings[name] = "off" }
+            }
+            settings.merge(self.parameters) { $1 }
+            // These make it private; they cannot be set otherwise.
+            settings["unix_socket_directories"] = place.folder
+            settings["listen_addresses"] = self.listensOnLoopback ? "127.0.0.1" : ""
+            settings["port"] = String(port)
+            settings["logging_collector"] = "off"
+            settings["log_destination"] = "stderr"
+            let assignments = settings.sorted { $0.key < $1.key }.flatMap { ["-c", "\($0.key)=\($0.value)"] }
+            return [programs.postgres, "-D", place.data] + assignments
+        }
+
+        /// Local connections need no password, because only the server's user and root reach the socket.
+        var preparation: String {
+            "--username=postgres --auth-local=trust --auth-host=scram-sha-256 --encoding=UTF8 --locale=C"
+                + (self.isDurable ? "" : " --no-sync")
+        }
+    }
+
+    /// How a server ends; see PostgreSQL's pages on shutting down.
+    package enum StopMode: String, Sendable {
+        /// Ends every session and leaves clean files.
+        case fast = "INT"
+        /// At once: the next start has to recover, as after a power failure.
+        case immediate = "QUIT"
+    }
+}

@@ -1,0 +1,214 @@
+import Glibc
+package import IO
+
+/// A PostgreSQL server of our own, for demonstrations, tests and one-machine installations: its own folder, its own
+/// socket, and no contact with any other cluster of the machine.
+///
+/// It stops, and its folder goes, when it is told to, when the last reference to it goes, and when this process ends in
+/// whatever way.
+package actor PrivateCluster {
+    private let programs: ServerPrograms
+    private let place: ClusterPlace
+    private let settings: Settings
+    private let password: String
+    private let loop: EventLoop
+    private nonisolated let port: UInt16
+    private var server: (process: ChildProcess, leash: Leash)?
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+
+    /// Prepares and starts one. With `data` its data is kept in that folder and used again; without, it goes with the
+    /// cluster.
+    package static func start(
+        _ settings: Settings,
+        data: String? = nil,
+        on loop: EventLoop
+    ) async throws(PostgresError) -> PrivateCluster {
+        let programs = try ServerPrograms.find()
+        var attempts = 5
+        while true {
+            attempts -= 1
+            let place = try ClusterPlace(data: data)
+            let cluster = try PrivateCluster(programs, place, settings, on: loop)
+            do {
+                try await cluster.run()
+                return cluster
+            } catch {
+                // The free port that we had found may have found another taker meanwhile.
+                if attempts > 0 && settings.listensOnLoopback && error.message.contains("Address already in use") {
+                    continue
+                }
+                throw error
+            }
+        }
+    }
+
+    private init(
+        _ programs: ServerPrograms,
+        _ place: ClusterPlace,
+        _ settings: Settings,
+        on loop: EventLoop
+    ) throws(PostgresError) {
+        self.programs = programs
+        self.place = place
+        self.settings = settings
+        self.loop = loop
+        self.password = String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
+        // Without a port on the network the number is only part of the socket's name.
+        self.port = settings.listensOnLoopback ? try Self.freePort() : 5432
+    }
+
+    /// The folder with the server's socket and log.
+    package nonisolated var folder: String { self.place.folder }
+
+    /// For connecting through the socket, as the superuser.
+    package nonisolated func url(database: String = "postgres") -> String {
+        "postgresql:///\(Self.encoded(database))?host=\(Self.encoded(self.place.folder))&port=\(self.port)&user=postgres"
+    }
+
+    /// For connecting through 127.0.0.1, with the password, where the settings have the server listen there.
+    package nonisolated func loopbackURL(database: String = "postgres") -> String {
+        "postgresql://postgres:\(self.password)@127.0.0.1:\(self.port)/\(Self.encoded(database))"
+    }
+
+    /// Stops the server, waits for its end, and removes its folder. A second time it does nothing.
+    package func stop(_ mode: StopMode = .fast) async {
+        await self.end(mode, "remove")
+    }
+
+    /// Stops the server and starts it again, with the same data, socket and port.
+    package func restart(_ mode: StopMode = .fast) async throws(PostgresError) {
+        await self.end(mode, "keep")
+        try await self.run()
+    }
+
+    private func end(_ mode: StopMode, _ fate: String) async {
+        guard let (process, leash) = self.server.take() else { return }
+        leash.say("\(mode.rawValue) \(fate)")
+        // Cancelled or not, the guard does what it was told; we only do not see the end of it.
+        _ = try? await process.wait(on: self.loop)
+    }
+
+    // MARK: Starting
+
+    private func run() async throws(PostgresError) {
+        do {
+            let (leash, other) = try Leash.make()
+            defer { close(other) }
+            var command = ChildProcess.Command("/bin/sh", self.arguments)
+            // None of the variables of ours that mean something to a server.
+            command.environment = ["PATH": getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin", "LC_ALL": "C"]
+            command.directory = "/"
+            command.input = .descriptor(other)
+            command.output = .nothing
+            command.error = .nothing
+            command.user = self.place.user
+            command.startsSession = true
+            let process = try ChildProcess(command)
+            leash.say(self.password)
+            self.server = (process, leash)
+        } catch {
+            throw PostgresError(.clusterFailed, "A private PostgreSQL cannot be started: \(error.message).")
+        }
+        do {
+            try await self.waitUntilReady()
+        } catch {
+            await self.stop(.immediate)
+            throw error
+        }
+    }
+
+    private var arguments: [String] {
+        ["-c", ClusterGuard.script, "carillon-postgres", self.place.folder, self.place.data, self.programs.initdb]
+            + [self.settings.preparation] + self.settings.commandLine(self.programs, self.place, port: self.port)
+    }
+
+    /// The server says so in its lock file, once it takes connections.
+    private func waitUntilReady() async throws(PostgresError) {
+        let deadline = MonotonicInstant.now + .seconds(120)
+        while !self.isReady {
+            guard let (process, _) = self.server else {
+                throw PostgresError(.clusterFailed, "The private PostgreSQL was stopped while it started.")
+            }
+            if let exit = process.exitIfEnded() {
+                throw PostgresError(.clusterFailed, "The private PostgreSQL's folder \(self.folder) cannot be made (\(exit)).")
+            }
+            if access(self.path(ClusterGuard.ended), F_OK) == 0 {
+                throw PostgresError(.clusterFailed, "The private PostgreSQL did not start: \(self.lastWords).")
+            }
+            if .now > deadline {
+                throw PostgresError(.clusterFailed, "The private PostgreSQL was not ready in two minutes: \(self.lastWords).")
+            }
+            do {
+                try await self.loop.sleep(for: .milliseconds(10))
+            } catch {
+                throw PostgresError(.cancelled, "Starting the private PostgreSQL was cancelled.")
+            }
+        }
+    }
+
+    private var isReady: Bool {
+        let lines = Self.text(of: self.place.data + "/postmaster.pid").split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.count > 7 && lines[7].hasPrefix("ready")
+    }
+
+    /// The last complaint in its logs.
+    private var lastWords: String {
+        let texts = [ClusterGuard.log, ClusterGuard.preparationLog].map { Self.text(of: self.path($0)) }
+        let lines = texts.flatMap { $0.split(separator: "\n") }
+        let complaints = lines.filter { line in
+            ["FATAL:", "PANIC:", "ERROR:", "error:", "could not"].contains { line.contains($0) }
+        }
+        return complaints.isEmpty ? lines.suffix(3).joined(separator: "; ") : complaints.suffix(4).joined(separator: "; ")
+    }
+
+    private func path(_ name: String) -> String { self.place.folder + "/" + name }
+}
+
+extension PrivateCluster {
+    private static func text(of path: String) -> String {
+        guard let file = fopen(path, "re") else { return "" }
+        defer { fclose(file) }
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        // The end is what matters, in a log.
+        if fseek(file, -buffer.count, SEEK_END) != 0 { rewind(file) }
+        let count = fread(&buffer, 1, buffer.count, file)
+        return String(decoding: buffer[..<count], as: UTF8.self)
+    }
+
+    /// A port that is free now.
+    private static func freePort() throws(PostgresError) -> UInt16 {
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isFound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(descriptor, address, size) == 0 && getsockname(descriptor, address, &size) == 0
+            }
+        }
+        guard isFound else {
+            throw PostgresError(.clusterFailed, "No free port on 127.0.0.1: \(IOError.text(of: errno)).")
+        }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    /// As it may stand in a URL.
+    private static func encoded(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+                UInt8(ascii: "/"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                encoded += "%" + (digits.count == 1 ? "0" : "") + digits
+            }
+        }
+        return encoded
+    }
+}

@@ -1,0 +1,40 @@
+import Glibc
+
+/// Where the programs of a PostgreSQL server lie on this machine.
+struct ServerPrograms: Sendable {
+    let folder: String
+
+    var initdb: String { self.folder + "/initdb" }
+    var postgres: String { self.folder + "/postgres" }
+
+    /// The first folder of `path` that has both programs, then Debian's folders, the highest version first.
+    static func find(
+        path: String = getenv("PATH").map { String(cString: $0) } ?? "",
+        debian: String = "/usr/lib/postgresql"
+    ) throws(PostgresError) -> ServerPrograms {
+        let versions = Self.entries(of: debian).compactMap { Int($0) }.sorted(by: >)
+        let folders = path.split(separator: ":").map(String.init) + versions.map { "\(debian)/\($0)/bin" }
+        for folder in folders {
+            let programs = ServerPrograms(folder: folder)
+            if access(programs.initdb, X_OK) == 0 && access(programs.postgres, X_OK) == 0 { return programs }
+        }
+        throw PostgresError(
+            .notInstalled,
+            "A private PostgreSQL needs the server's programs initdb and postgres, which are not on this machine.",
+            hint: "Install them (on Debian and Ubuntu: apt-get install postgresql) or add their folder to PATH."
+        )
+    }
+
+    private static func entries(of folder: String) -> [String] {
+        guard let directory = opendir(folder) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            names.append(name)
+        }
+        return names
+    }
+}

@@ -1,0 +1,15 @@
+package import Postgres
+
+/// One private PostgreSQL for all tests of a process, started by the first that asks. It ends with the process, however
+/// that ends.
+package enum TestCluster {
+    private static let start = Task {
+        var settings = PrivateCluster.Settings.fast
+        settings.listensOnLoopback = true
+        return try await PrivateCluster.start(settings, on: TestLoop.shared)
+    }
+
+    package static var shared: PrivateCluster {
+        get async throws { try await self.start.value }
+    }
+}
