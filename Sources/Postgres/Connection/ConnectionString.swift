@@ -11,7 +11,7 @@ struct ConnectionString: Sendable {
         try self.check()
     }
 
-    private static let advice = """
+    static let advice = """
         Write it as postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with any of : / ? # [ ] @ % in the password \
         percent-encoded ("@" is %40, "/" is %2F), or as host=HOST dbname=DATABASE user=USER
         """
@@ -34,7 +34,8 @@ struct ConnectionString: Sendable {
                 )
             }
         }
-        guard self.isURL || self.text.contains("=") else { return }
+        // What is neither a URL nor a list of keywords would be the name of a database too.
+        if self.text.isEmpty { return }
         var complaint: UnsafeMutablePointer<CChar>?
         if let options = PQconninfoParse(self.text, &complaint) {
             PQconninfoFree(options)
@@ -80,7 +81,7 @@ struct ConnectionString: Sendable {
     /// The seconds that the user allows for connecting, as libpq would have found them.
     var timeout: Duration? {
         var text = getenv("PGCONNECT_TIMEOUT").map { String(cString: $0) }
-        if self.isURL || self.text.contains("="), let options = PQconninfoParse(self.text, nil) {
+        if let options = PQconninfoParse(self.text, nil) {
             defer { PQconninfoFree(options) }
             var option = options
             while let keyword = option.pointee.keyword {

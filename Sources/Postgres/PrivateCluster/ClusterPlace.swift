@@ -74,7 +74,11 @@ struct ClusterPlace: Sendable {
     private static func absolute(_ path: String) throws(PostgresError) -> String {
         if path.hasPrefix("/") { return path }
         guard let folder = getcwd(nil, 0) else {
-            throw PostgresError(.clusterFailed, "The current folder is gone.", hint: "Give an absolute path for the data.")
+            throw PostgresError(
+                .clusterFailed,
+                "The current folder is gone.",
+                hint: "Give an absolute path for the data."
+            )
         }
         defer { free(folder) }
         return String(cString: folder) + "/" + path
@@ -90,7 +94,8 @@ struct ClusterPlace: Sendable {
             throw PostgresError(
                 .clusterFailed,
                 "The folder \(self.data) belongs to root and is not empty.",
-                hint: "Name an empty folder, or give this one to the user \(user.name) if it holds a PostgreSQL cluster."
+                hint:
+                    "Name an empty folder, or give this one to the user \(user.name) if it holds a PostgreSQL cluster."
             )
         }
         chown(self.data, user.id, user.group)

@@ -53,7 +53,8 @@ package actor PrivateCluster {
         self.place = place
         self.settings = settings
         self.loop = loop
-        self.password = String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
+        self.password =
+            String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
         // Without a port on the network the number is only part of the socket's name.
         self.port = settings.listensOnLoopback ? try Self.freePort() : 5432
     }
@@ -97,7 +98,9 @@ package actor PrivateCluster {
             defer { close(other) }
             var command = ChildProcess.Command("/bin/sh", self.arguments)
             // None of the variables of ours that mean something to a server.
-            command.environment = ["PATH": getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin", "LC_ALL": "C"]
+            command.environment = [
+                "PATH": getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin", "LC_ALL": "C",
+            ]
             command.directory = "/"
             command.input = .descriptor(other)
             command.output = .nothing
@@ -131,13 +134,19 @@ package actor PrivateCluster {
                 throw PostgresError(.clusterFailed, "The private PostgreSQL was stopped while it started.")
             }
             if let exit = process.exitIfEnded() {
-                throw PostgresError(.clusterFailed, "The private PostgreSQL's folder \(self.folder) cannot be made (\(exit)).")
+                throw PostgresError(
+                    .clusterFailed,
+                    "The private PostgreSQL's folder \(self.folder) cannot be made (\(exit))."
+                )
             }
             if access(self.path(ClusterGuard.ended), F_OK) == 0 {
                 throw PostgresError(.clusterFailed, "The private PostgreSQL did not start: \(self.lastWords).")
             }
             if .now > deadline {
-                throw PostgresError(.clusterFailed, "The private PostgreSQL was not ready in two minutes: \(self.lastWords).")
+                throw PostgresError(
+                    .clusterFailed,
+                    "The private PostgreSQL was not ready in two minutes: \(self.lastWords)."
+                )
             }
             do {
                 try await self.loop.sleep(for: .milliseconds(10))
@@ -148,7 +157,10 @@ package actor PrivateCluster {
     }
 
     private var isReady: Bool {
-        let lines = Self.text(of: self.place.data + "/postmaster.pid").split(separator: "\n", omittingEmptySubsequences: false)
+        let lines = Self.text(of: self.place.data + "/postmaster.pid").split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
         return lines.count > 7 && lines[7].hasPrefix("ready")
     }
 
@@ -159,7 +171,8 @@ package actor PrivateCluster {
         let complaints = lines.filter { line in
             ["FATAL:", "PANIC:", "ERROR:", "error:", "could not"].contains { line.contains($0) }
         }
-        return complaints.isEmpty ? lines.suffix(3).joined(separator: "; ") : complaints.suffix(4).joined(separator: "; ")
+        return complaints.isEmpty
+            ? lines.suffix(3).joined(separator: "; ") : complaints.suffix(4).joined(separator: "; ")
     }
 
     private func path(_ name: String) -> String { self.place.folder + "/" + name }
