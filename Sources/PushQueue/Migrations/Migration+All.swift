@@ -73,6 +73,12 @@ extension Migration {
             up: PackageResources._012_grants_up_sql,
             down: PackageResources._012_grants_down_sql
         ),
+        Migration(
+            13,
+            "work",
+            up: PackageResources._013_work_up_sql,
+            down: PackageResources._013_work_down_sql
+        ),
     ]
 
     /// The version of the schema that this program works with.

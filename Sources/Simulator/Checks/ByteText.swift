@@ -1,4 +1,6 @@
-import Glibc
+#if canImport(Glibc)
+    import Glibc
+#endif
 
 /// Comparing header bytes with known words: no `String` is ever made of them.
 extension Span where Element == UInt8 {

@@ -1,0 +1,105 @@
+import ApplePush
+import Postgres
+
+/// The apps that this worker has had to do with, as their rows say now.
+struct AppDirectory: Sendable {
+    enum Entry: Sendable {
+        case known(App)
+        /// The database has no such app.
+        case absent
+        /// Nobody has looked yet.
+        case unread
+    }
+
+    private struct Certificate {
+        let version: Int64
+        let credential: Result<Credential, Trouble>
+    }
+
+    /// What is known of the tables as a whole, to see whether anything in them has changed.
+    private(set) var fingerprint: [Int64] = []
+    private var apps: [Int32: App] = [:]
+    private var absent: Set<Int32> = []
+    private var certificates: [Int32: Certificate] = [:]
+
+    subscript(id: Int32) -> Entry {
+        if let app = self.apps[id] { return .known(app) }
+        return self.absent.contains(id) ? .absent : .unread
+    }
+
+    var ids: [Int32] { Array(self.apps.keys) }
+
+    /// An app may come into being together with its first message, so that there is none is never remembered for long.
+    mutating func forgetAbsent() {
+        self.absent.removeAll()
+    }
+
+    /// Whether anything has changed since the last time.
+    mutating func changed(to fingerprint: [Int64]) -> Bool {
+        defer { self.fingerprint = fingerprint }
+        return self.fingerprint != fingerprint
+    }
+
+    func parameters(for ids: [Int32]) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(PostgresArray(ids))
+        let known = self.certificates.map { ($0.key, $0.value.version) }
+        parameters.append(PostgresArray(known.map(\.0)))
+        parameters.append(PostgresArray(known.map(\.1)))
+        return parameters
+    }
+
+    /// Takes in the rows that were read of the apps asked for; those without a row are absent. Answers with the apps
+    /// whose way to the gateway has changed.
+    mutating func read(_ rows: [AppRow], of ids: [Int32]) -> [App] {
+        var changed: [App] = []
+        for id in ids where !rows.contains(where: { $0.id == id }) {
+            self.apps[id] = nil
+            self.absent.insert(id)
+        }
+        for row in rows {
+            let app = self.app(row)
+            if let before = self.apps[app.id], before.route != app.route { changed.append(app) }
+            self.apps[app.id] = app
+            self.absent.remove(app.id)
+        }
+        return changed
+    }
+
+    private mutating func app(_ row: AppRow) -> App {
+        App(
+            id: row.id,
+            name: row.name,
+            topic: Array((row.topic ?? "").utf8),
+            isPaused: row.isPaused,
+            mostRate: row.mostRate,
+            mostAttempts: Int16(clamping: row.mostAttempts),
+            certificate: row.certificate,
+            route: self.route(row)
+        )
+    }
+
+    private mutating func route(_ row: AppRow) -> Result<App.Route, Trouble> {
+        do throws(Trouble) {
+            let gateway = try row.destination()
+            return .success(App.Route(gateway: gateway, credential: try self.credential(row)))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private mutating func credential(_ row: AppRow) throws(Trouble) -> Credential {
+        guard let id = row.certificate, let version = row.version else {
+            throw Trouble(.setting, "App “\(row.name)” has no credential: set its certificate_id.")
+        }
+        if let secret = row.secret {
+            let credential: Result<Credential, Trouble>
+            do throws(Trouble) { credential = .success(try secret.credential()) } catch { credential = .failure(error) }
+            self.certificates[id] = Certificate(version: version, credential: credential)
+        }
+        guard let certificate = self.certificates[id] else {
+            throw Trouble(.setting, "The credential of app “\(row.name)” was not read.")
+        }
+        return try certificate.credential.get()
+    }
+}

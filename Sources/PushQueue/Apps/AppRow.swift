@@ -1,0 +1,115 @@
+import ApplePush
+import Postgres
+
+/// An app's row with its certificate's, as they were read.
+struct AppRow: Sendable {
+    /// What a credential is made from; nobody keeps it once that is done.
+    struct Secret: Sendable {
+        let certificate: String?
+        let privateKey: String?
+        let passphrase: String?
+        let keyID: String?
+        let teamID: String?
+    }
+
+    let id: Int32
+    let name: String
+    let topic: String?
+    let environment: String
+    let `protocol`: String
+    let gateway: String?
+    let gatewayAuthority: String?
+    let isPaused: Bool
+    let mostRate: Int32?
+    let mostAttempts: Int32
+    let certificate: Int32?
+    /// Tells one state of the certificate's row from any other.
+    let version: Int64?
+    /// Nil: as it was known before.
+    let secret: Secret?
+
+    /// The apps asked for. Credentials come along only if they are not those that the caller knows already.
+    static let statement = Statement(
+        "read_apps",
+        """
+        SELECT a.id, a.name, a.topic, a.environment, a.protocol, a.gateway, a.gateway_ca, a.paused, a.max_rate,
+            a.max_attempts, a.certificate_id, c.xmin::text::bigint, k.version IS DISTINCT FROM c.xmin::text::bigint,
+            CASE WHEN k.version IS DISTINCT FROM c.xmin::text::bigint THEN c.certificate END,
+            CASE WHEN k.version IS DISTINCT FROM c.xmin::text::bigint THEN c.private_key END,
+            CASE WHEN k.version IS DISTINCT FROM c.xmin::text::bigint THEN c.passphrase END, c.key_id, c.team_id
+        FROM carillon.apps a
+        LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
+        LEFT JOIN unnest($2::integer[], $3::bigint[]) AS k(id, version) ON k.id = c.id
+        WHERE a.id = ANY ($1)
+        """
+    )
+
+    /// Any change of an app or a certificate changes these numbers.
+    static let fingerprint = Statement(
+        "fingerprint_apps",
+        """
+        SELECT (SELECT count(*) FROM carillon.apps), (SELECT coalesce(sum(a.xmin::text::bigint), 0)::bigint FROM carillon.apps a),
+            (SELECT count(*) FROM carillon.certificates),
+            (SELECT coalesce(sum(c.xmin::text::bigint), 0)::bigint FROM carillon.certificates c)
+        """
+    )
+
+    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        self.id = try rows.int32(row, 0)
+        self.name = try rows.string(row, 1)
+        self.topic = try rows.stringIfPresent(row, 2)
+        self.environment = try rows.string(row, 3)
+        self.protocol = try rows.string(row, 4)
+        self.gateway = try rows.stringIfPresent(row, 5)
+        self.gatewayAuthority = try rows.stringIfPresent(row, 6)
+        self.isPaused = try rows.bool(row, 7)
+        self.mostRate = try rows.int32IfPresent(row, 8)
+        self.mostAttempts = try rows.int32(row, 9)
+        self.certificate = try rows.int32IfPresent(row, 10)
+        self.version = try rows.int64IfPresent(row, 11)
+        guard try rows.bool(row, 12) else {
+            self.secret = nil
+            return
+        }
+        self.secret = Secret(
+            certificate: try rows.stringIfPresent(row, 13),
+            privateKey: try rows.stringIfPresent(row, 14),
+            passphrase: try rows.stringIfPresent(row, 15),
+            keyID: try rows.stringIfPresent(row, 16),
+            teamID: try rows.stringIfPresent(row, 17)
+        )
+    }
+
+    /// Where the app's pushes go.
+    func destination() throws(Trouble) -> Gateway {
+        guard self.protocol == "http2" else {
+            throw Trouble(
+                .setting,
+                "App “\(self.name)” asks for the binary protocol; Apple has switched it off. Set it to http2."
+            )
+        }
+        guard let gateway else { return self.environment == "sandbox" ? .sandbox : .production }
+        do {
+            return try Gateway(gateway, trust: self.gatewayAuthority.map { .pem($0) } ?? .system)
+        } catch {
+            throw Trouble(.setting, error.message)
+        }
+    }
+}
+
+extension AppRow.Secret {
+    func credential() throws(Trouble) -> Credential {
+        do {
+            if let keyID, let teamID, let privateKey {
+                return try Credential(signingKey: privateKey, keyID: keyID, teamID: teamID)
+            }
+            return try Credential(
+                certificate: self.certificate ?? "",
+                privateKey: self.privateKey,
+                passphrase: self.passphrase
+            )
+        } catch {
+            throw Trouble(.credential, error.message)
+        }
+    }
+}

@@ -1,0 +1,42 @@
+/// Counts the pushes that were handed to a connection, or are about to be, and whose outcome is not committed.
+///
+/// They never exceed the limit: it is also the most that a sudden death of this worker can send twice. One app cannot
+/// have all of it, so that a gateway which has fallen silent holds up nobody else.
+struct Admission: Sendable {
+    let limit: Int
+    private(set) var inFlight = 0
+    private var byApp: [Int32: Int] = [:]
+
+    init(limit: Int) {
+        precondition(limit > 0, "a worker that may send nothing at once sends nothing")
+        self.limit = limit
+    }
+
+    /// What one app may have: all but a quarter.
+    private var share: Int { max(1, self.limit - self.limit / 4) }
+
+    /// How many more pushes of that app may be claimed now.
+    func room(for app: Int32) -> Int {
+        min(self.limit - self.inFlight, self.share - self.byApp[app, default: 0])
+    }
+
+    /// The most pushes of one app that could ever be claimed at once.
+    var most: Int { self.share }
+
+    func inFlight(of app: Int32) -> Int { self.byApp[app, default: 0] }
+
+    mutating func admit(_ pushes: Int, of app: Int32) {
+        precondition(pushes <= self.room(for: app), "more pushes than there is room for")
+        self.inFlight += pushes
+        self.byApp[app, default: 0] += pushes
+    }
+
+    /// Outcomes were committed, or the claim turned out smaller than planned.
+    mutating func release(_ pushes: Int, of app: Int32) {
+        guard pushes > 0 else { return }
+        let left = self.byApp[app, default: 0] - pushes
+        precondition(left >= 0, "more pushes came back than had gone")
+        self.byApp[app] = left == 0 ? nil : left
+        self.inFlight -= pushes
+    }
+}

@@ -1,0 +1,172 @@
+import ApplePush
+package import Postgres
+
+extension ClaimAnswer {
+    /// Moves rows of a lane from `messages` into one row of `inflight`, and answers with them.
+    ///
+    /// The rows taken are the first whose pushes fit together; of what does not fit, the first is named. Nothing is
+    /// claimed for a worker that is gone from `workers`. Waiting for the disk is left to the settlement: a claim that a
+    /// crash undoes was never settled, and its rows are back where they were.
+    package static let statement = Statement(
+        "claim",
+        """
+        WITH seen AS MATERIALIZED (
+            SELECT s.ctid AS place, s.id, CASE WHEN pg_column_size(s.tokens) > $7 THEN 2147483647
+                ELSE cardinality(s.tokens) END AS pushes
+            FROM carillon.messages s
+            WHERE s.app_id = $1 AND s.lane = $2 AND s.id >= $3
+              AND EXISTS (SELECT FROM carillon.workers w
+                WHERE w.id = $4 AND set_config('synchronous_commit', 'off', true) IS NOT NULL)
+            ORDER BY s.id LIMIT $5 FOR UPDATE OF s SKIP LOCKED
+        ), fitting AS (
+            SELECT s.place, s.id, s.pushes, sum(s.pushes) OVER (ORDER BY s.id ROWS UNBOUNDED PRECEDING) AS total FROM seen s
+        ), picked AS (
+            DELETE FROM carillon.messages m WHERE m.ctid = ANY (ARRAY(SELECT f.place FROM fitting f WHERE f.total <= $6))
+            RETURNING m.id, m.lane, m.tokens, m.payload, m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic,
+                m.reference, m.on_unknown, m.attempt, m.claims, m.origin, m.broadcast_id, m.created_at
+        ), kept AS (
+            INSERT INTO carillon.inflight (worker_id, app_id, jobs)
+            SELECT $4, $1, array_agg(ROW(p.id, p.lane, p.tokens, p.payload, p.push_type, p.priority, p.expires_at,
+                p.collapse_id, p.topic, p.reference, p.on_unknown, p.attempt, p.claims, p.origin, p.broadcast_id,
+                p.created_at)::carillon.job)
+            FROM picked p HAVING count(*) > 0 RETURNING id, claimed_at
+        )
+        SELECT 1::smallint, k.id, NULL::text[], NULL::json, NULL::text, NULL::smallint, NULL::timestamptz, NULL::text,
+            NULL::text, NULL::text, NULL::text, NULL::smallint, NULL::bigint, NULL::bigint, k.claimed_at FROM kept k
+        UNION ALL
+        SELECT NULL, p.id, p.tokens, p.payload, nullif(p.push_type, 'alert'), p.priority, p.expires_at, p.collapse_id,
+            p.topic, p.reference, nullif(p.on_unknown, 'retry'), nullif(p.attempt, 1), p.origin, p.broadcast_id,
+            p.created_at FROM picked p
+        UNION ALL
+        (SELECT 2::smallint, f.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, f.pushes::bigint, NULL, NULL
+        FROM fitting f WHERE f.total > $6 ORDER BY f.id LIMIT 1)
+        """
+    )
+
+    package static func parameters(_ plan: ClaimPlan, worker: Int64, mostBytes: Int32) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(plan.lane.app)
+        parameters.append(plan.lane.number)
+        parameters.append(plan.floor)
+        parameters.append(worker)
+        parameters.append(plan.rows)
+        parameters.append(plan.pushes)
+        parameters.append(mostBytes)
+        return parameters
+    }
+
+    /// Reads the answer in one pass. A nil app is one that the database does not have.
+    package init(
+        _ rows: borrowing Rows,
+        _ plan: ClaimPlan,
+        app: App?,
+        installation: (UInt64, UInt64)
+    ) throws(PostgresError) {
+        var seen = TokenSet()
+        for row in rows.indices {
+            if rows.isNull(row, Column.kind) {
+                guard self.jobs != nil else {
+                    throw PostgresError(.unexpectedValue, "a claimed row came before its claim")
+                }
+                try self.jobs?.read(rows, row, of: app, unlessIn: &seen)
+                let id = try rows.int64(row, Column.id)
+                self.first = min(self.first ?? id, id)
+                self.rows += 1
+            } else if try rows.int16(row, Column.kind) == 1 {
+                var jobs = ClaimedJobs(
+                    id: try rows.int64(row, Column.id),
+                    app: plan.lane.app,
+                    lane: plan.lane.number,
+                    claimedAt: try rows.timestamp(row, Column.createdAt),
+                    installation: installation
+                )
+                jobs.reserve(jobs: rows.count)
+                self.jobs = consume jobs
+            } else {
+                let pushes = Int(try rows.int64(row, Column.origin))
+                self.next = NextRow(id: try rows.int64(row, Column.id), pushes: pushes)
+            }
+        }
+    }
+}
+
+extension ClaimedJobs {
+    /// Reads one row; a column that is null has its default.
+    fileprivate mutating func read(
+        _ rows: borrowing Rows,
+        _ row: Int,
+        of app: App?,
+        unlessIn seen: inout TokenSet
+    ) throws(PostgresError) {
+        var reference: Extent?
+        if !rows.isNull(row, Column.reference) {
+            reference = try rows.withBytes(row, Column.reference) { self.store($0) }
+        }
+        let onUnknown = try rows.stringIfPresent(row, Column.onUnknown)
+        let job = Job(
+            id: try rows.int64(row, Column.id),
+            origin: try rows.int64IfPresent(row, Column.origin),
+            broadcast: try rows.int64IfPresent(row, Column.broadcast),
+            reference: reference,
+            expiresAt: try rows.timestampIfPresent(row, Column.expiresAt),
+            attempt: try rows.int16IfPresent(row, Column.attempt) ?? 1,
+            mayRepeat: onUnknown != "fail"
+        )
+        let priority = try rows.int16IfPresent(row, Column.priority)
+        let pushType = try rows.stringIfPresent(row, Column.pushType).map { PushType(name: $0) } ?? .alert
+        try rows.withBytes(row, Column.payload) { (payload: RawSpan) throws(PostgresError) in
+            try rows.withText(row, Column.topic, else: app?.topic ?? []) { (topic: RawSpan) throws(PostgresError) in
+                try rows.withText(row, Column.collapseID, else: []) { collapseID in
+                    self.begin(
+                        job,
+                        payload: payload,
+                        topic: topic,
+                        collapseID: collapseID,
+                        priority: priority,
+                        pushType: pushType,
+                        appIsKnown: app != nil
+                    )
+                }
+            }
+        }
+        seen.begin()
+        try rows.forEachElement(row, Column.tokens) { token in
+            if let token { self.add(token, unlessIn: &seen) } else { self.add(RawSpan(), unlessIn: &seen) }
+        }
+    }
+}
+
+extension Rows {
+    fileprivate func withText(
+        _ row: Int,
+        _ column: Int,
+        else fallback: [UInt8],
+        _ body: (RawSpan) throws(PostgresError) -> Void
+    ) throws(PostgresError) {
+        if self.isNull(row, column) {
+            // A span of bytes has no padding that could be read uninitialised, which is what makes `bytes` unsafe.
+            try body(unsafe fallback.span.bytes)
+        } else {
+            try self.withBytes(row, column, body)
+        }
+    }
+}
+
+/// The columns of the claim's answer.
+private enum Column {
+    static let kind = 0
+    static let id = 1
+    static let tokens = 2
+    static let payload = 3
+    static let pushType = 4
+    static let priority = 5
+    static let expiresAt = 6
+    static let collapseID = 7
+    static let topic = 8
+    static let reference = 9
+    static let onUnknown = 10
+    static let attempt = 11
+    static let origin = 12
+    static let broadcast = 13
+    static let createdAt = 14
+}

@@ -1,0 +1,10 @@
+/// What to ask the database for: rows of one lane, as many as fit.
+package struct ClaimPlan: Hashable, Sendable {
+    package let lane: Lane
+    /// Where the scan starts.
+    package let floor: Int64
+    /// The most rows.
+    package let rows: Int32
+    /// The most pushes that all those rows may hold together.
+    package let pushes: Int32
+}

@@ -1,0 +1,156 @@
+package import ApplePush
+
+/// The jobs of one claim, read out of the answer in one pass: what is to be sent as a batch, what is refused or has
+/// expired, and what settling needs to know of each. Everything lies in a few flat arrays.
+package struct ClaimedJobs: Sendable {
+    /// Where a text lies in `texts`.
+    struct Extent: Sendable {
+        let start: Int32
+        let count: Int32
+
+        var range: Range<Int> { Int(self.start)..<Int(self.start) + Int(self.count) }
+    }
+
+    /// One row of the queue.
+    struct Job: Sendable {
+        let id: Int64
+        /// The message that it is a part or a retry of.
+        let origin: Int64?
+        let broadcast: Int64?
+        let reference: Extent?
+        /// Microseconds since 1970.
+        let expiresAt: Int64?
+        let attempt: Int16
+        /// Whether a push may be sent again when nobody knows what became of it.
+        let mayRepeat: Bool
+        /// Where its pushes begin in the batch.
+        var firstPush: Int32 = 0
+        var pushes: Int32 = 0
+        /// Tokens whose time was over when they were claimed.
+        var expired: Int32 = 0
+        /// Tokens that are refused here.
+        var refused: Int32 = 0
+
+        /// The message that people know.
+        var message: Int64 { self.origin ?? self.id }
+    }
+
+    /// A token that is not sent.
+    struct Refusal: Sendable {
+        let job: Int32
+        let token: Extent
+        let id: PushID
+        let reason: LocalReason
+    }
+
+    /// The row of `inflight` that holds them.
+    package let id: Int64
+    package let app: Int32
+    package let lane: Int16
+    /// The database's clock at the claim, in microseconds since 1970.
+    package let claimedAt: Int64
+    private(set) var jobs: [Job] = []
+    private(set) var refusals: [Refusal] = []
+    private(set) var texts: [UInt8] = []
+    package private(set) var batch = PushBatch()
+    /// The pushes that the claim counts for, sent or not.
+    package private(set) var tokens = 0
+
+    private let installation: (UInt64, UInt64)
+    private var current = Reading()
+
+    /// The job that is being read.
+    private struct Reading {
+        var heading = 0
+        var hasExpired = false
+        var refusal: LocalReason?
+    }
+
+    init(id: Int64, app: Int32, lane: Int16, claimedAt: Int64, installation: (UInt64, UInt64)) {
+        self.id = id
+        self.app = app
+        self.lane = lane
+        self.claimedAt = claimedAt
+        self.installation = installation
+    }
+
+    /// How many jobs.
+    package var count: Int { self.jobs.count }
+
+    func reference(of job: Job) -> [UInt8]? { job.reference.map { Array(self.texts[$0.range]) } }
+
+    mutating func reserve(jobs: Int) {
+        self.jobs.reserveCapacity(jobs)
+        self.batch.reserve(pushes: jobs, headings: jobs, bytes: jobs * 256)
+    }
+
+    // MARK: Reading
+
+    mutating func store(_ text: RawSpan) -> Extent {
+        let extent = Extent(start: Int32(self.texts.count), count: Int32(text.byteCount))
+        self.texts.append(copying: text)
+        return extent
+    }
+
+    /// Begins a job; its tokens follow.
+    mutating func begin(
+        _ job: Job,
+        payload: RawSpan,
+        topic: RawSpan,
+        collapseID: RawSpan,
+        priority: Int16?,
+        pushType: PushType?,
+        appIsKnown: Bool
+    ) {
+        let refusal =
+            appIsKnown
+            ? JobRules.refusal(
+                payload: payload,
+                topic: topic,
+                collapseID: collapseID,
+                priority: priority,
+                pushType: pushType
+            ) : .unknownApp
+        self.current = Reading(hasExpired: job.expiresAt.map { $0 <= self.claimedAt } ?? false, refusal: refusal)
+        self.jobs.append(job)
+        self.jobs[self.jobs.count - 1].firstPush = Int32(self.batch.count)
+        guard refusal == nil, !self.current.hasExpired else { return }
+        self.current.heading = self.batch.addHeading(
+            payload: payload,
+            topic: topic,
+            pushType: pushType ?? .alert,
+            priority: priority.map { UInt8(clamping: $0) },
+            // Infinity is as good as no expiration at all.
+            expiration: job.expiresAt.flatMap { $0 == .max ? nil : $0 / 1_000_000 },
+            collapseID: collapseID
+        )
+    }
+
+    /// Adds a token to the job that was begun last.
+    mutating func add(_ token: RawSpan, unlessIn seen: inout TokenSet) {
+        let last = self.jobs.count - 1
+        let id = self.identity(of: token, in: self.jobs[last].message)
+        guard seen.insert(id) else { return }
+        self.tokens += 1
+        if self.current.hasExpired {
+            self.jobs[last].expired += 1
+        } else if let reason = self.current.refusal ?? (JobRules.isToken(token) ? nil : .malformedToken) {
+            self.jobs[last].refused += 1
+            self.refusals.append(Refusal(job: Int32(last), token: self.store(token), id: id, reason: reason))
+        } else {
+            self.jobs[last].pushes += 1
+            self.batch.addPush(token: token, heading: self.current.heading, id: id)
+        }
+    }
+
+    /// A token is the same in upper and in lower case, so its pushes have one identity.
+    private func identity(of token: RawSpan, in message: Int64) -> PushID {
+        guard token.hasUpperCase else {
+            return .derived(installation: self.installation, message: message, token: token)
+        }
+        var lower: [UInt8] = []
+        lower.append(copying: token)
+        for place in lower.indices where lower[place] & 0x60 == 0x40 { lower[place] |= 0x20 }
+        return .derived(installation: self.installation, message: message, token: unsafe lower.span.bytes)
+    }
+}

@@ -1,0 +1,225 @@
+import IO
+
+/// What this worker knows of the lanes, and which of them to claim from next.
+///
+/// Deficit round-robin: within one urgency the lanes take turns, each with the same allowance of pushes; the urgencies
+/// take turns of different lengths. A lane that has nothing leaves the round until a look finds rows in it again.
+struct LaneBoard: Sendable {
+    /// What may be claimed from an app at the moment.
+    enum Allowance: Equatable {
+        case nothing
+        /// There is room for so many. More than `most` should not be taken, and any number below it is worth a claim.
+        case pushes(room: Int, most: Int = .max)
+    }
+
+    private struct Entry {
+        var floor = LaneFloor()
+        /// Pushes that the lane may still claim in this turn.
+        var deficit = 0
+        var isReady = false
+        /// Claims that were asked for and not answered yet.
+        var asked = 0
+        /// The last claim left rows behind: several claims of this lane may overlap.
+        var isDeep = false
+        /// How many pushes a row holds, on average, as far as claims have shown.
+        var pushesPerRow = 0.0
+        /// The next row holds so many pushes: less room is of no use.
+        var least = 1
+        /// When to look below the floor again.
+        var sweepAt: MonotonicInstant
+        var usedAt: MonotonicInstant
+
+        init(at now: MonotonicInstant) {
+            self.sweepAt = now + LaneBoard.sweepInterval
+            self.usedAt = now
+        }
+    }
+
+    /// How many pushes a claim takes.
+    let quantum: Int
+    static let mostRows = 1000
+    /// A first claim takes so much less than later ones.
+    static let caution = 8
+    /// How often rows below the floor are looked for.
+    static let sweepInterval = Duration.seconds(5)
+    /// A lane that was idle for so long is forgotten, its floor too.
+    static let memory = Duration.seconds(10)
+
+    private var entries: [Lane: Entry] = [:]
+    private var rounds = [Round](repeating: Round(), count: Urgency.allCases.count)
+    private var turn = (urgency: Urgency.urgent, left: Urgency.urgent.turns)
+
+    init(quantum: Int) {
+        precondition(quantum > 0)
+        self.quantum = quantum
+    }
+
+    /// The lanes that are scanned from a floor, in the order of the index.
+    var floors: [(lane: Lane, id: Int64)] {
+        self.entries.lazy.filter { !$0.value.floor.isLow }.map { ($0.key, $0.value.floor.id) }.sorted {
+            $0.lane < $1.lane
+        }
+    }
+
+    // MARK: What happened
+
+    /// A look found rows in these lanes.
+    mutating func found(_ lanes: some Sequence<Lane>, at now: MonotonicInstant) {
+        for lane in lanes {
+            var entry = self.entries[lane] ?? Entry(at: now)
+            entry.usedAt = now
+            self.makeReady(lane, &entry)
+            self.entries[lane] = entry
+        }
+    }
+
+    /// The answer to a claim: so many rows with so many pushes together, the ids of the first, and whether the lane has
+    /// more. `next` is the number of pushes in the next row where that was too large for the room left.
+    mutating func claimed(
+        _ plan: ClaimPlan,
+        rows: Int,
+        pushes: Int,
+        first: Int64?,
+        next: Int?,
+        at now: MonotonicInstant
+    ) {
+        guard var entry = self.entries[plan.lane] else { return }
+        entry.asked -= 1
+        entry.usedAt = now
+        entry.deficit += Int(plan.pushes) - pushes
+        entry.least = max(1, next ?? 1)
+        entry.isDeep = next != nil || rows == Int(plan.rows)
+        if rows > 0 {
+            let share = Double(pushes) / Double(rows)
+            entry.pushesPerRow = entry.pushesPerRow == 0 ? share : (entry.pushesPerRow + share) / 2
+        }
+        if let first {
+            if first < entry.floor.id {
+                // There was something below: the sweep goes on until there is nothing left.
+                entry.sweepAt = now
+            } else {
+                entry.floor.claimed(first: first, rows: rows, at: now)
+            }
+        }
+        if entry.isDeep {
+            self.makeReady(plan.lane, &entry)
+        } else if entry.asked == 0 {
+            entry.isReady = false
+            entry.deficit = 0
+        }
+        self.entries[plan.lane] = entry
+    }
+
+    /// The claim was not made after all; its rows are where they were.
+    mutating func abandoned(_ plan: ClaimPlan, at now: MonotonicInstant) {
+        guard var entry = self.entries[plan.lane] else { return }
+        entry.asked -= 1
+        entry.deficit += Int(plan.pushes)
+        self.makeReady(plan.lane, &entry)
+        self.entries[plan.lane] = entry
+    }
+
+    /// Rows came back to the lane, the lowest of them with that id.
+    mutating func returned(to lane: Lane, lowest: Int64, at now: MonotonicInstant) {
+        var entry = self.entries[lane] ?? Entry(at: now)
+        entry.floor.lower(to: lowest)
+        self.makeReady(lane, &entry)
+        self.entries[lane] = entry
+    }
+
+    /// Whether a lane has rows that may be claimed sooner or later.
+    func isAnyReady(where isClaimable: (Lane) -> Bool) -> Bool {
+        self.entries.contains { $0.value.isReady && isClaimable($0.key) }
+    }
+
+    /// Starts every scan from the beginning again, for those who must be sure that nothing is left.
+    mutating func forgetFloors() {
+        for lane in self.entries.keys { self.entries[lane]?.floor = LaneFloor() }
+    }
+
+    /// Forgets lanes that have had nothing for a while.
+    mutating func forgetIdle(at now: MonotonicInstant) {
+        self.entries = self.entries.filter {
+            $0.value.isReady || $0.value.asked > 0 || now - $0.value.usedAt < Self.memory
+        }
+    }
+
+    // MARK: What to do next
+
+    /// The next claim, or nil when there is none to make: no lane has rows, or none that has may claim.
+    mutating func next(at now: MonotonicInstant, allowance: (Lane) -> Allowance) -> ClaimPlan? {
+        for _ in 0..<Urgency.allCases.count {
+            if self.turn.left > 0, let plan = self.next(of: self.turn.urgency, at: now, allowance: allowance) {
+                self.turn.left -= 1
+                return plan
+            }
+            let following = (self.turn.urgency.rawValue + 1) % Urgency.allCases.count
+            let urgency = Urgency.allCases[following]
+            self.turn = (urgency, urgency.turns)
+        }
+        return nil
+    }
+
+    private mutating func next(
+        of urgency: Urgency,
+        at now: MonotonicInstant,
+        allowance: (Lane) -> Allowance
+    ) -> ClaimPlan? {
+        // A lane in debt passes its turn; where all others have nothing, the debt is soon paid.
+        for _ in 0..<self.rounds[urgency.rawValue].count * 4 {
+            guard let lane = self.rounds[urgency.rawValue].first else { return nil }
+            guard var entry = self.entries[lane], entry.isReady else {
+                self.rounds[urgency.rawValue].removeFirst()
+                continue
+            }
+            if let plan = self.plan(lane, &entry, at: now, allowance: allowance(lane)) {
+                if self.isTurnOver(entry) { self.rounds[urgency.rawValue].rotate() }
+                if !entry.isDeep {
+                    // One look at what may be the lane's last rows is enough; the answer says whether there are more.
+                    entry.isReady = false
+                }
+                self.entries[lane] = entry
+                return plan
+            }
+            self.entries[lane] = entry
+            self.rounds[urgency.rawValue].rotate()
+        }
+        return nil
+    }
+
+    /// A turn is over when the allowance that is left is not worth a claim; a row that was larger than the allowance
+    /// leaves a debt, which the next turns pay off.
+    private func isTurnOver(_ entry: Entry) -> Bool { entry.deficit * 2 < self.quantum }
+
+    private func plan(
+        _ lane: Lane,
+        _ entry: inout Entry,
+        at now: MonotonicInstant,
+        allowance: Allowance
+    ) -> ClaimPlan? {
+        guard case .pushes(let room, let most) = allowance, most > 0, entry.isDeep || entry.asked == 0 else {
+            return nil
+        }
+        if self.isTurnOver(entry) { entry.deficit += self.quantum }
+        guard !self.isTurnOver(entry) else { return nil }
+        // What a lane has is unknown until a claim leaves rows behind: until then it should not take the room of others.
+        let size = entry.isDeep ? self.quantum : max(1, self.quantum / Self.caution)
+        let wanted = max(entry.least, min(size, entry.deficit, most))
+        guard wanted <= room else { return nil }
+        var floor = entry.floor.id
+        if !entry.floor.isLow, now >= entry.sweepAt {
+            floor = .min
+            entry.sweepAt = now + Self.sweepInterval
+        }
+        let rows = min(Self.mostRows, max(1, Int((Double(wanted) / max(1, entry.pushesPerRow)).rounded(.up))))
+        entry.deficit -= wanted
+        entry.asked += 1
+        return ClaimPlan(lane: lane, floor: floor, rows: Int32(rows), pushes: Int32(clamping: wanted))
+    }
+
+    private mutating func makeReady(_ lane: Lane, _ entry: inout Entry) {
+        guard !entry.isReady else { return }
+        entry.isReady = true
+        self.rounds[lane.urgency.rawValue].append(lane)
+    }
+}

@@ -1,0 +1,31 @@
+/// Why a push is refused here, before any connection is bothered with it: reasons of our own beside Apple's. Their rows
+/// in `failures` have no status.
+package enum LocalReason: UInt8, CaseIterable, Sendable {
+    case malformedToken
+    case malformedPayload
+    case payloadTooLarge
+    case malformedTopic
+    case malformedCollapseID
+    case unknownPriority
+    case unknownPushType
+    case unknownApp
+    case outcomeUnknown
+
+    /// What `failures.reason` says.
+    package var name: String { Self.table[Int(self.rawValue)].name }
+
+    /// What that means, for the documentation.
+    package var meaning: String { Self.table[Int(self.rawValue)].meaning }
+
+    private static let table: [(name: String, meaning: String)] = [
+        ("MalformedToken", "The token is no hexadecimal number of 1 to 256 bytes."),
+        ("MalformedPayload", "The payload is no JSON object."),
+        ("PayloadTooLarge", "The payload is larger than its push type may be: 4096 bytes, for voip 5120."),
+        ("MalformedTopic", "The topic is not 1 to 255 visible ASCII characters."),
+        ("MalformedCollapseId", "The collapse id has more than 64 bytes, or control characters, or blanks around it."),
+        ("UnknownPriority", "The priority is none of 10, 5 and 1."),
+        ("UnknownPushType", "Apple has no such push type."),
+        ("UnknownApp", "There is no app with that id."),
+        ("OutcomeUnknown", "It was sent and no answer came, and the message says not to send it twice."),
+    ]
+}

@@ -1,0 +1,36 @@
+extension RawSpan {
+    /// The byte at that offset.
+    subscript(byte offset: Int) -> UInt8 {
+        // Every bit pattern is a UInt8 and the load itself checks the bounds, so nothing here can go wrong.
+        unsafe self.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+    }
+
+    /// Whether one of the bytes is an upper-case letter, given that they are ASCII.
+    var hasUpperCase: Bool {
+        // Letters have the bit 0x40, upper-case ones lack the bit 0x20.
+        for offset in self.byteOffsets where self[byte: offset] & 0x60 == 0x40 { return true }
+        return false
+    }
+
+    func allSatisfy(_ condition: (UInt8) -> Bool) -> Bool {
+        for offset in self.byteOffsets where !condition(self[byte: offset]) { return false }
+        return true
+    }
+}
+
+extension [UInt8] {
+    /// Appends bytes that live elsewhere, in one copy.
+    mutating func append(copying bytes: RawSpan) {
+        self.append(addingCapacity: bytes.byteCount) { output in
+            for offset in bytes.byteOffsets { output.append(bytes[byte: offset]) }
+        }
+    }
+}
+
+extension Array where Element == UInt8 {
+    /// Hands the bytes over where they are.
+    func withSpan<R>(_ range: Range<Int>, _ body: (RawSpan) -> R) -> R {
+        // A span of bytes has no padding that could be read uninitialised, which is what makes `bytes` unsafe.
+        body(unsafe self.span.bytes.extracting(range))
+    }
+}

@@ -1,0 +1,180 @@
+import ApplePush
+package import Postgres
+
+extension Settlement {
+    /// Writes the settlement; answers whether it was this worker's to write.
+    package static let statement = Statement(
+        "settle",
+        """
+        SELECT carillon.settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, \
+        $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34)
+        """
+    )
+
+    package func parameters(of claim: ClaimedJobs, worker: Int64) -> Parameters {
+        var parameters = Parameters(capacity: 1024 + self.ended.count * 24 + self.failures.count * 160)
+        parameters.append(claim.id)
+        parameters.append(worker)
+        self.appendEnded(to: &parameters, claim)
+        self.appendParts(to: &parameters, claim)
+        self.appendFailures(to: &parameters, claim)
+        self.appendDead(to: &parameters, claim)
+        self.appendReturns(to: &parameters, claim)
+        return parameters
+    }
+
+    private func appendEnded(to parameters: inout Parameters, _ claim: ClaimedJobs) {
+        parameters.append(PostgresArray(self.ended.lazy.map { claim.jobs[Int($0.job)].id }))
+        parameters.append(self.references(of: self.ended, claim))
+        parameters.append(self.broadcasts(of: self.ended, claim))
+        parameters.append(Self.column(self.ended.lazy.map(\.sent), default: 1))
+        parameters.append(Self.column(self.ended.lazy.map(\.failed), default: 0))
+        parameters.append(Self.column(self.ended.lazy.map(\.expired), default: 0))
+        let attempts = self.ended.lazy.map { claim.jobs[Int($0.job)].attempt }
+        parameters.append(PostgresArray(attempts.allSatisfy { $0 == 1 } ? [] : Array(attempts)))
+    }
+
+    private func appendParts(to parameters: inout Parameters, _ claim: ClaimedJobs) {
+        parameters.append(PostgresArray(self.parts.lazy.map { claim.jobs[Int($0.job)].message }))
+        parameters.append(self.references(of: self.parts, claim))
+        parameters.append(self.broadcasts(of: self.parts, claim))
+        // Of a message that is known to be unfinished already, what comes back was never taken off.
+        parameters.append(
+            PostgresArray(self.parts.lazy.map { claim.jobs[Int($0.job)].origin == nil ? $0.returned : 0 })
+        )
+        parameters.append(PostgresArray(self.parts.lazy.map(\.sent)))
+        parameters.append(PostgresArray(self.parts.lazy.map(\.failed)))
+        parameters.append(PostgresArray(self.parts.lazy.map(\.expired)))
+        parameters.append(PostgresArray(self.parts.lazy.map { claim.jobs[Int($0.job)].attempt }))
+    }
+
+    private func appendFailures(to parameters: inout Parameters, _ claim: ClaimedJobs) {
+        var messages = PostgresArray(of: .int8)
+        var references = PostgresArray(of: .text)
+        var tokens = PostgresArray(of: .text)
+        var statuses = PostgresArray(of: .int2)
+        var reasons = PostgresArray(of: .text)
+        var dates = PostgresArray(of: .timestamptz)
+        var ids = PostgresArray(of: .uuid)
+        var attempts = PostgresArray(of: .int2)
+        for failure in self.failures {
+            let job = claim.jobs[Int(failure.job)]
+            messages.append(job.message)
+            if let reference = job.reference {
+                claim.texts.withSpan(reference.range) { references.append($0) }
+            } else {
+                references.appendNull()
+            }
+            self.append(failure.token, of: claim, to: &tokens)
+            if let status = failure.status { statuses.append(status) } else { statuses.appendNull() }
+            reasons.append(failure.reason)
+            if let date = failure.unregisteredAt { dates.append(timestamp: date) } else { dates.appendNull() }
+            let id = claim.id(of: failure.token)
+            ids.append(uuid: (id.high, id.low))
+            attempts.append(job.attempt)
+        }
+        parameters.append(messages)
+        parameters.append(references)
+        parameters.append(tokens)
+        parameters.append(statuses)
+        parameters.append(reasons)
+        parameters.append(dates)
+        parameters.append(ids)
+        parameters.append(attempts)
+    }
+
+    private func appendDead(to parameters: inout Parameters, _ claim: ClaimedJobs) {
+        var tokens = PostgresArray(of: .text)
+        var dates = PostgresArray(of: .timestamptz)
+        var reasons = PostgresArray(of: .text)
+        for failure in self.failures {
+            guard let date = failure.unregisteredAt else { continue }
+            self.append(failure.token, of: claim, to: &tokens)
+            dates.append(timestamp: date)
+            reasons.append(failure.reason)
+        }
+        parameters.append(tokens)
+        parameters.append(dates)
+        parameters.append(reasons)
+    }
+
+    private func appendReturns(to parameters: inout Parameters, _ claim: ClaimedJobs) {
+        var jobs = PostgresArray(of: .int8)
+        var areWhole = PostgresArray(of: .bool)
+        var attempts = PostgresArray(of: .int2)
+        var delays = PostgresArray(of: .int4)
+        var places = PostgresArray(of: .int4)
+        var tokens = PostgresArray(of: .text)
+        for (place, share) in self.returns.enumerated() {
+            jobs.append(claim.jobs[Int(share.job)].id)
+            areWhole.append(share.isWhole)
+            attempts.append(share.attempt)
+            if let delay = share.delay { delays.append(delay) } else { delays.appendNull() }
+            // The database still has the tokens of what goes back whole.
+            guard !share.isWhole else { continue }
+            for push in share.pushes {
+                places.append(Int32(place + 1))
+                self.append(.push(push), of: claim, to: &tokens)
+            }
+        }
+        parameters.append(jobs)
+        parameters.append(areWhole)
+        parameters.append(attempts)
+        parameters.append(delays)
+        parameters.append(places)
+        parameters.append(tokens)
+    }
+
+    // MARK: Columns
+
+    private func append(_ token: Failure.Token, of claim: ClaimedJobs, to tokens: inout PostgresArray) {
+        switch token {
+        case .push(let place):
+            let range = claim.batch.pushes[Int(place)].token.range
+            claim.batch.bytes.withSpan(range) { tokens.append($0) }
+        case .refusal(let place):
+            claim.texts.withSpan(claim.refusals[Int(place)].token.range) { tokens.append($0) }
+        }
+    }
+
+    /// A column whose every value is the default is left empty.
+    private static func column(_ values: some Collection<Int32>, default value: Int32) -> PostgresArray {
+        PostgresArray(values.allSatisfy { $0 == value } ? [] : Array(values))
+    }
+
+    private func references(of shares: [Share], _ claim: ClaimedJobs) -> PostgresArray {
+        var column = PostgresArray(of: .text)
+        guard shares.contains(where: { claim.jobs[Int($0.job)].reference != nil }) else { return column }
+        for share in shares {
+            if let reference = claim.jobs[Int(share.job)].reference {
+                claim.texts.withSpan(reference.range) { column.append($0) }
+            } else {
+                column.appendNull()
+            }
+        }
+        return column
+    }
+
+    private func broadcasts(of shares: [Share], _ claim: ClaimedJobs) -> PostgresArray {
+        var column = PostgresArray(of: .int8)
+        guard shares.contains(where: { claim.jobs[Int($0.job)].broadcast != nil }) else { return column }
+        for share in shares {
+            if let broadcast = claim.jobs[Int(share.job)].broadcast {
+                column.append(broadcast)
+            } else {
+                column.appendNull()
+            }
+        }
+        return column
+    }
+}
+
+extension ClaimedJobs {
+    /// The identity of the push.
+    func id(of token: Settlement.Failure.Token) -> PushID {
+        switch token {
+        case .push(let place): self.batch.pushes[Int(place)].id
+        case .refusal(let place): self.refusals[Int(place)].id
+        }
+    }
+}

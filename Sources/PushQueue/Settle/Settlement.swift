@@ -1,0 +1,212 @@
+package import ApplePush
+
+/// What is to be written about a claim: made from the jobs, the outcomes of their pushes and the time, by nothing else.
+package struct Settlement: Sendable {
+    /// A job that has ended, or part of one.
+    struct Share: Equatable, Sendable {
+        let job: Int32
+        var sent: Int32 = 0
+        var failed: Int32 = 0
+        var expired: Int32 = 0
+        /// Pushes that go back or are tried again.
+        var returned: Int32 = 0
+        /// Those of them that have used up an attempt.
+        var retried: Int32 = 0
+
+        var ended: Int32 { self.sent + self.failed + self.expired }
+    }
+
+    /// A push that failed for good.
+    struct Failure: Equatable, Sendable {
+        enum Token: Equatable, Sendable {
+            /// The push at that place of the batch.
+            case push(Int32)
+            /// The refusal at that place.
+            case refusal(Int32)
+        }
+
+        let job: Int32
+        let token: Token
+        /// Nil: refused here, or never answered.
+        let status: Int16?
+        let reason: String
+        /// Microseconds since 1970, where Apple said that the token is dead.
+        let unregisteredAt: Int64?
+    }
+
+    /// Pushes of one job that wait for another attempt.
+    struct Return: Equatable, Sendable {
+        let job: Int32
+        /// Their places in the batch; all of the job's, if it is whole.
+        let pushes: [Int32]
+        /// Nothing of the job has ended: it goes back as it is.
+        let isWhole: Bool
+        let attempt: Int16
+        /// Milliseconds; nil: at once.
+        let delay: Int32?
+    }
+
+    /// What the claim adds to the counters.
+    package struct Tally: Equatable, Sendable {
+        package var sent = 0
+        package var failed = 0
+        package var expired = 0
+        package var retried = 0
+        package var returned = 0
+        package var unknown = 0
+
+        static func += (left: inout Self, right: Self) {
+            left.sent += right.sent
+            left.failed += right.failed
+            left.expired += right.expired
+            left.retried += right.retried
+            left.returned += right.returned
+            left.unknown += right.unknown
+        }
+    }
+
+    /// Jobs that ended in one piece.
+    private(set) var ended: [Share] = []
+    /// Jobs whose end depends on others: parts, retries of parts, and those that end in part now.
+    private(set) var parts: [Share] = []
+    private(set) var failures: [Failure] = []
+    private(set) var returns: [Return] = []
+    package private(set) var tally = Tally()
+    /// Why the app cannot send at the moment.
+    package let trouble: Trouble?
+
+    private let policy: RetryPolicy
+    private let mostAttempts: Int16
+    /// The database's clock, in microseconds since 1970.
+    private let now: Int64
+
+    package init(
+        _ claim: ClaimedJobs,
+        _ outcomes: Outcomes,
+        policy: RetryPolicy,
+        mostAttempts: Int16,
+        now: Int64,
+        using generator: inout some RandomNumberGenerator
+    ) {
+        precondition(outcomes.count == claim.batch.count, "an outcome a push")
+        self.policy = policy
+        self.mostAttempts = mostAttempts
+        self.now = now
+        self.trouble = Trouble(outcomes)
+        self.ended.reserveCapacity(claim.jobs.count)
+        var refusal = 0
+        for place in claim.jobs.indices {
+            let job = claim.jobs[place]
+            var share = Share(job: Int32(place), failed: job.refused, expired: job.expired)
+            for _ in 0..<job.refused {
+                self.refuse(claim.refusals[refusal], at: refusal)
+                refusal += 1
+            }
+            let goesBackWhole = self.judge(job, &share, outcomes, using: &generator)
+            self.count(share)
+            // What goes back whole has made no progress that anybody could write down.
+            if goesBackWhole { continue }
+            if job.origin == nil && share.returned == 0 { self.ended.append(share) } else { self.parts.append(share) }
+        }
+    }
+
+    /// The lowest id that goes back to the queue at once and keeps its place there.
+    func lowestReturned(of claim: ClaimedJobs) -> Int64? {
+        self.returns.lazy.filter { $0.isWhole && $0.delay == nil }.map { claim.jobs[Int($0.job)].id }.min()
+    }
+
+    // MARK: One job
+
+    /// Decides on each push of the job. True: all of them go back, as one job and as they came.
+    private mutating func judge(
+        _ job: ClaimedJobs.Job,
+        _ share: inout Share,
+        _ outcomes: Outcomes,
+        using generator: inout some RandomNumberGenerator
+    ) -> Bool {
+        var retries: [Int32] = []
+        var backs: [Int32] = []
+        var retryAfter: Int32?
+        for push in job.firstPush..<job.firstPush + job.pushes {
+            let outcome = outcomes[Int(push)]
+            if outcome.verdict == .unknown { self.tally.unknown += 1 }
+            switch Fate(outcome, mayRepeat: job.mayRepeat) {
+            case .sent: share.sent += 1
+            case .failed: self.fail(push, with: outcome, of: outcomes, &share)
+            case .back: backs.append(push)
+            case .retry where job.attempt >= self.mostAttempts: self.fail(push, with: outcome, of: outcomes, &share)
+            case .retry:
+                retries.append(push)
+                if let asked = outcome.retryAfter { retryAfter = max(retryAfter ?? 0, asked) }
+            }
+        }
+        var delay: Int32?
+        if !retries.isEmpty {
+            let wait = self.policy.delay(after: job.attempt, retryAfter: retryAfter, using: &generator)
+            if let end = job.expiresAt, self.microseconds(after: wait) >= end {
+                share.expired += Int32(retries.count)
+                retries = []
+            }
+            delay = Int32(
+                clamping: wait.components.seconds * 1000 + wait.components.attoseconds / 1_000_000_000_000_000
+            )
+        }
+        share.returned = Int32(retries.count + backs.count)
+        let isWhole = share.ended == 0 && (retries.isEmpty || backs.isEmpty)
+        if !retries.isEmpty {
+            share.retried = Int32(retries.count)
+            self.returns.append(
+                Return(job: share.job, pushes: retries, isWhole: isWhole, attempt: job.attempt + 1, delay: delay)
+            )
+        }
+        if !backs.isEmpty {
+            self.returns.append(
+                Return(job: share.job, pushes: backs, isWhole: isWhole, attempt: job.attempt, delay: nil)
+            )
+        }
+        return isWhole && share.returned > 0
+    }
+
+    private mutating func count(_ share: Share) {
+        self.tally.sent += Int(share.sent)
+        self.tally.failed += Int(share.failed)
+        self.tally.expired += Int(share.expired)
+        self.tally.retried += Int(share.retried)
+        self.tally.returned += Int(share.returned - share.retried)
+    }
+
+    private mutating func fail(_ push: Int32, with outcome: Outcome, of outcomes: Outcomes, _ share: inout Share) {
+        share.failed += 1
+        let isDead = outcome.action == .deleteToken
+        let failure = Failure(
+            job: share.job,
+            token: .push(push),
+            status: outcome.status == 0 ? nil : Int16(clamping: outcome.status),
+            reason: outcome.verdict == .unknown ? LocalReason.outcomeUnknown.name : outcomes.text(of: outcome.reason),
+            // Apple's milliseconds; where they are missing, it is dead as of now.
+            unregisteredAt: isDead ? outcome.timestamp.flatMap(Self.microseconds) ?? self.now : nil
+        )
+        self.failures.append(failure)
+    }
+
+    private mutating func refuse(_ refusal: ClaimedJobs.Refusal, at place: Int) {
+        let failure = Failure(
+            job: refusal.job,
+            token: .refusal(Int32(place)),
+            status: nil,
+            reason: refusal.reason.name,
+            unregisteredAt: nil
+        )
+        self.failures.append(failure)
+    }
+
+    private func microseconds(after wait: Duration) -> Int64 {
+        let (seconds, attoseconds) = wait.components
+        return self.now + seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+    }
+
+    /// A number out of an answer may be anything; one beyond what PostgreSQL can hold is no time.
+    private static func microseconds(_ milliseconds: Int64) -> Int64? {
+        (0..<32_503_680_000_000).contains(milliseconds) ? milliseconds * 1000 : nil
+    }
+}

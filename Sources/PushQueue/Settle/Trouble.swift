@@ -1,0 +1,65 @@
+import ApplePush
+
+/// Why an app cannot send at the moment, though its pushes are fine.
+package struct Trouble: Error, Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
+        /// No connection, or none that lasts.
+        case connection
+        /// The gateway or we ourselves will have nothing to do with the credential.
+        case credential
+        /// The provider token has to rest.
+        case providerToken
+        /// The app is not set up: no credential, or a gateway that is none.
+        case setting
+    }
+
+    package let kind: Kind
+    /// A sentence for `certificates.last_error` and the log, without any secret.
+    package let message: String
+
+    package init(_ kind: Kind, _ message: String) {
+        self.kind = kind
+        self.message = message
+    }
+
+    init(_ error: PushError) {
+        switch error.code {
+        case .invalidCredential, .refused: self.init(.credential, error.message)
+        case .noProviderToken: self.init(.providerToken, error.message)
+        case .invalidGateway: self.init(.setting, error.message)
+        default: self.init(.connection, error.message)
+        }
+    }
+
+    /// What kept pushes from being sent, if anything did. Reasons that one push got are the app's trouble where they are
+    /// about the credential.
+    init?(_ outcomes: Outcomes) {
+        if let failure = outcomes.connectFailure {
+            self.init(failure)
+            return
+        }
+        var wasSafe = false
+        var wasAnswered = false
+        for outcome in outcomes {
+            switch outcome.verdict {
+            case .delivered: wasAnswered = true
+            case .safe: wasSafe = true
+            case .unknown: continue
+            case .rejected:
+                wasAnswered = true
+                let reason = outcomes.text(of: outcome.reason)
+                switch outcome.action {
+                case .pauseCredential:
+                    self.init(.credential, "APNs refuses the credential: \(outcome.status) \(reason).")
+                    return
+                case .renewProviderToken, .keepProviderToken:
+                    self.init(.providerToken, "APNs refuses the provider token: \(outcome.status) \(reason).")
+                    return
+                default: continue
+                }
+            }
+        }
+        guard wasSafe, !wasAnswered else { return nil }
+        self.init(.connection, "Connections to the gateway end before they take a push.")
+    }
+}

@@ -1,0 +1,46 @@
+import IO
+
+/// Apps that are in trouble, and when each may try again: soon at first, then more and more rarely, never in step.
+///
+/// When its time has come an app tries with one small claim. Only what the gateway answers ends the trouble.
+struct AppHolds: Sendable {
+    private struct Hold {
+        var times = 0
+        var until: MonotonicInstant
+        var trouble: Trouble
+    }
+
+    static let shortest = Duration.seconds(1)
+    static let longest = Duration.seconds(60)
+
+    private var holds: [Int32: Hold] = [:]
+
+    /// Each app in trouble.
+    var troubles: [(app: Int32, trouble: Trouble)] { self.holds.map { ($0.key, $0.value.trouble) } }
+
+    func isHeld(_ app: Int32, at now: MonotonicInstant) -> Bool {
+        self.holds[app].map { now < $0.until } ?? false
+    }
+
+    /// Whether it has yet to be shown that the trouble is over.
+    func isOnTrial(_ app: Int32) -> Bool { self.holds[app] != nil }
+
+    /// Something kept the app from sending. How long it is held for; nil: it was held already, so this is no news.
+    mutating func hold(
+        _ app: Int32,
+        for trouble: Trouble,
+        at now: MonotonicInstant,
+        using generator: inout some RandomNumberGenerator
+    ) -> Duration? {
+        guard !self.isHeld(app, at: now) else { return nil }
+        let times = self.holds[app].map { min($0.times + 1, 16) } ?? 0
+        let wait = min(Self.longest, Self.shortest * (1 << times)) * Double.random(in: 0.5...1, using: &generator)
+        self.holds[app] = Hold(times: times, until: now + wait, trouble: trouble)
+        return wait
+    }
+
+    /// It works, or has been changed. True: it had been in trouble.
+    mutating func end(_ app: Int32) -> Bool {
+        self.holds.removeValue(forKey: app) != nil
+    }
+}

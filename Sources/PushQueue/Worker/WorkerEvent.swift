@@ -1,0 +1,21 @@
+/// Something worth a line in the log. Whoever receives it must not block.
+package enum WorkerEvent: Sendable {
+    case started(worker: Int64)
+    case databaseLost(String)
+    case databaseBack
+    /// A statement failed and will be tried again.
+    case databaseError(String)
+    /// Others had declared this worker dead; it goes on under another number.
+    case leaseLost(worker: Int64)
+    /// What became of a claim was not this worker's to write any more.
+    case stale(claim: Int64)
+    case tookOver(workers: Int, claims: Int, jobs: Int)
+    /// A message had more tokens than may be in flight, and was cut.
+    case split(app: Int32, message: Int64, parts: Int)
+    case trouble(app: Int32, name: String, Trouble, heldFor: Duration)
+    case troubleOver(app: Int32, name: String)
+    case maintained
+    case draining
+    case gaveUp
+    case ended
+}

@@ -1,0 +1,141 @@
+import Postgres
+
+/// What a worker asks of the database, beside claiming and settling. Each statement is a transaction of its own.
+enum WorkerStatements {
+    /// Settings of the session. A plan that was made while a table was small must not be the wrong one when it is large:
+    /// everything here goes by an index, by one plan for all values.
+    static let session = """
+        SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off; SET plan_cache_mode = force_generic_plan;
+        SET TimeZone = 'UTC'
+        """
+
+    static let installation = Statement("installation", "SELECT i.id FROM carillon.installation i")
+
+    static let register = Statement(
+        "register",
+        """
+        INSERT INTO carillon.workers (name, host, pid, version, lease_until)
+        VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5)) RETURNING id
+        """
+    )
+
+    /// Renews the lease, and counts the workers that are alive. No row: this worker was declared dead.
+    static let heartbeat = Statement(
+        "heartbeat",
+        """
+        WITH renewed AS (
+            UPDATE carillon.workers w SET heartbeat_at = now(), lease_until = now() + make_interval(secs => $2)
+            WHERE w.id = $1 RETURNING w.id
+        )
+        SELECT (SELECT count(*) FROM carillon.workers w WHERE w.lease_until >= now()) FROM renewed
+        """
+    )
+
+    static let signOff = Statement(
+        "sign_off",
+        """
+        DELETE FROM carillon.workers w WHERE w.id = $1
+            AND NOT EXISTS (SELECT FROM carillon.inflight f WHERE f.worker_id = $1)
+        """
+    )
+
+    static let release = Statement("release", "SELECT carillon.release($1, $2)")
+
+    /// Gives back claims that this worker made without ever seeing the answer.
+    static let releaseLost = Statement(
+        "release_lost",
+        """
+        SELECT carillon.release($1, ARRAY(
+            SELECT f.id FROM carillon.inflight f WHERE f.worker_id = $1 AND f.id <> ALL ($2)
+            AND f.claimed_at <= now() - make_interval(secs => $3)))
+        """
+    )
+
+    static let takeOver = Statement("take_over", "SELECT t.workers, t.claims, t.jobs FROM carillon.take_over($1) AS t")
+
+    static let split = Statement("split", "SELECT carillon.split($1, $2, $3, $4)")
+
+    /// Moves what is due from `scheduled` to the queue.
+    static let promote = Statement(
+        "promote",
+        """
+        WITH due AS (
+            DELETE FROM carillon.scheduled s WHERE s.id = ANY (ARRAY(
+                SELECT d.id FROM carillon.scheduled d WHERE d.run_at <= now()
+                ORDER BY d.run_at LIMIT $1 FOR UPDATE SKIP LOCKED))
+            RETURNING s.*
+        ), moved AS (
+            INSERT INTO carillon.messages AS m (id, app_id, lane, tokens, payload, push_type, priority, expires_at,
+                collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at)
+            SELECT d.id, d.app_id, d.lane, d.tokens, d.payload, d.push_type, d.priority, d.expires_at, d.collapse_id,
+                d.topic, d.reference, d.on_unknown, d.attempt, d.claims, d.origin, d.broadcast_id, d.created_at
+            FROM due d RETURNING m.app_id, m.lane, m.id
+        )
+        SELECT v.app_id, v.lane, min(v.id), count(*) FROM moved v GROUP BY v.app_id, v.lane
+        """
+    )
+
+    /// The lanes that have rows. Known ones are looked up from their floors; between them, and before and after, the index
+    /// is walked from lane to lane, never over their rows.
+    static let look = Statement(
+        "look",
+        """
+        WITH RECURSIVE known AS MATERIALIZED (
+            SELECT k.app, k.lane, k.floor, lead(k.app, 1, 2147483647) OVER w AS next_app,
+                lead(k.lane, 1, 32767::smallint) OVER w AS next_lane
+            FROM unnest($1::integer[], $2::smallint[], $3::bigint[]) AS k(app, lane, floor)
+            WINDOW w AS (ORDER BY k.app, k.lane)
+        ), found AS (
+            SELECT n.app_id, n.lane, k.next_app, k.next_lane FROM known k, LATERAL (
+                SELECT m.app_id, m.lane FROM carillon.messages m
+                WHERE (m.app_id, m.lane) > (k.app, k.lane) AND (m.app_id, m.lane) < (k.next_app, k.next_lane)
+                ORDER BY m.app_id, m.lane LIMIT 1) AS n
+            UNION ALL
+            SELECT n.app_id, n.lane, f.next_app, f.next_lane FROM found f, LATERAL (
+                SELECT m.app_id, m.lane FROM carillon.messages m
+                WHERE (m.app_id, m.lane) > (f.app_id, f.lane) AND (m.app_id, m.lane) < (f.next_app, f.next_lane)
+                ORDER BY m.app_id, m.lane LIMIT 1) AS n
+        )
+        SELECT f.app_id, f.lane FROM found f
+        UNION ALL
+        SELECT k.app, k.lane FROM known k WHERE (
+            SELECT m.id FROM carillon.messages m WHERE m.app_id = k.app AND m.lane = k.lane AND m.id >= k.floor
+            ORDER BY m.id LIMIT 1) IS NOT NULL
+        """
+    )
+
+    static let countActivity = Statement(
+        "count_activity",
+        """
+        INSERT INTO carillon.activity AS a (minute, app_id, worker_id, sent, failed, expired, retried)
+        SELECT date_trunc('minute', now()), c.app, $1, c.sent, c.failed, c.expired, c.retried
+        FROM unnest($2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+            AS c(app, sent, failed, expired, retried)
+        ON CONFLICT (minute, app_id, worker_id) DO UPDATE SET sent = a.sent + excluded.sent,
+            failed = a.failed + excluded.failed, expired = a.expired + excluded.expired,
+            retried = a.retried + excluded.retried
+        """
+    )
+
+    /// Whoever gets the row does the chore.
+    static let takeChore = Statement(
+        "take_chore",
+        """
+        UPDATE carillon.chores c SET next_run = now() + c.every WHERE c.name = $1 AND c.next_run <= now() RETURNING c.name
+        """
+    )
+
+    static let maintain = Statement(
+        "maintain",
+        "SELECT m.partitions_made FROM carillon.maintain(make_interval(secs => $1)) AS m"
+    )
+
+    /// Writes down how a credential is, if that is news. A null status leaves the one there is.
+    static let judgeCredential = Statement(
+        "judge_credential",
+        """
+        UPDATE carillon.certificates c SET status = coalesce($2, c.status), last_error = $3
+        WHERE c.id = $1 AND (c.status, c.last_error) IS DISTINCT FROM (coalesce($2, c.status), $3)
+        """
+    )
+}

@@ -1,0 +1,27 @@
+import ApplePush
+import PushQueue
+import Testing
+
+@Suite struct DrainTests {
+    @Test func `a row is sent once and leaves a row of results`() async throws {
+        try await Queue.with { queue in
+            try await queue.run(
+                #"INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa01}', '{"aps":{"alert":"Hi"}}')"#
+            )
+            let backend = RecordedBackend()
+            let report = try await queue.drain(backend)
+            #expect(report.isClean)
+            #expect(report.counters.total.sent == 1)
+            #expect(backend.sent.map(\.token) == ["aa01"])
+            #expect(backend.sent.map(\.payload) == [#"{"aps":{"alert":"Hi"}}"#])
+            #expect(backend.sent.map(\.topic) == ["org.example.app"])
+            #expect(
+                try await queue.rows("SELECT message_id, app_id, sent, failed, expired, attempts FROM carillon.results")
+                    == ["(1,1,1,0,0,1)"]
+            )
+            #expect(try await queue.number("SELECT count(*) FROM carillon.messages") == 0)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.workers") == 0)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import ApplePush
+import IO
+import Postgres
+import PushQueue
+import Synchronization
+import TLS
+import TestSupport
+
+/// A migrated database with an app in it, and workers to let loose on it.
+struct Queue: Sendable {
+    let url: String
+    let connection: PostgresConnection
+    let loop: EventLoop
+    private static let number = Atomic<Int>(0)
+
+    static func with<R>(_ body: (Queue) async throws -> R) async throws -> R {
+        try await TestDatabase.connected { connection, url in
+            try await TestLoop.with { loop in
+                _ = try await Migrator(connection).up()
+                let queue = Queue(url: url, connection: connection, loop: loop)
+                try await queue.addApp("app", topic: "org.example.app")
+                return try await body(queue)
+            }
+        }
+    }
+
+    func addApp(_ name: String, topic: String, gateway: String = "localhost:1") async throws {
+        let (certificate, key) = try Self.identity.get()
+        var parameters = Parameters()
+        parameters.append(name)
+        parameters.append(topic)
+        parameters.append(gateway)
+        parameters.append(certificate + key)
+        try await self.connection.execute(
+            Statement(
+                "add_app",
+                """
+                WITH c AS (INSERT INTO carillon.certificates (name, certificate) VALUES ($1, $4) RETURNING id)
+                INSERT INTO carillon.apps (name, topic, gateway, certificate_id) SELECT $1, $2, $3, c.id FROM c
+                """
+            ),
+            parameters
+        )
+    }
+
+    private static let identity = Swift.Result {
+        try CertificateAuthority(name: "Test authority").issue(commonName: "Push", topics: ["org.example.app"])
+    }
+
+    // MARK: SQL
+
+    func run(_ sql: String) async throws {
+        try await self.connection.script(sql)
+    }
+
+    /// The rows as texts, columns joined by a bar.
+    func rows(_ sql: String) async throws -> [String] {
+        let statement = Statement(
+            "query_\(Self.number.wrappingAdd(1, ordering: .relaxed).newValue)",
+            "SELECT q::text FROM (\(sql)) AS q"
+        )
+        return try await self.connection.query(statement) { rows in try rows.indices.map { try rows.string($0, 0) } }
+    }
+
+    func number(_ sql: String) async throws -> Int64 {
+        let statement = Statement(
+            "number_\(Self.number.wrappingAdd(1, ordering: .relaxed).newValue)",
+            "SELECT (\(sql))::bigint"
+        )
+        return try await self.connection.query(statement) { try $0.int64(0, 0) }
+    }
+
+    // MARK: Workers
+
+    var options: WorkerOptions {
+        var options = WorkerOptions()
+        options.database = self.url
+        options.name = "test"
+        return options
+    }
+
+    func worker(
+        _ backend: any Backend,
+        _ change: (inout WorkerOptions) -> Void = { _ in }
+    ) -> Worker {
+        var options = self.options
+        change(&options)
+        return Worker(options, backend: backend, loop: self.loop)
+    }
+
+    /// Lets a worker do what is due, and nothing else.
+    @discardableResult
+    func drain(
+        _ backend: any Backend = RecordedBackend(),
+        _ change: (inout WorkerOptions) -> Void = { _ in }
+    ) async throws -> WorkerReport {
+        try await self.worker(backend) { options in
+            options.once = true
+            change(&options)
+        }.run()
+    }
+}
