@@ -6,6 +6,7 @@ import Testing
     /// What a peer may send that has two pushes in flight, on streams 1 and 3.
     static let connectionErrors: [(name: String, bytes: [UInt8])] = [
         ("DATA on a stream never opened", Frames.data(9, [1], end: true)),
+        ("DATA before HEADERS", Frames.data(1, [1], end: true)),
         ("DATA on stream 0", Frames.data(0, [1])),
         ("HEADERS on stream 0", Frames.headers(0, [(":status", "200")], end: true)),
         ("HEADERS on an even stream", Frames.headers(2, [(":status", "200")], end: true)),
@@ -64,7 +65,7 @@ import Testing
     /// Answers on stream 1 that are no answers; the push on stream 3 must not suffer.
     static let streamErrors: [(name: String, bytes: [UInt8])] = [
         (
-            "DATA before HEADERS",
+            "a body shorter than announced",
             Frames.headers(1, [(":status", "200"), ("content-length", "5")]) + Frames.data(1, [1], end: true)
         ),
         ("no :status", Frames.headers(1, [("apns-id", "x")], end: true)),

@@ -38,7 +38,9 @@ struct RecordTests {
         let token: String
         let topic: String?
         let push_type: String?
-        let priority: String?
+        let priority: Int?
+        let expiration: Int64?
+        let collapse_id: String?
         let status: Int?
         let reason: String?
         let bytes: Int
@@ -50,7 +52,8 @@ struct RecordTests {
         var writer = LogLine()
         var buffer: [UInt8] = []
         let id = Array("123e4567-e89b-12d3-a456-426614174000".utf8)
-        let request = SampleRequest(["apns-push-type": "alert"]).with(payload: "{\"a\":\"é\\\"\t\u{7F}\"}")
+        let fields: KeyValuePairs = ["apns-push-type": "alert", "apns-priority": "10", "apns-expiration": "0"]
+        let request = SampleRequest(fields).with(payload: "{\"a\":\"é\\\"\t\u{7F}\"}")
         let (head, bytes) = request.flat
         for status in [UInt16(200), 410] {
             let facts = LogLine.Facts(
@@ -71,7 +74,9 @@ struct RecordTests {
         let first = try #require(lines.first)
         #expect(first.token == SampleRequest.token)
         #expect(first.topic == "com.example.app")
-        #expect(first.priority == nil)
+        #expect(first.priority == 10)
+        #expect(first.expiration == 0)
+        #expect(first.collapse_id == nil)
         #expect(first.bytes == request.payload.count)
         #expect(Array(first.payload.utf8) == request.payload)
         #expect(first.sha256.count == 64)

@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#endif
+import Glibc
 
 /// Comparing header bytes with known words: no `String` is ever made of them.
 extension Span where Element == UInt8 {

@@ -37,8 +37,8 @@ struct LogLine {
         line.appendQuoted(repairing: bytes.extracting(RequestCheck.token(of: head, in: bytes)))
         Self.append("topic", head.topic, in: bytes, to: &line)
         Self.append("push_type", head.pushType, in: bytes, to: &line)
-        Self.append("priority", head.priority, in: bytes, to: &line)
-        Self.append("expiration", head.expiration, in: bytes, to: &line)
+        Self.append("priority", head.priority, in: bytes, isNumber: true, to: &line)
+        Self.append("expiration", head.expiration, in: bytes, isNumber: true, to: &line)
         Self.append("collapse_id", head.collapseID, in: bytes, to: &line)
         line.append(",\"status\":")
         if let status = facts.status { line.append(decimal: status) } else { line.append("null") }
@@ -56,15 +56,19 @@ struct LogLine {
         _ name: StaticString,
         _ part: RequestHead.Part,
         in bytes: Span<UInt8>,
+        isNumber: Bool = false,
         to line: inout [UInt8]
     ) {
         line.append(",\"")
         line.append(name)
         line.append("\":")
-        if part.isPresent {
-            line.appendQuoted(repairing: bytes.extracting(part.range))
-        } else {
+        let value = bytes.extracting(part.range)
+        if !part.isPresent {
             line.append("null")
+        } else if isNumber, HeaderForm.isExpiration(value), value.count == 1 || value[0] != UInt8(ascii: "0") {
+            line.append(value)
+        } else {
+            line.appendQuoted(repairing: value)
         }
     }
 

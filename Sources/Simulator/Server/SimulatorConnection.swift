@@ -68,6 +68,7 @@ final class SimulatorConnection {
             desk.recorder.flush()
             // What is wrong with the peer is told in the GOAWAY that the session has ready.
             _ = try? flush()
+            stream.closeNotify()
             return .closed
         }
     }
