@@ -1,5 +1,3 @@
-import Synchronization
-
 extension EventLoop {
     /// Sleeps by the loop's own timers, wherever the caller runs; when its task is cancelled, or the loop stops, it
     /// throws at once.
@@ -59,7 +57,7 @@ private final class Wait: Sendable {
     }
 
     private let loop: EventLoop
-    private let state = Mutex(State.new)
+    private let state = Guarded(State.new)
     /// What to take back on the loop. Safe, because only the loop's thread touches it.
     private nonisolated(unsafe) var watch: WatchToken?
     private nonisolated(unsafe) var timer: TimerToken?

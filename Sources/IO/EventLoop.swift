@@ -9,9 +9,9 @@ import Synchronization
 /// the end of the turn, sleep until a descriptor is ready. Whoever makes a loop stops it and joins it.
 package final class EventLoop: SerialExecutor, TaskExecutor {
     package let name: String
-    private let inbox = Mutex(Inbox())
+    private let inbox = Guarded(Inbox())
     private let wakeUp: CInt
-    private let thread = Mutex<Thread?>(nil)
+    private let thread = Guarded<Thread?>(nil)
     /// The loop's thread, 0 before it runs. Each thread only compares it with itself, so no order is needed.
     private let threadID = Atomic<UInt>(0)
     /// Safe, because every method that touches it first makes sure that it runs on the loop's thread, or is `init`,

@@ -1,6 +1,5 @@
 import CLinux
 import Glibc
-import Synchronization
 
 /// Accepts connections on a port, on a loop. Closed by `close()` or when its owner lets go of it.
 package final class Listener: Sendable {
@@ -62,7 +61,7 @@ package final class Listener: Sendable {
     package let port: UInt16
     private let loop: EventLoop
     private let descriptor: CInt
-    private let door: Mutex<Door?>
+    private let door: Guarded<Door?>
 
     /// Listens from here on; port 0 takes a free one. `accept` is called on the loop, for each connection. A host given
     /// by name is looked up at once, which may block.
@@ -77,7 +76,7 @@ package final class Listener: Sendable {
         self.loop = loop
         self.descriptor = socket.descriptor
         let door = Door(socket.release(), on: loop, accept: accept)
-        self.door = Mutex(door)
+        self.door = Guarded(door)
         if loop.isCurrent {
             try Self.open(door)
         } else {

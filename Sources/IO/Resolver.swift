@@ -1,6 +1,5 @@
 import CLinux
 import Glibc
-import Synchronization
 
 /// Names to addresses, afresh each time, and never on a loop: the C library's resolver blocks, for many seconds when
 /// name servers are silent, and cannot be interrupted.
@@ -24,7 +23,7 @@ enum Resolver {
     }
 
     private static let limit = 32
-    private static let state = Mutex(State())
+    private static let state = Guarded(State())
 
     /// Answers on a thread of its own; at once, on the caller's, when the host is an address in figures.
     static func lookUp(_ host: String, port: UInt16, answered: @escaping @Sendable (Answer) -> Void) {

@@ -16,7 +16,7 @@ package final class SignalWatch: Sendable {
     private let continuation: AsyncStream<Signal>.Continuation
     private let receiver: Receiver
     private let before: [(signal: Signal, action: sigaction)]
-    private let isOpen = Mutex(true)
+    private let isOpen = Guarded(true)
 
     package init(_ watched: [Signal] = [.terminate, .interrupt], on loop: EventLoop) throws(IOError) {
         let (reading, writing) = try SocketPair().release()

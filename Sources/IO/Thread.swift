@@ -1,6 +1,5 @@
 import CLinux
 import Glibc
-import Synchronization
 
 /// A thread of our own, which somebody has to join.
 ///
@@ -17,13 +16,13 @@ package final class Thread: Sendable {
         }
     }
 
-    private let handle: Mutex<pthread_t?>
+    private let handle: Guarded<pthread_t?>
 
     /// The thread this is read on.
     static var current: pthread_t { pthread_self() }
 
     init(name: String, _ body: @escaping @Sendable () -> Void) throws(IOError) {
-        self.handle = try Mutex(Self.start(Start(name: name, body: body), detached: false))
+        self.handle = try Guarded(Self.start(Start(name: name, body: body), detached: false))
     }
 
     /// Waits for the thread's end. Joining twice is harmless.

@@ -1,5 +1,5 @@
 import COpenSSL
-import Synchronization
+import IO
 
 /// Files as Keychain and other programs export them: certificate, chain and key under one passphrase. Opened once, at
 /// import; what is kept afterwards is PEM.
@@ -93,7 +93,7 @@ package enum PKCS12 {
 
     /// Once in a process, and only where such a file asks for it. With another provider loaded by hand the default one
     /// is not loaded by itself any more, so it is asked for too.
-    private static let oldAlgorithms = Mutex(false)
+    private static let oldAlgorithms = Guarded(false)
 
     private static func loadOldAlgorithms() throws(TLSError) {
         let isLoaded = self.oldAlgorithms.withLock { isLoaded in
