@@ -84,6 +84,7 @@ actor TestGateway {
     /// A gateway around a test.
     static func with<R>(
         name: String = "127.0.0.1",
+        port: UInt16 = 0,
         greeting: Greeting = .http2,
         streams: UInt32 = 100,
         clients: ClientCertificates = .requested(),
@@ -103,7 +104,7 @@ actor TestGateway {
             clients: clients,
             act: act
         )
-        let port = try await server.listen()
+        let port = try await server.listen(port)
         do {
             let result = try await test(
                 server,
@@ -125,8 +126,8 @@ actor TestGateway {
 
     private var tasks: [Task<Void, Never>] = []
 
-    private func listen() throws -> UInt16 {
-        let listener = try Listener(host: "127.0.0.1", port: 0, on: self.loop) { socket in
+    private func listen(_ port: UInt16) throws -> UInt16 {
+        let listener = try Listener(host: "127.0.0.1", port: port, on: self.loop) { socket in
             let descriptor = socket.release()
             self.assumeIsolated { $0.accept(descriptor) }
         }
@@ -177,6 +178,7 @@ actor TestGateway {
         let session = try ServerSession(settings)
         var input = [UInt8](repeating: 0, count: 16_384)
         var number = 0
+        var lastStream: Int32?
         try await self.write(session, &stream)
         while !session.isFinished {
             switch try stream.read(into: &input) {
@@ -193,6 +195,8 @@ actor TestGateway {
             }
             while let event = session.nextEvent() {
                 guard case .request(let request) = event else { continue }
+                // What is above the last stream of a goodbye is not looked at.
+                if let lastStream, request.stream > lastStream { continue }
                 number += 1
                 let seen = Self.read(request, in: session, connection: connection, number: number)
                 self.log.withLock { $0.append(seen) }
@@ -205,6 +209,7 @@ actor TestGateway {
                     case .reset(let code): try session.reset(request.stream, code)
                     case .goAway(let last, let code, let text):
                         try session.goAway(last: last, code, debugData: Array(text.utf8))
+                        lastStream = last
                     case .allow(let streams): try session.allow(maxConcurrentStreams: streams)
                     case .hangUp: return try await self.write(session, &stream)
                     case .close:

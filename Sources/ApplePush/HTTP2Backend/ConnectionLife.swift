@@ -26,6 +26,8 @@ struct ConnectionLife {
         case goneAway(reason: String?)
         /// The gateway closed it in good order.
         case closedByPeer
+        /// The gateway did not accept our credential.
+        case refused(String)
         /// It broke, or the peer broke the rules.
         case failed(String)
         /// The server did not name its settings in time.

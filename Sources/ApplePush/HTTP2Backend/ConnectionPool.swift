@@ -163,8 +163,7 @@ actor ConnectionPool {
     private func ready(_ id: Int, _ interest: Interest) {
         guard let connection = self.connections.first(where: { $0.id == id }) else { return }
         let now = MonotonicInstant.now
-        if self.input.isEmpty { self.input = Array(repeating: 0, count: 16_384) }
-        if connection.read(into: &self.input, at: now) {
+        if self.read(connection, at: now) {
             self.loop.submit { self.assumeIsolated { $0.ready(id, .read) } }
         }
         self.look(at: connection, at: now)
@@ -175,9 +174,19 @@ actor ConnectionPool {
         }
     }
 
+    /// True if there may be more to read.
+    private func read(_ connection: PushConnection, at now: MonotonicInstant) -> Bool {
+        if self.input.isEmpty { self.input = Array(repeating: 0, count: 16_384) }
+        return connection.read(into: &self.input, at: now)
+    }
+
     /// Takes note of what a connection has become.
     private func look(at connection: PushConnection, at now: MonotonicInstant) {
         let id = connection.id
+        if let failure = connection.writeFailure {
+            _ = self.read(connection, at: now)
+            connection.end(failure)
+        }
         if connection.refusedToken { self.renewToken(refusing: connection.authorization?.token) }
         if case .draining = connection.life.phase, connection.inFlightCount == 0 { connection.end(.usedUp) }
         if case .closed(let end) = connection.life.phase {

@@ -2,8 +2,8 @@ import IO
 
 /// A batch on its way: a cursor over flat arrays, and the slots that its answers fill.
 final class Delivery {
-    /// How often a push that surely was not processed is sent again before its outcome is reported.
-    private static let resendLimit: UInt8 = 5
+    /// How often a push may be refused by itself before its outcome is reported.
+    private static let refusalLimit: UInt8 = 5
 
     /// Tells it from every other delivery of its pool, past ones included.
     let serial: Int
@@ -11,10 +11,11 @@ final class Delivery {
     let deadline: MonotonicInstant
     private(set) var outcomes: Outcomes
     private var cursor = 0
-    /// Pushes that came back and go out again before all others.
+    /// Pushes that came back and go out again before all others, first come, first served.
     private var again: [Int32] = []
-    /// How often each push came back; empty until the first does.
-    private var returns: [UInt8] = []
+    private var againCursor = 0
+    /// How often each push was refused; empty until the first is.
+    private var refusals: [UInt8] = []
     /// How many have no outcome yet.
     private(set) var remaining: Int
     /// How many are neither in flight nor ended.
@@ -39,7 +40,13 @@ final class Delivery {
 
     /// The next push to submit. One that cannot be sent at all ends here.
     func next() -> Int? {
-        if let position = self.again.popLast() {
+        if self.againCursor < self.again.count {
+            let position = self.again[self.againCursor]
+            self.againCursor += 1
+            if self.againCursor == self.again.count {
+                self.again.removeAll(keepingCapacity: true)
+                self.againCursor = 0
+            }
             self.waiting -= 1
             return Int(position)
         }
@@ -53,13 +60,20 @@ final class Delivery {
         return nil
     }
 
-    /// A push came back without having been processed. False if that was once too often.
-    func takeBack(_ position: Int) -> Bool {
-        if self.returns.isEmpty { self.returns = Array(repeating: 0, count: self.batch.count) }
-        guard self.returns[position] < Self.resendLimit else { return false }
-        self.returns[position] += 1
+    /// A push came back without having been processed, because its connection takes no more. It goes out on another,
+    /// for as long as its time lasts.
+    func takeBack(_ position: Int) {
         self.again.append(Int32(position))
         self.waiting += 1
+    }
+
+    /// A push was refused without having been processed, on a connection that takes others. False if that was once too
+    /// often.
+    func takeBackRefused(_ position: Int) -> Bool {
+        if self.refusals.isEmpty { self.refusals = Array(repeating: 0, count: self.batch.count) }
+        guard self.refusals[position] < Self.refusalLimit else { return false }
+        self.refusals[position] += 1
+        self.takeBack(position)
         return true
     }
 

@@ -54,9 +54,19 @@ final class DeliveryQueue {
         self[push.delivery].read(read)
     }
 
-    /// A push that was taken came back: it goes out again first of all, unless it came back too often.
-    func takeBack(_ push: InFlightTable.Push, else outcome: Outcome) {
-        guard self[push.delivery].takeBack(Int(push.position)) else { return self.end(push, outcome) }
+    /// A push that was taken came back, through no fault of its own: it goes out again first of all.
+    func takeBack(_ push: InFlightTable.Push) {
+        self[push.delivery].takeBack(Int(push.position))
+        self.goAgain(push)
+    }
+
+    /// A push that was taken was refused: it goes out again first of all, unless that has happened too often.
+    func takeBack(_ push: InFlightTable.Push, orEnd outcome: Outcome) {
+        guard self[push.delivery].takeBackRefused(Int(push.position)) else { return self.end(push, outcome) }
+        self.goAgain(push)
+    }
+
+    private func goAgain(_ push: InFlightTable.Push) {
         self.waiting += 1
         if !self.line.contains(push.delivery) { self.line.insert(push.delivery, at: 0) }
     }

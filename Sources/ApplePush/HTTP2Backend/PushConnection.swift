@@ -25,6 +25,8 @@ final class PushConnection {
     private var output: [UInt8] = []
     private var outputSent = 0
     private var bytesSent: UInt64 = 0
+    /// Writing failed; what can still be read may say why.
+    private(set) var writeFailure: ConnectionLife.End?
     private var isRefusedByKernel = false
     private var isWatchedForRoom = false
     /// An answer showed that the gateway accepts the provider token; with a certificate it has by its handshake.
@@ -86,7 +88,7 @@ final class PushConnection {
                 if error.code == .invalidField {
                     self.deliveries.end(push, OutcomeRules.outcome(of: .unsendable))
                 } else {
-                    self.deliveries.takeBack(push, else: OutcomeRules.outcome(of: .neverSubmitted))
+                    self.deliveries.takeBack(push)
                     return self.life.retire(.failed(error.message))
                 }
             }
@@ -95,12 +97,12 @@ final class PushConnection {
 
     /// Writes what there is to write, until there is no more or the kernel has no room.
     func flush(at now: MonotonicInstant) {
-        if self.life.isClosed { return }
+        if self.life.isClosed || self.writeFailure != nil { return }
         do {
             if self.inFlight.count > 0, self.life.willSend(at: now) == .ping { try self.session.ping(1) }
             try self.writeAll()
         } catch {
-            self.end(.failed("\(error)"))
+            self.writeFailure = ConnectionLife.End(error)
         }
         self.readEvents()
         if self.session.isFinished { self.end(.closedByPeer) }
@@ -160,7 +162,7 @@ final class PushConnection {
                 }
             }
         } catch {
-            self.end(.failed("\(error)"))
+            self.end(ConnectionLife.End(error))
         }
         return !self.life.isClosed
     }
@@ -202,7 +204,7 @@ final class PushConnection {
             }
         }
         if self.follow(outcome) {
-            self.deliveries.takeBack(push, else: outcome)
+            self.deliveries.takeBack(push)
         } else {
             self.deliveries.end(push, outcome)
         }
@@ -228,10 +230,12 @@ final class PushConnection {
         let outcome = OutcomeRules.outcome(
             of: .streamEnded(isSurelyUnprocessed: ending.isSurelyUnprocessed)
         )
-        if outcome.verdict == .safe {
-            self.deliveries.takeBack(push, else: outcome)
-        } else {
+        if outcome.verdict != .safe {
             self.deliveries.end(push, outcome)
+        } else if self.life.isReady {
+            self.deliveries.takeBack(push, orEnd: outcome)
+        } else {
+            self.deliveries.takeBack(push)
         }
     }
 
@@ -271,5 +275,11 @@ final class PushConnection {
         // A span of an array that stays alive and unchanged through the call.
         _ = unsafe try? stream.write(output.span.bytes)
         stream.closeNotify()
+    }
+}
+
+extension ConnectionLife.End {
+    fileprivate init(_ error: any Error) {
+        self = (error as? TLSError)?.code == .rejected ? .refused("\(error)") : .failed("\(error)")
     }
 }

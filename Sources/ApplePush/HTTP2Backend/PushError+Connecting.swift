@@ -26,6 +26,7 @@ extension PushError {
             case .goneAway(let reason?): (.refused, "sent it away, giving as reason “\(reason)”")
             case .goneAway(nil): (.unreachable, "sent it away and gave no reason")
             case .closedByPeer: (.unreachable, "closed it")
+            case .refused(let what): (.refused, "refused the credential: \(what)")
             case .failed(let what): (.unreachable, "broke it: \(what)")
             case .settingsTimedOut: (.notHTTP2, "did not begin to speak HTTP/2 in time")
             case .silent: (.unreachable, "answered nothing on it")

@@ -1,0 +1,230 @@
+import ApplePush
+import HTTP2
+import IO
+import Synchronization
+import TLS
+import Testing
+
+/// What can go wrong on the way: whatever it is, each push ends exactly once, and as what it truly was.
+@Suite struct FaultTests {
+    /// How many pushes ended in each way.
+    private func count(_ outcomes: Outcomes) -> [Outcome.Verdict: Int] {
+        outcomes.reduce(into: [:]) { $0[$1.verdict, default: 0] += 1 }
+    }
+
+    /// Nothing is delivered that the server did not answer so, and nothing safe was answered.
+    private func checkTruth(_ outcomes: Outcomes, _ batch: PushBatch, delivered: Set<String>, _ server: TestGateway) {
+        for (index, outcome) in outcomes.enumerated() {
+            let token = batch.token(of: index)
+            if outcome.verdict == .delivered { #expect(delivered.contains(token)) }
+            if outcome.verdict == .safe { #expect(!delivered.contains(token)) }
+        }
+    }
+
+    @Test func `a GOAWAY retires the connection at once, and what it leaves out is sent on the next`() async throws {
+        try await TestGateway.with { seen in
+            seen.number == 10 ? [.answer(200), .goAway(last: seen.stream)] : [.answer(200)]
+        } test: { server, gateway in
+            try await withBackend { backend in
+                let outcomes = await backend.deliver(batch(200), to: gateway, with: try TestCredential.certificate())
+                #expect(self.count(outcomes) == [.delivered: 200])
+                #expect(server.connections >= 19)
+                #expect(Set(server.seen.map(\.token)).count == 200)
+            }
+        }
+    }
+
+    @Test func `a stream below the last of a GOAWAY may still be answered`() async throws {
+        try await TestGateway.with { seen in
+            switch (seen.connection, seen.number) {
+            case (1, 5): [.goAway(last: seen.stream), .answer(200)]
+            default: [.answer(200)]
+            }
+        } test: { server, gateway in
+            try await withBackend { backend in
+                let outcomes = await backend.deliver(batch(50), to: gateway, with: try TestCredential.certificate())
+                #expect(self.count(outcomes) == [.delivered: 50])
+                #expect(server.seen.count == 50)
+                #expect(server.connections == 2)
+            }
+        }
+    }
+
+    @Test func `a refused stream is sent again, and reported as safe if it is always refused`() async throws {
+        try await TestGateway.with { seen in
+            seen.token == "00000003" ? [.reset(.refusedStream)] : [.answer(200)]
+        } test: { server, gateway in
+            try await withBackend { backend in
+                let outcomes = await backend.deliver(batch(10), to: gateway, with: try TestCredential.certificate())
+                #expect(self.count(outcomes) == [.delivered: 9, .safe: 1])
+                #expect(outcomes[3].verdict == .safe)
+                #expect(server.seen.filter { $0.token == "00000003" }.count > 1)
+                #expect(Set(server.seen.filter { $0.token == "00000003" }.map(\.id)).count == 1)
+            }
+        }
+    }
+
+    @Test(arguments: [ErrorCode.internalError, .cancel, .protocolError])
+    func `a stream that is reset has an unknown outcome`(code: ErrorCode) async throws {
+        try await TestGateway.with { seen in
+            seen.token == "00000003" ? [.reset(code)] : [.answer(200)]
+        } test: { server, gateway in
+            try await withBackend { backend in
+                let outcomes = await backend.deliver(batch(10), to: gateway, with: try TestCredential.certificate())
+                #expect(self.count(outcomes) == [.delivered: 9, .unknown: 1])
+                #expect(outcomes[3].verdict == .unknown)
+                #expect(server.seen.count == 10)
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a connection that is lost leaves what was in flight unknown, and the rest is sent on the next`(
+        inGoodOrder: Bool
+    ) async throws {
+        try await TestGateway.with(streams: 20) { seen in
+            seen.connection == 1 && seen.number == 30 ? [inGoodOrder ? .close : .hangUp] : [.answer(200)]
+        } test: { server, gateway in
+            try await withBackend { backend in
+                let batch = batch(100)
+                let outcomes = await backend.deliver(batch, to: gateway, with: try TestCredential.certificate())
+                let counts = self.count(outcomes)
+                #expect(counts[.delivered, default: 0] + counts[.unknown, default: 0] == 100)
+                #expect((1...20).contains(counts[.unknown, default: 0]))
+                #expect(server.connections == 2)
+                self.checkTruth(outcomes, batch, delivered: Set(server.seen.map(\.token)), server)
+            }
+        }
+    }
+
+    @Test func `a push that is not answered in time is unknown, and the others go on`() async throws {
+        try await TestGateway.with { seen in
+            seen.token == "00000003" ? [] : [.answer(200)]
+        } test: { server, gateway in
+            try await withBackend {
+                $0.requestTimeout = .milliseconds(200)
+            } _: { backend in
+                let outcomes = await backend.deliver(batch(10), to: gateway, with: try TestCredential.certificate())
+                #expect(self.count(outcomes) == [.delivered: 9, .unknown: 1])
+                #expect(outcomes[3].verdict == .unknown)
+                let more = await backend.deliver(batch(1), to: gateway, with: try TestCredential.certificate())
+                #expect(more[0].verdict == .delivered)
+            }
+        }
+    }
+
+    @Test func `a server that answers nothing any more is left, and no push waits for ever`() async throws {
+        try await TestGateway.with(streams: 5) { seen in
+            seen.connection == 1 ? [] : [.answer(200)]
+        } test: { server, gateway in
+            try await withBackend {
+                $0.requestTimeout = .milliseconds(200)
+            } _: { backend in
+                let outcomes = await backend.deliver(batch(20), to: gateway, with: try TestCredential.certificate())
+                #expect(self.count(outcomes) == [.delivered: 15, .unknown: 5])
+                #expect(server.connections == 2)
+            }
+        }
+    }
+
+    @Test func `a gateway that lets nobody have a stream makes nobody wait for ever`() async throws {
+        try await TestGateway.with(
+            streams: 0,
+            test: { server, gateway in
+                try await withBackend {
+                    $0.totalTimeout = .milliseconds(300)
+                } _: { backend in
+                    let outcomes = await backend.deliver(batch(5), to: gateway, with: try TestCredential.certificate())
+                    #expect(self.count(outcomes) == [.safe: 5])
+                    #expect(server.seen.isEmpty)
+                }
+            }
+        )
+    }
+
+    @Test func `the limit on streams may change at any time`() async throws {
+        try await TestGateway.with(streams: 1) { seen in
+            switch seen.number {
+            case 5: [.allow(streams: 50), .answer(200)]
+            case 200: [.allow(streams: 2), .answer(200)]
+            default: [.answer(200)]
+            }
+        } test: { server, gateway in
+            try await withBackend {
+                $0.connections = 1
+            } _: { backend in
+                let outcomes = await backend.deliver(batch(400), to: gateway, with: try TestCredential.certificate())
+                #expect(self.count(outcomes) == [.delivered: 400])
+                #expect(server.seen.count == 400)
+                #expect(server.connections == 1)
+            }
+        }
+    }
+
+    @Test func `where several connections are lost again and again nothing is lost and nothing is made up`()
+        async throws
+    {
+        let answered = Mutex<[String: Int]>([:])
+        try await TestGateway.with(streams: 10) { seen in
+            if seen.number % 37 == 0 { return [.hangUp] }
+            answered.withLock { $0[seen.token, default: 0] += 1 }
+            return [.answer(200)]
+        } test: { server, gateway in
+            try await withBackend { backend in
+                let batch = batch(1000)
+                let outcomes = await backend.deliver(batch, to: gateway, with: try TestCredential.certificate())
+                let counts = self.count(outcomes)
+                #expect(counts[.delivered, default: 0] + counts[.unknown, default: 0] == 1000)
+                #expect(counts[.delivered, default: 0] > 600)
+                self.checkTruth(outcomes, batch, delivered: Set(answered.withLock { $0.keys }), server)
+                #expect(answered.withLock { $0.values.allSatisfy { $0 == 1 } })
+            }
+        }
+    }
+
+    @Test func `a shutdown ends what waits as safe and what flies as unknown, and nothing is sent after it`()
+        async throws
+    {
+        let arrived = AsyncStream.makeStream(of: Void.self)
+        try await TestGateway.with(streams: 5) { _ in
+            arrived.continuation.yield()
+            return []
+        } test: { server, gateway in
+            try await withBackend { backend in
+                let credential = try TestCredential.certificate()
+                async let sending = backend.deliver(batch(20), to: gateway, with: credential)
+                var iterator = arrived.stream.makeAsyncIterator()
+                for _ in 0..<5 { await iterator.next() }
+                await backend.shutdown()
+                let outcomes = await sending
+                #expect(self.count(outcomes) == [.unknown: 5, .safe: 15])
+                let later = await backend.deliver(batch(3), to: gateway, with: credential)
+                #expect(self.count(later) == [.safe: 3])
+                #expect(later.connectFailure?.code == .shutDown)
+                #expect(server.seen.count == 5)
+            }
+        }
+    }
+
+    @Test func `a task that is cancelled sends nothing more, and learns of what it sent`() async throws {
+        let arrived = AsyncStream.makeStream(of: Void.self)
+        let isHeld = Mutex(true)
+        try await TestGateway.with(streams: 5) { seen in
+            arrived.continuation.yield()
+            return isHeld.withLock { $0 } ? [] : [.answer(200)]
+        } test: { server, gateway in
+            try await withBackend {
+                $0.requestTimeout = .milliseconds(300)
+            } _: { backend in
+                let credential = try TestCredential.certificate()
+                let task = Task { await backend.deliver(batch(20), to: gateway, with: credential) }
+                var iterator = arrived.stream.makeAsyncIterator()
+                for _ in 0..<5 { await iterator.next() }
+                task.cancel()
+                #expect(self.count(await task.value) == [.unknown: 5, .safe: 15])
+                isHeld.withLock { $0 = false }
+                #expect(self.count(await backend.deliver(batch(3), to: gateway, with: credential)) == [.delivered: 3])
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import ApplePush
+import FoundationEssentials
+import Synchronization
+import TLS
+import Testing
+
+/// Sending with provider tokens, over the wire.
+@Suite struct ProviderTokenSendingTests {
+    private static let expired = TestGateway.Act.answer(403, #"{"reason":"ExpiredProviderToken"}"#)
+
+    @Test func `every push carries the token, and the first goes alone`() async throws {
+        // The server lets a connection have a second stream only after its first answer.
+        try await TestGateway.with(streams: 1) { seen in
+            seen.number == 1 ? [.allow(streams: 100), .answer(200)] : [.answer(200)]
+        } test: { server, gateway in
+            try await withBackend { backend in
+                let outcomes = await backend.deliver(batch(50), to: gateway, with: try TestCredential.providerToken())
+                #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+                let bearers = Set(server.seen.map { $0.fields["authorization"] ?? "" })
+                #expect(bearers.count == 1)
+                #expect(bearers.first?.hasPrefix("bearer ey") == true)
+            }
+        }
+    }
+
+    @Test func `until a token is accepted there is one stream, though the gateway would allow for more`() async throws {
+        let together = Mutex((now: 0, most: 0, accepted: false))
+        try await TestGateway.with { seen in
+            if seen.number < 4 {
+                #expect(seen.token == "0000000\(seen.number - 1)")
+                return [.answer(403, #"{"reason":"InvalidProviderToken"}"#)]
+            }
+            together.withLock { $0.accepted = true }
+            return [.answer(200)]
+        } test: { server, gateway in
+            try await withBackend { backend in
+                let outcomes = await backend.deliver(batch(20), to: gateway, with: try TestCredential.providerToken())
+                #expect(outcomes.prefix(3).allSatisfy { $0.verdict == .rejected && $0.action == .pauseCredential })
+                #expect(outcomes.dropFirst(3).allSatisfy { $0.verdict == .delivered })
+                #expect(server.connections == 1)
+            }
+        }
+    }
+
+    @Test func `a token that has expired is renewed once, on a new connection, and the push is sent again`()
+        async throws
+    {
+        let minted = Mutex<[ProviderToken?]>([])
+        try await TestGateway.with { seen in
+            seen.fields["authorization"] == "bearer token1" ? [Self.expired] : [.answer(200)]
+        } test: { server, gateway in
+            try await withBackend { backend in
+                let credential = try TestCredential.providerToken { _, refused in
+                    minted.withLock { minted in
+                        minted.append(refused)
+                        return ProviderToken(jwt: "token\(minted.count)", issuedAt: Int64(Date().timeIntervalSince1970))
+                    }
+                }
+                let outcomes = await backend.deliver(batch(20), to: gateway, with: credential)
+                #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+                #expect(minted.withLock { $0.map { $0?.jwt } } == [nil, "token1"])
+                #expect(server.connections == 2)
+                let first = server.seen.filter { $0.token == "00000000" }
+                #expect(first.count == 2)
+                #expect(Set(first.map(\.id)).count == 1)
+            }
+        }
+    }
+
+    @Test func `a gateway that calls every token too old is believed the second time`() async throws {
+        let minted = Atomic<Int>(0)
+        try await TestGateway.with { _ in
+            [Self.expired]
+        } test: { server, gateway in
+            try await withBackend { backend in
+                let credential = try TestCredential.providerToken { _, _ in
+                    let number = minted.wrappingAdd(1, ordering: .relaxed).newValue
+                    return ProviderToken(jwt: "token\(number)", issuedAt: Int64(Date().timeIntervalSince1970))
+                }
+                let outcomes = await backend.deliver(batch(1), to: gateway, with: credential)
+                #expect(outcomes[0].verdict == .rejected)
+                #expect(outcomes.text(of: outcomes[0].reason) == "ExpiredProviderToken")
+                #expect(outcomes[0].isRetryable)
+                #expect(server.seen.count == 2)
+            }
+        }
+    }
+
+    @Test func `where no token is to be had nothing is sent, and the error says why`() async throws {
+        struct StoreIsDown: Error {}
+        try await TestGateway.with(test: { server, gateway in
+            try await withBackend { backend in
+                let credential = try TestCredential.providerToken { _, _ in throw StoreIsDown() }
+                let outcomes = await backend.deliver(batch(5), to: gateway, with: credential)
+                #expect(outcomes.allSatisfy { $0.verdict == .safe })
+                #expect(outcomes.connectFailure?.code == .noProviderToken)
+                #expect(server.seen.isEmpty)
+            }
+        })
+    }
+}
