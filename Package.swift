@@ -87,7 +87,11 @@ let package = Package(
             dependencies: ["HTTP2", "IO", "Simulator", "TLS", "TestSupport"],
             swiftSettings: settings
         ),
-        .testTarget(name: "CarillonTests", dependencies: ["Carillon", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "CarillonTests",
+            dependencies: ["Carillon", "IO", "Postgres", "TLS", "TestSupport"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: ["PushQueue", "Simulator", "TestSupport"],

@@ -1,0 +1,48 @@
+import FoundationEssentials
+import Glibc
+import IO
+import TestSupport
+
+/// The built program, run as a user would: with arguments and variables, and looked at from outside.
+struct ProgramRun {
+    let status: Int32
+    let output: String
+    let errors: String
+
+    /// The program stands beside the tests.
+    static var path: String {
+        get throws {
+            let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+            return tests.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/carillon"
+        }
+    }
+
+    /// Nothing of our own surroundings gets to it but what it needs to run at all.
+    static func environment(_ more: [String: String]) -> [String: String] {
+        let kept = ProcessInfo.processInfo.environment.filter { ["PATH", "HOME", "TMPDIR"].contains($0.key) }
+        return kept.merging(more) { $1 }
+    }
+
+    static func run(_ words: [String], environment: [String: String] = [:]) async throws -> ProgramRun {
+        try await TemporaryFolder.with { folder in
+            var command = ChildProcess.Command(try path, words)
+            command.environment = Self.environment(environment)
+            command.output = .file(folder.file("output"))
+            command.error = .file(folder.file("errors"))
+            let child = try ChildProcess(command)
+            let exit = try await TestLoop.with { loop in
+                try await child.wait(on: loop, until: .now + .seconds(60))
+            }
+            guard case .status(let status) = exit else { throw Failure(exit: exit) }
+            return ProgramRun(
+                status: status,
+                output: try folder.read("output"),
+                errors: try folder.read("errors")
+            )
+        }
+    }
+
+    struct Failure: Error {
+        let exit: ChildProcess.Exit
+    }
+}
