@@ -3,7 +3,7 @@ extension Command {
     static let all: [Command] = [
         credentialImport, credentialList, credentialCheck, credentialRemove,
         appAdd, appList, appPause, appResume, appRemove,
-        send, status,
+        send, status, simulator,
         healthcheck, version, help,
     ]
 }

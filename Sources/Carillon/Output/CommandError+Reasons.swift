@@ -1,6 +1,7 @@
 import ApplePush
 import IO
 import Postgres
+import Simulator
 import TLS
 
 extension CommandError {
@@ -14,6 +15,7 @@ extension CommandError {
         case let error as PushError: self.init(Self.status(of: error), error.message.asSentence)
         case let error as PostgresError: self.init(explaining: error)
         case let error as TLSError: self.init(Self.status(of: error), error.message.asSentence)
+        case let error as SimulatorError: self.init(Self.status(of: error), error.message.asSentence)
         case is CancellationError: self.init(.tryAgain, "It was interrupted before it was done.")
         default: self.init(.failed, String(describing: error).asSentence)
         }
@@ -73,6 +75,14 @@ extension CommandError {
         case .refused, .unreachable, .timedOut, .addressInUse, .reset: .unavailable
         case .exhausted, .cancelled: .tryAgain
         default: .failed
+        }
+    }
+
+    private static func status(of error: SimulatorError) -> ExitStatus {
+        switch error.code {
+        case .badRule, .badConfiguration: .usage
+        case .badKey: .configuration
+        default: .unavailable
         }
     }
 

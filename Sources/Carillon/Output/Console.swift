@@ -31,9 +31,10 @@ struct Console: Sendable {
 
     func warn(_ line: String) { note(errors.styled("warning: ", .yellow) + line) }
 
-    /// The last words of a command that failed. A service says them in its log, where its readers look.
+    /// The last words of a command that failed. A service says them in its log, where its readers look; but that it was
+    /// called wrongly is for the one who called.
     func report(_ error: CommandError, isService: Bool) {
-        if isService, log.format == .json {
+        if isService, log.format == .json, error.status != .usage {
             log.error(error.sentence, error.hint.map { ["hint": .string($0)] } ?? [:])
         } else {
             note(errors.styled("carillon: ", .red) + error.sentence + (error.hint.map { "\n  " + $0 } ?? ""))

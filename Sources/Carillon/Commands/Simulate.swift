@@ -1,0 +1,93 @@
+import FoundationEssentials
+import IO
+import Simulator
+
+extension Command {
+    static let simulator = Command(
+        "simulator",
+        summary: "Run a stand-in for APNs, as strict as Apple, for tests and trials.",
+        discussion: "It makes an authority of its own and writes the root certificate to --ca-out, or to standard "
+            + "output; give that to 'app add --gateway-ca'. It takes any client certificate, and provider tokens of "
+            + "any key, or of the key in --file only. SIGTERM ends it.",
+        options: [
+            .host, .port, .caOut, .requestLog, .answer, .delay, .goAwayAfter, .resetAfter, .maxStreams,
+            .environment, .file, .keyID, .teamID, .allowTopic,
+        ],
+        examples: [
+            "carillon simulator --ca-out ca.pem --log requests.log --answer dead=410:Unregistered",
+            "carillon simulator --answer 'd4=429:TooManyRequests*2' --delay 50ms",
+        ],
+        isService: true,
+        run: { try await Simulate(invocation: $0).run() }
+    )
+}
+
+private struct Simulate {
+    let invocation: Invocation
+
+    func run() async throws -> ExitStatus {
+        let simulator = try APNsSimulator(configuration())
+        return try await LoopScope.with { loop in
+            try await simulator.start()
+            let result: Result<Void, any Error>
+            do {
+                try announce(simulator)
+                result = .success(try await Interruption.wait(on: loop))
+            } catch {
+                result = .failure(error)
+            }
+            let statistics = await simulator.statistics()
+            await simulator.stop()
+            try result.get()
+            invocation.console.log.info(
+                "The simulator has ended.",
+                [
+                    "requests": .int(Int64(statistics.requests)), "delivered": .int(Int64(statistics.delivered)),
+                    "refused": .int(Int64(statistics.refused)),
+                ]
+            )
+            return .done
+        }
+    }
+
+    private func announce(_ simulator: APNsSimulator) throws {
+        if let path = invocation.settings.text(.caOut) {
+            try SmallFile.write(simulator.rootPEM, to: path)
+        } else {
+            invocation.console.output.write(simulator.rootPEM)
+        }
+        invocation.console.log.info(
+            "The simulator is listening.",
+            [
+                "host": JSONValue(invocation.settings.text(.host)), "port": .int(Int64(simulator.port)),
+                "ca": JSONValue(invocation.settings.text(.caOut)),
+            ]
+        )
+    }
+
+    private func configuration() throws -> SimulatorConfiguration {
+        let settings = invocation.settings
+        var configuration = SimulatorConfiguration()
+        configuration.host = settings.text(.host) ?? configuration.host
+        configuration.port = UInt16(settings.count(.port))
+        configuration.environment = settings.text(.environment) == "sandbox" ? .sandbox : .production
+        configuration.topics = settings.texts(.allowTopic)
+        configuration.answers = try settings.texts(.answer).map(AnswerRule.init(parsing:))
+        configuration.delay = settings.duration(.delay)
+        configuration.goAwayAfter = settings.countIfAny(.goAwayAfter)
+        configuration.resetAfter = settings.countIfAny(.resetAfter)
+        configuration.maximumStreams = settings.countIfAny(.maxStreams).map(UInt32.init)
+        configuration.logFile = settings.text(.requestLog)
+        if let path = settings.text(.file) {
+            guard let keyID = settings.text(.keyID), let teamID = settings.text(.teamID) else {
+                throw UsageError(
+                    "--file names a signing key here, which needs --key-id and --team-id too.",
+                    command: invocation.command.words
+                )
+            }
+            let pem = try SmallFile.read(path).text
+            configuration.providerKeys = [try ProviderKey(pem: pem, keyID: keyID, teamID: teamID)]
+        }
+        return configuration
+    }
+}

@@ -1,0 +1,57 @@
+import Glibc
+import IO
+import TestSupport
+
+/// The built program while it runs. Its standard error is a socket, so that a test can wait for what it says.
+final class BackgroundProgram {
+    private let child: ChildProcess
+    private let errors: CInt
+    private var heard: [UInt8] = []
+
+    init(_ words: [String], environment: [String: String] = [:], in folder: TemporaryFolder) throws {
+        let (ours, theirs) = try Socket.pair()
+        errors = ours
+        defer { close(theirs) }
+        var command = ChildProcess.Command(try ProgramRun.path, words)
+        command.environment = ProgramRun.environment(environment)
+        command.directory = folder.path
+        command.output = .file(folder.file("output"))
+        command.error = .descriptor(theirs)
+        child = try ChildProcess(command)
+    }
+
+    deinit {
+        child.signal(SIGKILL)
+        close(errors)
+    }
+
+    /// Waits for a line of its standard error that contains the text.
+    func line(containing text: String, on loop: EventLoop) async throws -> String {
+        while true {
+            for line in said.split(separator: "\n") where line.contains(text) { return String(line) }
+            guard try await hear(on: loop) else {
+                throw IOError(.reset, "the program ended without saying '\(text)', but: \(said)")
+            }
+        }
+    }
+
+    /// What it has said so far on standard error.
+    var said: String { String(decoding: heard, as: UTF8.self) }
+
+    func signal(_ number: CInt) { child.signal(number) }
+
+    func end(by number: CInt? = nil, on loop: EventLoop) async throws -> ChildProcess.Exit {
+        if let number { child.signal(number) }
+        while try await hear(on: loop) {}
+        return try await child.wait(on: loop, until: .now + .seconds(60))
+    }
+
+    private func hear(on loop: EventLoop) async throws -> Bool {
+        let deadline = MonotonicInstant.now + .seconds(60)
+        _ = try await loop.readiness(of: errors, for: .read, until: deadline, doing: "listening to the program")
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        let count = read(errors, &chunk, chunk.count)
+        if count > 0 { heard += chunk[..<count] }
+        return count > 0
+    }
+}

@@ -1,0 +1,39 @@
+import Glibc
+import IO
+import TestSupport
+import Testing
+
+@testable import Carillon
+
+@Suite struct SimulatorCommandTests {
+    @Test func `a port in use is unavailable, and named`() async throws {
+        try await TestLoop.with { loop in
+            let listener = try Listener(host: "127.0.0.1", port: 0, on: loop, accept: { _ in })
+            defer { listener.close() }
+            let run = try await ProgramRun.run(["simulator", "--port", "\(listener.port)"])
+            #expect(run.status == 69)
+            #expect(run.errors.contains("Port \(listener.port) is in use"))
+        }
+    }
+
+    @Test func `an answer that cannot be read is refused as usage`() async throws {
+        let run = try await ProgramRun.run(["simulator", "--port", "0", "--answer", "nonsense"])
+        #expect(run.status == 2)
+        #expect(run.errors.contains("PREFIX=STATUS"))
+    }
+
+    @Test func `it writes its root, says where it listens, and ends with 0 on SIGTERM`() async throws {
+        try await TemporaryFolder.with { folder in
+            try await TestLoop.with { loop in
+                let run = try BackgroundProgram(
+                    ["simulator", "--port", "0", "--ca-out", folder.file("ca.pem")],
+                    in: folder
+                )
+                let line = try await run.line(containing: "is listening", on: loop)
+                #expect(line.hasPrefix("{\"time\":") && line.contains("\"port\":"))
+                #expect(try folder.read("ca.pem").hasPrefix("-----BEGIN CERTIFICATE-----"))
+                #expect(try await run.end(by: SIGTERM, on: loop) == .status(0))
+            }
+        }
+    }
+}
