@@ -9,7 +9,7 @@ final class BackgroundProgram {
     private var heard: [UInt8] = []
 
     init(_ words: [String], environment: [String: String] = [:], in folder: TemporaryFolder) throws {
-        let (ours, theirs) = try Socket.pair()
+        let (ours, theirs) = try SocketPair().release()
         errors = ours
         defer { close(theirs) }
         var command = ChildProcess.Command(try ProgramRun.path, words)

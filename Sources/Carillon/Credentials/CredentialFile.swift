@@ -1,3 +1,4 @@
+import PushQueue
 import TLS
 
 /// Files that hold a credential, in whichever of the usual forms, made into the strings that are stored.
@@ -10,7 +11,7 @@ struct CredentialFile {
     let teamID: String?
     let passphrase: String?
 
-    func read() throws -> StoredCredential {
+    func read() throws -> CredentialText {
         let labels = PEM(bytes).blocks.map(\.label)
         if labels.contains(where: { $0.hasSuffix("CERTIFICATE") }) { return try certificate() }
         if labels.contains(where: { $0.hasSuffix("PRIVATE KEY") }) { return try signingKey() }
@@ -23,26 +24,26 @@ struct CredentialFile {
         )
     }
 
-    private func certificate() throws -> StoredCredential {
+    private func certificate() throws -> CredentialText {
         try refuseKeyID(for: "a certificate")
-        return StoredCredential(
+        return CredentialText(
             certificate: String(decoding: bytes, as: UTF8.self),
             privateKey: keyBytes.map { String(decoding: $0, as: UTF8.self) },
             passphrase: passphrase
         )
     }
 
-    private func bundle() throws -> StoredCredential {
+    private func bundle() throws -> CredentialText {
         try refuseKeyID(for: "a .p12")
         if keyPath != nil {
             throw UsageError("--key does not go with a .p12: the key is inside.", command: ["credential", "import"])
         }
         let (certificate, privateKey) = try PKCS12.open(bytes, passphrase: Array((passphrase ?? "").utf8))
         // The strings inside are not encrypted any more, so the passphrase has done its work.
-        return StoredCredential(certificate: certificate, privateKey: privateKey)
+        return CredentialText(certificate: certificate, privateKey: privateKey)
     }
 
-    private func signingKey() throws -> StoredCredential {
+    private func signingKey() throws -> CredentialText {
         if let keyPath {
             throw UsageError(
                 "\(path) is a private key, and so is \(keyPath): --file takes the certificate.",
@@ -58,7 +59,7 @@ struct CredentialFile {
         }
         try Self.check(keyID, "--key-id")
         try Self.check(teamID, "--team-id")
-        return StoredCredential(privateKey: String(decoding: bytes, as: UTF8.self), keyID: keyID, teamID: teamID)
+        return CredentialText(privateKey: String(decoding: bytes, as: UTF8.self), keyID: keyID, teamID: teamID)
     }
 
     /// Apple names the file after the key: AuthKey_ABC123DEFG.p8.

@@ -157,7 +157,8 @@ extension Option {
     )
 
     // migrate
-    static let steps = Option("steps", .count(1...1_000), default: "1", "How many migrations to take back.")
+    static let to = Option("to", .count(0...1_000_000), "Stop at this version of the schema.")
+    static let after = Option("after", .count(0...1_000_000), "Begin after this version of the schema.")
 
     // simulator
     static let host = Option("host", .text("HOST"), default: "127.0.0.1", "The address to listen on.")
@@ -206,7 +207,7 @@ extension Option {
             json, database, messages, once, embedded, data, maxInFlight, connections, idleTimeout, requestTimeout,
             drainTimeout, lease, retryBase, retryCap, http, file, key, keyID, teamID, passphrase, topic, credential,
             environment, gateway, gatewayCA, `protocol`, maxRate, maxAttempts, app, token, alert, badge, sound,
-            payload, pushType, priority, collapseID, expiresIn, wait, watch, interval, steps, host, port, caOut,
+            payload, pushType, priority, collapseID, expiresIn, wait, watch, interval, to, after, host, port, caOut,
             requestLog, answer, delay, goAwayAfter, resetAfter, maxStreams, allowTopic,
         ]
 }

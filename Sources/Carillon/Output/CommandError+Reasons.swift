@@ -1,6 +1,7 @@
 import ApplePush
 import IO
 import Postgres
+import PushQueue
 import Simulator
 import TLS
 
@@ -15,6 +16,8 @@ extension CommandError {
         case let error as PushError: self.init(Self.status(of: error), error.message.asSentence)
         case let error as PostgresError: self.init(explaining: error)
         case let error as TLSError: self.init(Self.status(of: error), error.message.asSentence)
+        case let error as SchemaError: self.init(explaining: error)
+        case let error as SettingsError: self.init(explaining: error)
         case let error as SimulatorError: self.init(Self.status(of: error), error.message.asSentence)
         case is CancellationError: self.init(.tryAgain, "It was interrupted before it was done.")
         default: self.init(.failed, String(describing: error).asSentence)
@@ -58,6 +61,33 @@ extension CommandError {
             }
         default:
             self.init(.failed, sentence, hint: hint)
+        }
+    }
+
+    private init(explaining error: SchemaError) {
+        switch error.code {
+        case .missing, .outdated, .newer, .changed: self.init(.configuration, error.message)
+        case .unknownVersion: self.init(.usage, error.message)
+        case .failed: self.init(.failed, error.message.asSentence)
+        default:
+            if let cause = error.underlying {
+                self.init(explaining: cause)
+            } else {
+                self.init(.failed, error.message.asSentence)
+            }
+        }
+    }
+
+    private init(explaining error: SettingsError) {
+        switch error.code {
+        case .invalid: self.init(.configuration, error.message.asSentence)
+        case .database:
+            if let cause = error.underlying as? PostgresError {
+                self.init(explaining: cause)
+            } else {
+                self.init(.failed, error.message.asSentence)
+            }
+        default: self.init(.failed, error.message.asSentence)
         }
     }
 

@@ -1,5 +1,5 @@
 import ApplePush
-import Postgres
+import PushQueue
 import TLS
 
 extension Command {
@@ -19,59 +19,37 @@ extension Command {
 }
 
 private struct AppAdd {
-    private static let insert = Statement(
-        "app_add",
-        """
-        INSERT INTO carillon.apps (name, topic, certificate_id, environment, protocol, gateway, gateway_ca, max_rate,
-            max_attempts)
-        SELECT $1, $2, c.id, $4, $5, $6, $7, $8, coalesce($9, 10) FROM carillon.certificates c WHERE c.name = $3
-        RETURNING (SELECT topics FROM carillon.certificates c WHERE c.id = certificate_id)
-        """
-    )
-
     let invocation: Invocation
 
     func run() async throws -> ExitStatus {
-        let settings = invocation.settings
-        let name = invocation.name
-        let topic = settings.text(.topic) ?? ""
-        let credential = settings.text(.credential) ?? ""
-        var parameters = Parameters()
-        for text in [name, topic, credential, settings.text(.environment), settings.text(.protocol)] {
-            parameters.append(text)
+        let app = try newApp()
+        let credential = try await DatabaseScope.with(invocation) { connection, _ in
+            try await AppStore(connection).add(app)
+            return try await CredentialStore(connection).list().first { $0.name == app.credential }
         }
-        parameters.append(try gateway())
-        parameters.append(try gatewayCA())
-        parameters.append(settings.countIfAny(.maxRate).map(Int32.init))
-        parameters.append(settings.countIfAny(.maxAttempts).map(Int32.init))
-        let topics = try await DatabaseScope.with(invocation) { connection, _ in
-            try await insert(parameters, on: connection)
-        }
-        guard let topics else { throw CommandError.noCredential(credential) }
-        if !topics.isEmpty, !topics.contains(topic), !topics.contains(where: { topic.hasPrefix($0 + ".") }) {
+        if let credential, let topic = app.topic, !credential.allows(topic) {
             invocation.console.warn(
-                "The certificate '\(credential)' is for \(topics.joined(separator: ", ")), not for \(topic); "
-                    + "APNs will refuse to send."
+                "The certificate \(credential.name) is for \(credential.topics.joined(separator: ", ")), not for "
+                    + "\(topic); APNs will refuse to send."
             )
         }
-        invocation.console.print("Added the app \(name).")
+        invocation.console.print("Added the app \(app.name).")
         return .done
     }
 
-    /// The topics of the credential; nil when there is no such credential.
-    private func insert(_ parameters: Parameters, on connection: PostgresConnection) async throws -> [String]? {
-        do {
-            return try await connection.query(Self.insert, parameters) { rows in
-                if rows.isEmpty { return nil }
-                return rows.isNull(0, 0) ? [] : try rows.strings(0, 0).compactMap { $0 }
-            }
-        } catch let error as PostgresError where error.sqlState == SQLState.uniqueViolation {
-            throw CommandError(
-                .failed,
-                "There is an app named '\(invocation.name)' already.",
-                hint: "Choose another name, or remove it first with 'carillon app remove \(invocation.name)'."
-            )
-        }
+    private func newApp() throws -> NewApp {
+        let settings = invocation.settings
+        return NewApp(
+            name: invocation.name,
+            topic: settings.text(.topic),
+            credential: settings.text(.credential),
+            environment: settings.text(.environment) ?? "production",
+            protocol: settings.text(.protocol) ?? "http2",
+            gateway: try gateway(),
+            gatewayCA: try gatewayCA(),
+            maxRate: settings.countIfAny(.maxRate).map(Int32.init),
+            maxAttempts: settings.countIfAny(.maxAttempts).map(Int32.init)
+        )
     }
 
     private func gateway() throws -> String? {
@@ -92,7 +70,7 @@ private struct AppAdd {
         }
         let text = try SmallFile.read(path).text
         do {
-            _ = try TLSContext.client(identity: nil, trust: .pem(text), alpn: ["h2"])
+            _ = try TLSContext.client(trust: .pem(text))
         } catch {
             throw CommandError(
                 .configuration,
@@ -102,5 +80,13 @@ private struct AppAdd {
             )
         }
         return text
+    }
+}
+
+extension StoredCredential {
+    /// Whether a push to the topic, or to one that Apple derives from it, may be sent with it. Where it does not say, it
+    /// may.
+    fileprivate func allows(_ topic: String) -> Bool {
+        topics.isEmpty || topics.contains { topic == $0 || topic.hasPrefix($0 + ".") }
     }
 }

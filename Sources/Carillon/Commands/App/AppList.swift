@@ -1,4 +1,4 @@
-import Postgres
+import PushQueue
 
 extension Command {
     static let appList = Command(
@@ -7,10 +7,7 @@ extension Command {
         summary: "List the apps.",
         options: [.json, .database],
         run: { invocation in
-            let apps = try await DatabaseScope.with(invocation) { connection, _ in
-                try await connection.query(AppLine.list, Parameters()) { rows in
-                    try rows.indices.map { try AppLine(rows, $0) }
-                }
+            let apps = try await DatabaseScope.with(invocation) { connection, _ in try await AppStore(connection).list()
             }
             if invocation.settings.isOn(.json) {
                 invocation.console.print(.array(apps.map(\.json)))
@@ -38,44 +35,14 @@ extension Command {
     )
 }
 
-private struct AppLine {
-    static let list = Statement(
-        "app_list",
-        """
-        SELECT a.name, a.topic, c.name, a.environment, a.protocol, a.gateway, a.paused, a.max_rate, a.max_attempts
-        FROM carillon.apps a LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
-        ORDER BY a.name
-        """
-    )
-
-    let name: String
-    let topic: String?
-    let credential: String?
-    let environment: String
-    let wireProtocol: String
-    let gateway: String?
-    let isPaused: Bool
-    let maxRate: Int64?
-    let maxAttempts: Int64
-
-    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        name = try rows.string(row, 0)
-        topic = try rows.stringIfPresent(row, 1)
-        credential = try rows.stringIfPresent(row, 2)
-        environment = try rows.string(row, 3)
-        wireProtocol = try rows.string(row, 4)
-        gateway = try rows.stringIfPresent(row, 5)
-        isPaused = try rows.bool(row, 6)
-        maxRate = try rows.int64IfPresent(row, 7)
-        maxAttempts = try rows.int64(row, 8)
-    }
-
-    var json: JSONValue {
+extension StoredApp {
+    fileprivate var json: JSONValue {
         .object([
-            ("name", .string(name)), ("topic", JSONValue(topic)), ("credential", JSONValue(credential)),
-            ("environment", .string(environment)), ("protocol", .string(wireProtocol)), ("gateway", JSONValue(gateway)),
-            ("paused", .bool(isPaused)), ("max_rate", maxRate.map { .int($0) } ?? .null),
-            ("max_attempts", .int(maxAttempts)),
+            ("id", .int(Int64(id))), ("name", .string(name)), ("topic", JSONValue(topic)),
+            ("credential", JSONValue(credential)), ("environment", .string(environment)),
+            ("protocol", .string(self.protocol)), ("gateway", JSONValue(gateway)),
+            ("feedback_gateway", JSONValue(feedbackGateway)), ("paused", .bool(isPaused)),
+            ("max_rate", maxRate.map { .int(Int64($0)) } ?? .null), ("max_attempts", .int(Int64(maxAttempts))),
         ])
     }
 }

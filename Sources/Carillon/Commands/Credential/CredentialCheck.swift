@@ -1,6 +1,4 @@
-import FoundationEssentials
-import Postgres
-import TLS
+import PushQueue
 
 extension Command {
     static let credentialCheck = Command(
@@ -9,92 +7,33 @@ extension Command {
         summary: "Look at stored credentials as a worker would, and say what is wrong with each.",
         arguments: [Argument("NAME", required: false, "One credential; without it all of them.")],
         options: [.database],
-        run: { try await CredentialCheck(invocation: $0).run() }
+        run: { invocation in
+            let credentials = try await DatabaseScope.with(invocation) { connection, _ in
+                let store = CredentialStore(connection)
+                let names = invocation.arguments.isEmpty ? try await store.list().map(\.name) : invocation.arguments
+                var checked: [StoredCredential] = []
+                for name in names { checked.append(try await store.check(name)) }
+                return checked
+            }
+            for credential in credentials {
+                invocation.console.print(credential.finding(for: invocation.console.output))
+            }
+            return credentials.allSatisfy(\.isUsable) ? .done : .configuration
+        }
     )
 }
 
-private struct CredentialCheck {
-    private static let load = Statement(
-        "credential_load",
-        """
-        SELECT name, certificate, private_key, passphrase, key_id, team_id FROM carillon.certificates
-        WHERE $1::text IS NULL OR name = $1 ORDER BY name
-        """
-    )
+extension StoredCredential {
+    fileprivate var isUsable: Bool { status == "ok" || status == "expiring" }
 
-    let invocation: Invocation
-
-    func run() async throws -> ExitStatus {
-        let isSound = try await DatabaseScope.with(invocation) { connection, _ in
-            var isSound = true
-            for (name, credential) in try await load(on: connection) {
-                if try await !check(name, credential, on: connection) { isSound = false }
-            }
-            return isSound
-        }
-        return isSound ? .done : .configuration
-    }
-
-    private func load(on connection: PostgresConnection) async throws -> [(String, StoredCredential)] {
-        var parameters = Parameters()
-        parameters.append(invocation.arguments.first)
-        let found = try await connection.query(Self.load, parameters) { rows in
-            try rows.indices.map { row in
-                (
-                    try rows.string(row, 0),
-                    StoredCredential(
-                        certificate: try rows.stringIfPresent(row, 1),
-                        privateKey: try rows.stringIfPresent(row, 2),
-                        passphrase: try rows.stringIfPresent(row, 3),
-                        keyID: try rows.stringIfPresent(row, 4),
-                        teamID: try rows.stringIfPresent(row, 5)
-                    )
-                )
-            }
-        }
-        if let name = invocation.arguments.first, found.isEmpty { throw CommandError.noCredential(name) }
-        return found
-    }
-
-    /// Says a line and writes the verdict down. Whether the credential can be used.
-    private func check(
-        _ name: String,
-        _ credential: StoredCredential,
-        on connection: PostgresConnection
-    ) async throws -> Bool {
-        let verdict: StoredCredential.Verdict
-        do {
-            verdict = try credential.check()
-        } catch {
-            invocation.console.print("\(name): \(mark(false)) \(error.message.asSentence)")
-            try await CredentialTable.note(name, problem: error.message, on: connection)
-            return false
-        }
-        try await CredentialTable.note(name, verdict, on: connection)
-        let now = Int64(Date.now.timeIntervalSince1970)
-        let status = CredentialStatus(notAfter: verdict.notAfter, now: now)
+    fileprivate func finding(for stream: TextStream) -> String {
+        let mark = isUsable ? stream.styled("ok", .green) : stream.styled("unusable", .red)
         let advice =
             switch status {
-            case .ok: ""
-            case .expiring: " It expires soon: renew it."
-            case .expired: " It has expired: renew it and import the new one."
+            case "expiring": " It expires soon: renew it."
+            case "expired": " It has expired: renew it and import the new one."
+            default: ""
             }
-        invocation.console.print("\(name): \(mark(status != .expired)) \(verdict.sentence.asSentence)\(advice)")
-        return status != .expired
-    }
-
-    private func mark(_ isSound: Bool) -> String {
-        let output = invocation.console.output
-        return isSound ? output.styled("ok", .green) : output.styled("unusable", .red)
-    }
-}
-
-extension CommandError {
-    static func noCredential(_ name: String) -> CommandError {
-        CommandError(
-            .failed,
-            "There is no credential named '\(name)'.",
-            hint: "'carillon credential list' shows those there are; 'carillon credential import' adds one."
-        )
+        return "\(name): \(mark): \((lastError ?? sentence).asSentence)\(advice)"
     }
 }

@@ -1,5 +1,4 @@
-import FoundationEssentials
-import Postgres
+import PushQueue
 
 extension Command {
     static let credentialList = Command(
@@ -8,13 +7,11 @@ extension Command {
         summary: "List the credentials, without their secrets.",
         options: [.json, .database],
         run: { invocation in
-            let lines = try await DatabaseScope.with(invocation) { connection, _ in
-                try await connection.query(CredentialLine.list, Parameters()) { rows in
-                    try rows.indices.map { try CredentialLine(rows, $0) }
-                }
+            let credentials = try await DatabaseScope.with(invocation) { connection, _ in
+                try await CredentialStore(connection).list()
             }
             if invocation.settings.isOn(.json) {
-                invocation.console.print(.array(lines.map(\.json)))
+                invocation.console.print(.array(credentials.map(\.json)))
                 return .done
             }
             var table = TextTable(
@@ -23,16 +20,16 @@ extension Command {
                 ("TOPICS", .left),
                 ("EXPIRES", .left),
                 ("STATUS", .left),
-                ("APPS", .right)
+                ("APPS", .left)
             )
-            for line in lines {
+            for credential in credentials {
                 table.add(
-                    line.name,
-                    line.kind,
-                    line.topics.isEmpty ? "-" : line.topics.joined(separator: ","),
-                    line.notAfter.map(UnixDay.text) ?? "-",
-                    line.status ?? "not looked at",
-                    String(line.apps)
+                    credential.name,
+                    credential.keyID.map { "key \($0)" } ?? "certificate",
+                    credential.topics.isEmpty ? "-" : credential.topics.joined(separator: ","),
+                    credential.notAfter.map(UnixDay.text) ?? "-",
+                    credential.status ?? "not looked at",
+                    credential.apps.isEmpty ? "-" : credential.apps.joined(separator: ",")
                 )
             }
             invocation.console.print(table)
@@ -41,44 +38,13 @@ extension Command {
     )
 }
 
-private struct CredentialLine {
-    static let list = Statement(
-        "credential_list",
-        """
-        SELECT c.name, c.key_id, c.team_id, c.topics, c.not_after, c.status, c.last_error,
-            (SELECT count(*) FROM carillon.apps a WHERE a.certificate_id = c.id)
-        FROM carillon.certificates c ORDER BY c.name
-        """
-    )
-
-    let name: String
-    let keyID: String?
-    let teamID: String?
-    let topics: [String]
-    let notAfter: Int64?
-    let status: String?
-    let lastError: String?
-    let apps: Int64
-
-    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        name = try rows.string(row, 0)
-        keyID = try rows.stringIfPresent(row, 1)
-        teamID = try rows.stringIfPresent(row, 2)
-        topics = rows.isNull(row, 3) ? [] : try rows.strings(row, 3).compactMap { $0 }
-        notAfter = try rows.timestampIfPresent(row, 4).map { $0 / 1_000_000 }
-        status = try rows.stringIfPresent(row, 5)
-        lastError = try rows.stringIfPresent(row, 6)
-        apps = try rows.int64(row, 7)
-    }
-
-    var kind: String { keyID.map { "key \($0)" } ?? "certificate" }
-
-    var json: JSONValue {
+extension StoredCredential {
+    fileprivate var json: JSONValue {
         .object([
-            ("name", .string(name)), ("key_id", JSONValue(keyID)), ("team_id", JSONValue(teamID)),
-            ("topics", .array(topics.map { .string($0) })),
+            ("name", .string(name)), ("kind", .string(kind.rawValue)), ("key_id", JSONValue(keyID)),
+            ("team_id", JSONValue(teamID)), ("topics", .array(topics.map { .string($0) })),
             ("not_after", JSONValue(notAfter.map(UnixDay.text))), ("status", JSONValue(status)),
-            ("last_error", JSONValue(lastError)), ("apps", .int(apps)),
+            ("last_error", JSONValue(lastError)), ("apps", .array(apps.map { .string($0) })),
         ])
     }
 }

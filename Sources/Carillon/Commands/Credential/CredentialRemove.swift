@@ -1,4 +1,4 @@
-import Postgres
+import PushQueue
 
 extension Command {
     static let credentialRemove = Command(
@@ -8,28 +8,11 @@ extension Command {
         arguments: [Argument("NAME", "The credential.")],
         options: [.database],
         run: { invocation in
-            var parameters = Parameters()
-            parameters.append(invocation.name)
-            do {
-                let removed = try await DatabaseScope.with(invocation) { [parameters] connection, _ in
-                    try await connection.execute(credentialRemoval, parameters)
-                }
-                guard removed > 0 else { throw CommandError.noCredential(invocation.name) }
-            } catch let error as PostgresError where error.sqlState == SQLState.foreignKeyViolation {
-                throw CommandError(
-                    .failed,
-                    "The credential '\(invocation.name)' is in use by an app.",
-                    hint: "'carillon app list' shows by which; remove that app first, or import a new credential "
-                        + "under the same name to replace this one."
-                )
+            try await DatabaseScope.with(invocation) { connection, _ in
+                try await CredentialStore(connection).remove(invocation.name)
             }
             invocation.console.print("Removed the credential \(invocation.name).")
             return .done
         }
-    )
-
-    private static let credentialRemoval = Statement(
-        "credential_remove",
-        "DELETE FROM carillon.certificates WHERE name = $1"
     )
 }

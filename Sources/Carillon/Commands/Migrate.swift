@@ -1,0 +1,91 @@
+import FoundationEssentials
+import PushQueue
+
+extension Command {
+    static let migrateUp = Command(
+        "migrate",
+        "up",
+        summary: "Bring the schema of the database up to this program's version.",
+        discussion: "Safe to run by several programs at once, and again when there is nothing to do.",
+        options: [.to, .database],
+        run: { invocation in
+            let target = invocation.settings.countIfAny(.to)
+            let done = try await DatabaseScope.with(invocation) { connection, _ in
+                try await Migrator(connection).up(to: target)
+            }
+            for migration in done { invocation.console.print("Applied \(migration.title).") }
+            if done.isEmpty { invocation.console.print("The schema is up to date; nothing was to be done.") }
+            return .done
+        }
+    )
+
+    static let migrateDown = Command(
+        "migrate",
+        "down",
+        summary: "Take back the newest version of the schema, or all above --to; --to 0 removes everything.",
+        options: [.to, .database],
+        run: { invocation in
+            let done = try await DatabaseScope.with(invocation) { connection, _ in
+                let migrator = Migrator(connection)
+                let applied = try await migrator.status().filter { $0.condition != .pending }.map(\.version)
+                return try await migrator.down(to: invocation.settings.countIfAny(.to) ?? applied.dropLast().last ?? 0)
+            }
+            for migration in done { invocation.console.print("Undid \(migration.title).") }
+            if done.isEmpty { invocation.console.print("There was nothing to take back.") }
+            return .done
+        }
+    )
+
+    static let migrateStatus = Command(
+        "migrate",
+        "status",
+        summary: "List the migrations; ends with 78 when the schema is not what this program needs.",
+        options: [.json, .database],
+        run: { invocation in
+            let (states, problem) = try await DatabaseScope.with(invocation) { connection, _ in
+                let states = try await Migrator(connection).status()
+                do {
+                    try await SchemaCheck.run(on: connection)
+                    return (states, SchemaError?.none)
+                } catch let error as SchemaError {
+                    return (states, error)
+                }
+            }
+            if invocation.settings.isOn(.json) {
+                invocation.console.print(.array(states.map(\.json)))
+            } else {
+                var table = TextTable(("VERSION", .right), ("NAME", .left), ("CONDITION", .left), ("APPLIED", .left))
+                for state in states {
+                    table.add(String(state.version), state.name, "\(state.condition)", state.day ?? "-")
+                }
+                invocation.console.print(table)
+            }
+            if let problem { throw problem }
+            return .done
+        }
+    )
+
+    static let migrateSQL = Command(
+        "migrate",
+        "sql",
+        summary: "Print the migrations as SQL, for psql and for those who apply them by other means.",
+        options: [.after, .to],
+        examples: ["carillon migrate sql | psql", "carillon migrate sql --after 12"],
+        run: { invocation in
+            let after = invocation.settings.countIfAny(.after) ?? 0
+            invocation.console.output.write(Migrator.sql(after: after, to: invocation.settings.countIfAny(.to)))
+            return .done
+        }
+    )
+}
+
+extension MigrationState {
+    fileprivate var day: String? { appliedAt.map(UnixDay.text) }
+
+    fileprivate var json: JSONValue {
+        .object([
+            ("version", .int(Int64(version))), ("name", .string(name)), ("condition", .string("\(condition)")),
+            ("applied_at", JSONValue(day)),
+        ])
+    }
+}
