@@ -89,7 +89,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CarillonTests",
-            dependencies: ["Carillon", "IO", "Postgres", "TLS", "TestSupport"],
+            dependencies: ["Carillon", "IO", "Postgres", "PushQueue", "TLS", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -81,14 +81,6 @@ import Testing
         #expect(text.contains("passphrase") && text.contains("--passphrase-file"))
     }
 
-    @Test func `an expired certificate is refused with its day`() async throws {
-        let expired = try CertificateAuthority(name: "Test").issue(commonName: "old", notAfter: 1_700_000_000)
-        let text = try await refusal(["--file", "@cert.pem"]) { folder in
-            _ = try folder.write("cert.pem", expired.certificatePEM + expired.privateKeyPEM)
-        }
-        #expect(text.contains("expired on 2023-11-14") && text.contains("Renew"))
-    }
-
     @Test func `a signing key that is not on P-256 is refused`() async throws {
         let text = try await refusal(
             ["--file", "@key.p8", "--key-id", "ABC123DEFG", "--team-id", "DEF123GHIJ"]
