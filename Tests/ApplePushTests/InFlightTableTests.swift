@@ -1,0 +1,56 @@
+import IO
+import Testing
+
+@testable import ApplePush
+
+@Suite struct InFlightTableTests {
+    private let start = MonotonicInstant(nanoseconds: 0)
+
+    private func push(_ number: Int) -> InFlightTable.Push {
+        InFlightTable.Push(delivery: Int32(number % 3), position: Int32(number))
+    }
+
+    @Test func `the oldest push is known whichever ends first`() {
+        var table = InFlightTable()
+        let tags = (0..<5).map { table.insert(self.push($0), at: self.start + .seconds($0)) }
+        #expect(table.oldest?.tag == tags[0])
+        #expect(table.remove(tags[2]) == self.push(2))
+        #expect(table.oldest?.tag == tags[0])
+        #expect(table.remove(tags[0]) == self.push(0))
+        #expect(table.oldest?.tag == tags[1])
+        #expect(table.oldest?.submitted == self.start + .seconds(1))
+        #expect(table.remove(tags[4]) == self.push(4))
+        #expect(table.remove(tags[1]) == self.push(1))
+        #expect(table.remove(tags[3]) == self.push(3))
+        #expect(table.oldest == nil)
+        #expect(table.count == 0)
+    }
+
+    @Test func `a tag is used again once its push has ended`() {
+        var table = InFlightTable()
+        let first = table.insert(self.push(0), at: self.start)
+        _ = table.remove(first)
+        #expect(table.insert(self.push(1), at: self.start) == first)
+    }
+
+    @Test(arguments: [UInt64(1), 2, 3])
+    func `any order of coming and going leaves each push where it belongs`(seed: UInt64) {
+        var state = seed
+        func roll(_ sides: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(state >> 33) % sides
+        }
+        var table = InFlightTable()
+        var model: [(tag: UInt32, number: Int)] = []
+        for number in 0..<5000 {
+            if model.isEmpty || roll(2) == 0 {
+                model.append((table.insert(self.push(number), at: self.start + .nanoseconds(Int64(number))), number))
+            } else {
+                let (tag, number) = model.remove(at: roll(model.count))
+                #expect(table.remove(tag) == self.push(number))
+            }
+            #expect(table.count == model.count)
+            #expect(table.oldest?.tag == model.first?.tag)
+        }
+    }
+}
