@@ -1,5 +1,4 @@
 import IO
-import Synchronization
 import TLS
 
 /// A stand-in for Apple's push notification service, as strict as the real one, on a port of this machine.
@@ -31,7 +30,7 @@ public final class APNsSimulator: Sendable {
 
     private let configuration: SimulatorConfiguration
     private let authority: CertificateAuthority
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     /// Prepares a simulator; nothing listens yet.
     public init(_ configuration: SimulatorConfiguration = SimulatorConfiguration()) throws(SimulatorError) {
@@ -42,7 +41,7 @@ public final class APNsSimulator: Sendable {
             throw SimulatorError(.unavailable, error.message, underlying: error)
         }
         self.configuration = configuration
-        state = Mutex(.stopped(port: configuration.port, SimulatorStatistics(), []))
+        state = Guarded(.stopped(port: configuration.port, SimulatorStatistics(), []))
     }
 
     /// The certificate, in PEM, of the authority that clients must trust.

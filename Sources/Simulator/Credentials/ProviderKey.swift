@@ -24,7 +24,7 @@ public struct ProviderKey: Sendable {
         environment: SimulatorConfiguration.Environment? = nil
     ) throws(SimulatorError) {
         do {
-            key = try pem.contains("PRIVATE KEY") ? SigningKey(p8: pem).publicKey : VerifyingKey(pem: pem)
+            key = try VerifyingKey(pem: pem)
         } catch {
             throw SimulatorError(
                 .badKey,
