@@ -175,6 +175,23 @@ import Testing
         #expect(client.session.isFinished && server.session.isFinished)
     }
 
+    @Test func `a server says goodbye for a reason and still answers`() throws {
+        let client = try TestClient()
+        let server = try TestServer()
+        server.answer = { _ in nil }
+        try exchange(client, server)
+        try client.push(0)
+        try server.feed(client.drain())
+        try server.session.goAway(.enhanceYourCalm, debugData: Array(#"{"reason":"TooManyRequests"}"#.utf8))
+        try exchange(client, server)
+        #expect(client.goAways.map(\.errorCode) == [.enhanceYourCalm])
+        #expect(!server.session.isFinished && !client.session.isFinished)
+        server.respond(to: try #require(server.received.first), 200, "")
+        try exchange(client, server)
+        #expect(client.answers[0]?.status == 200)
+        #expect(server.session.isFinished && server.session.failure == nil && client.session.failure == nil)
+    }
+
     @Test func `a server announces its goodbye and still takes what is under way`() throws {
         let client = try TestClient()
         let server = try TestServer()
