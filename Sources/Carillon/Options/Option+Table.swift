@@ -25,7 +25,7 @@ extension Option {
     )
 
     // demo
-    static let messages = Option("messages", .count(100...10_000_000), default: "20000", "How many pushes to send.")
+    static let messages = Option("messages", .count(1...1_000_000), default: "20000", "How many pushes to send.")
 
     // worker
     static let once = Option("once", .flag, "Send what is due, then exit; a retry that is due later is left for later.")
