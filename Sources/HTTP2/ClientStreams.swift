@@ -144,7 +144,8 @@ struct ClientStreams: ~Copyable {
 
     private mutating func reportEnd(_ index: UInt32, _ code: ErrorCode, _ origin: Ending.Origin, refused: Bool) {
         let slot = self.slots[Int(index)]
-        let isUnprocessed = refused || !slot.flags.contains(.written) || slot.stream > self.lastStream
+        let isIgnored = slot.stream > self.lastStream && !slot.flags.contains(.hasStatus)
+        let isUnprocessed = refused || isIgnored || !slot.flags.contains(.written)
         self.report(index, .ended(slot: index, code, origin, isSurelyUnprocessed: isUnprocessed))
     }
 

@@ -90,6 +90,14 @@ import Testing
         #expect(client.endings[1]?.status == 400)
     }
 
+    @Test func `a goodbye that denies what was half answered is not believed`() throws {
+        let client = try self.clientInFlight(2)
+        try client.feed(Frames.headers(1, [(":status", "200")]) + Frames.goAway(last: 0))
+        #expect(client.ended.sorted() == [0, 1])
+        #expect(client.endings[0]?.isSurelyUnprocessed == false && client.endings[0]?.status == 200)
+        #expect(client.endings[1]?.isSurelyUnprocessed == true)
+    }
+
     @Test func `a request given up ends at once and a late answer changes nothing`() throws {
         let client = try self.clientInFlight(2)
         let first = try #require(client.submissions[0])
