@@ -33,16 +33,16 @@ import Testing
         #expect(client.settingsChanges == 1 && client.acknowledgements == 1 && server.acknowledgements == 1)
     }
 
-    @Test func `ten thousand pushes share one body and end once each`() throws {
+    @Test func `three thousand pushes share one body and end once each`() throws {
         let client = try TestClient()
         let server = try TestServer()
         server.answer = { $0.stream % 7 == 0 ? (429, #"{"reason":"TooManyRequests"}"#) : (200, "") }
         try exchange(client, server)
         let payload = [UInt8](repeating: UInt8(ascii: "x"), count: 4_096)
         var next: UInt32 = 0
-        while next < 10_000 {
+        while next < 3_000 {
             let body = client.session.addBody(payload.span.bytes)
-            for _ in 0..<min(client.session.freeStreams, 10_000 - Int(next)) {
+            for _ in 0..<min(client.session.freeStreams, 3_000 - Int(next)) {
                 let id = Array("id-\(next)".utf8)
                 try client.session.submit(
                     client.fields,
@@ -56,10 +56,11 @@ import Testing
             client.session.release(body)
             try exchange(client, server)
         }
-        #expect(server.received.count == 10_000)
-        #expect(server.received.allSatisfy { $0.body.utf8.count == 4_096 })
-        #expect(client.ended.sorted() == Array(0..<10_000))
-        #expect(client.answers.values.allSatisfy { $0.status == 200 || $0.retryAfter == 17 })
+        #expect(server.received.count == 3_000)
+        #expect(Set(server.received.map(\.body.utf8.count)) == [4_096])
+        #expect(client.ended.sorted() == Array(0..<3_000))
+        #expect(Set(client.answers.values.map(\.status)) == [200, 429])
+        #expect(client.answers[3]?.retryAfter == 17 && client.answers[4]?.retryAfter == nil)
         #expect(client.session.sharedBlocks == 1, "only the header block is left")
     }
 
@@ -178,8 +179,9 @@ import Testing
         for tag in 0..<10 { try client.push(UInt32(tag), payload: String(repeating: "x", count: 1_000)) }
         var pieces: [[UInt8]] = []
         repeat { pieces.append(try client.drain(limit: 2_000)) } while pieces.last?.isEmpty == false
-        #expect(pieces.allSatisfy { $0.count < 2_000 + 1_009 })
+        let sizes = pieces.map(\.count)
+        #expect(sizes.max()! < 2_000 + 1_009)
         #expect(pieces.count > 4)
-        #expect(client.session.bytesDrained > pieces.reduce(0) { $0 + UInt64($1.count) })
+        #expect(client.session.bytesDrained > sizes.reduce(0, +))
     }
 }

@@ -49,7 +49,7 @@ import Testing
         #expect(client.session.failure != nil)
         client.sweep()
         #expect(client.ended.sorted() == [0, 1])
-        #expect(client.endings.values.allSatisfy { !$0.isSurelyUnprocessed })
+        #expect(client.endings.mapValues(\.isSurelyUnprocessed) == [0: false, 1: false])
         #expect(client.session.freeStreams == 0)
     }
 
@@ -204,9 +204,9 @@ import Testing
         let empty = Frames.headers(1, [(":status", "200")]) + Frames.data(1, []) + Frames.windowUpdate(0, 1)
         for byte in unknown + empty + unknown { try client.feed([byte]) }
         #expect(client.session.framesReceived == before + 5)
-        for _ in 0..<10_000 { try client.feed(unknown + Frames.ping(1, acknowledgement: true)) }
-        #expect(client.session.framesReceived == before + 20_005)
-        #expect(client.pongs.count == 10_000)
+        for _ in 0..<1_000 { try client.feed(unknown + Frames.ping(1, acknowledgement: true)) }
+        #expect(client.session.framesReceived == before + 2_005)
+        #expect(client.pongs.count == 1_000)
     }
 
     @Test func `pings that we cannot answer end the session`() throws {

@@ -83,7 +83,8 @@ import Testing
             return
         }
         #expect(request.hasTooManyFields)
-        #expect(server.session.withRequest(request) { _, fields in fields.count } == 64)
+        let count = server.session.withRequest(request) { _, fields in fields.count }
+        #expect(count == 64)
     }
 
     @Test func `a request that is reset while it waits is reported after it`() throws {
