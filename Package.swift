@@ -46,7 +46,7 @@ let package = Package(
             resources: [.embedInCode("Migrations/sql")],  // a link to migrations/: the program carries them inside
             swiftSettings: domain
         ),
-        .target(name: "Simulator", dependencies: ["HTTP2", "IO", "TLS", "Web"], swiftSettings: settings),
+        .target(name: "Simulator", dependencies: ["HTTP2", "IO", "TLS"], swiftSettings: settings),
 
         // The programs.
         .executableTarget(

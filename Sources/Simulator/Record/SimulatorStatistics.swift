@@ -1,4 +1,6 @@
-/// What a simulator has seen and answered since it started; `GET /stats` gives it as JSON.
+import FoundationEssentials
+
+/// What a simulator has seen and answered since it started.
 public struct SimulatorStatistics: Sendable, Hashable, Codable {
     /// Requests taken.
     public var requests = 0
@@ -39,5 +41,13 @@ public struct SimulatorStatistics: Sendable, Hashable, Codable {
         case providerTokens = "provider_tokens"
         case goAways = "goaways"
         case logErrors = "log_errors"
+    }
+
+    /// The same as one JSON object with its keys in order: what `GET /stats` answers.
+    public var json: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        // Numbers and words: there is nothing in it that cannot be encoded.
+        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 }
