@@ -79,7 +79,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PushQueueTests",
-            dependencies: ["PushQueue", "Simulator", "TestSupport"],
+            dependencies: ["IO", "Postgres", "PushQueue", "Simulator", "TLS", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

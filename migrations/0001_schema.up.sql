@@ -12,7 +12,8 @@ BEGIN
     END IF;
     -- Payloads are sent byte for byte, and APNs reads UTF-8.
     IF current_setting('server_encoding') <> 'UTF8' THEN
-        RAISE EXCEPTION 'database % is encoded %, Carillon needs UTF8', current_database(), current_setting('server_encoding')
+        RAISE EXCEPTION 'database % is encoded %, Carillon needs UTF8', current_database(),
+            current_setting('server_encoding')
             USING ERRCODE = 'feature_not_supported',
                   HINT = 'Create one with: CREATE DATABASE name ENCODING ''UTF8'' TEMPLATE template0';
     END IF;

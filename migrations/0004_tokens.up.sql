@@ -22,9 +22,10 @@ CREATE TABLE carillon.feedback (
     token           text NOT NULL,
     unregistered_at timestamptz NOT NULL,
     reason          text,
-    source          text NOT NULL DEFAULT 'http2' CONSTRAINT feedback_source_is_known CHECK (source IN ('http2', 'binary')),
+    source          text NOT NULL DEFAULT 'http2',
     seen_at         timestamptz NOT NULL DEFAULT now(),
-    handled_at      timestamptz
+    handled_at      timestamptz,
+    CONSTRAINT feedback_source_is_known CHECK (source IN ('http2', 'binary'))
 );
 CREATE INDEX feedback_to_handle ON carillon.feedback (app_id, id) WHERE handled_at IS NULL;
 CREATE INDEX feedback_by_time_handled ON carillon.feedback (handled_at) WHERE handled_at IS NOT NULL;

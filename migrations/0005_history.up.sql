@@ -90,7 +90,7 @@ END
 $$;
 
 -- Makes the partitions of today and the three days after, drops those that ended longer ago than the retention, and
--- deletes what else has outlived it. Runs as its owner, since only the owner of a table can make or drop its partitions.
+-- deletes what else has outlived it. Runs as its owner: only the owner of a table can make or drop its partitions.
 CREATE FUNCTION carillon.maintain(
     retention interval DEFAULT '7 days',
     OUT partitions_made integer,

@@ -138,7 +138,8 @@ BEGIN
         RETURN aps || ',' || substr(carillon.compact(extra), 2);
     END IF;
     IF length(aps) = 9 THEN
-        PERFORM carillon.refuse('alert', 'text, unless badge, sound, content_available, extra or payload is given', NULL);
+        PERFORM carillon.refuse('alert', 'text, unless badge, sound, content_available, extra or payload is given',
+            NULL);
     END IF;
     RETURN aps || '}';
 END
@@ -177,8 +178,8 @@ BEGIN
             PERFORM carillon.refuse('payload', 'a JSON object', made.payload);
         END IF;
         IF push_type IS NULL AND position('content-available' IN made.payload) > 0 THEN
-            silent := (payload -> 'aps' ->> 'content-available') = '1'
-                AND num_nonnulls(payload -> 'aps' -> 'alert', payload -> 'aps' -> 'badge', payload -> 'aps' -> 'sound') = 0;
+            silent := (payload -> 'aps' ->> 'content-available') = '1' AND num_nonnulls(payload -> 'aps' -> 'alert',
+                payload -> 'aps' -> 'badge', payload -> 'aps' -> 'sound') = 0;
         END IF;
     END IF;
     made.push_type := coalesce(push_type, CASE WHEN silent THEN 'background' ELSE 'alert' END);
@@ -192,8 +193,8 @@ BEGIN
     IF num_nonnulls(push_type, priority, expires_at, collapse_id, topic, run_at, dedupe_key, dedupe_for) > 0
         OR lane IS DISTINCT FROM 1 OR on_unknown IS DISTINCT FROM 'retry' OR silent
     THEN
-        PERFORM carillon.check_heading(made.push_type, priority, expires_at, collapse_id, topic, run_at, lane, dedupe_key,
-            dedupe_for, on_unknown);
+        PERFORM carillon.check_heading(made.push_type, priority, expires_at, collapse_id, topic, run_at, lane,
+            dedupe_key, dedupe_for, on_unknown);
         made.priority := coalesce(priority, CASE made.push_type WHEN 'background' THEN 5 END);
         made.scheduled := run_at > now();
     END IF;

@@ -29,7 +29,8 @@ DECLARE
 BEGIN
     IF array_ndims(tokens) IS DISTINCT FROM 1 THEN
         PERFORM carillon.refuse('tokens', 'an array of one or more device tokens',
-            CASE WHEN tokens IS NULL THEN 'null' WHEN cardinality(tokens) = 0 THEN 'none' ELSE 'an array of arrays' END);
+            CASE WHEN tokens IS NULL THEN 'null' WHEN cardinality(tokens) = 0 THEN 'none'
+                ELSE 'an array of arrays' END);
     END IF;
     IF cardinality(tokens) = 1 THEN
         clean[1] := carillon.token(tokens[array_lower(tokens, 1)]);
@@ -153,9 +154,9 @@ CREATE FUNCTION carillon.enqueue(
 ) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
-    RETURN carillon.submit(false, app, tokens, to_json(alert)::text, badge, sound, content_available, mutable_content, category,
-        thread_id, extra, payload, push_type, priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key,
-        dedupe_for, on_unknown);
+    RETURN carillon.submit(false, app, tokens, to_json(alert)::text, badge, sound, content_available,
+        mutable_content, category, thread_id, extra, payload, push_type, priority, expires_at, collapse_id, topic,
+        run_at, lane, reference, dedupe_key, dedupe_for, on_unknown);
 END
 $$;
 
@@ -170,9 +171,9 @@ CREATE FUNCTION carillon.enqueue(
 ) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
-    RETURN carillon.submit(false, app, tokens, carillon.compact(alert), badge, sound, content_available, mutable_content, category,
-        thread_id, extra, payload, push_type, priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key,
-        dedupe_for, on_unknown);
+    RETURN carillon.submit(false, app, tokens, carillon.compact(alert), badge, sound, content_available,
+        mutable_content, category, thread_id, extra, payload, push_type, priority, expires_at, collapse_id, topic,
+        run_at, lane, reference, dedupe_key, dedupe_for, on_unknown);
 END
 $$;
 

@@ -11,9 +11,9 @@ CREATE FUNCTION carillon.broadcast(
 ) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
-    RETURN carillon.submit(true, app, NULL, to_json(alert)::text, badge, sound, content_available, mutable_content, category,
-        thread_id, extra, payload, push_type, priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key,
-        dedupe_for, on_unknown);
+    RETURN carillon.submit(true, app, NULL, to_json(alert)::text, badge, sound, content_available,
+        mutable_content, category, thread_id, extra, payload, push_type, priority, expires_at, collapse_id, topic,
+        run_at, lane, reference, dedupe_key, dedupe_for, on_unknown);
 END
 $$;
 
@@ -27,9 +27,9 @@ CREATE FUNCTION carillon.broadcast(
 ) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
-    RETURN carillon.submit(true, app, NULL, carillon.compact(alert), badge, sound, content_available, mutable_content, category,
-        thread_id, extra, payload, push_type, priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key,
-        dedupe_for, on_unknown);
+    RETURN carillon.submit(true, app, NULL, carillon.compact(alert), badge, sound, content_available,
+        mutable_content, category, thread_id, extra, payload, push_type, priority, expires_at, collapse_id, topic,
+        run_at, lane, reference, dedupe_key, dedupe_for, on_unknown);
 END
 $$;
 

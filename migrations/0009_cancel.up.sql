@@ -18,7 +18,8 @@ BEGIN
     PERFORM FROM carillon.unfinished u WHERE u.message_id = ANY (message_ids) ORDER BY u.message_id FOR UPDATE;
 
     INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, cancelled, attempts)
-    SELECT g.message_id, record_cancelled.app_id, max(g.reference), max(g.broadcast_id), sum(g.tokens), max(g.attempt) - 1
+    SELECT g.message_id, record_cancelled.app_id, max(g.reference), max(g.broadcast_id), sum(g.tokens),
+        max(g.attempt) - 1
     FROM unnest(gone) g
     WHERE NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = g.message_id)
     GROUP BY g.message_id;
@@ -30,7 +31,8 @@ BEGIN
     WITH ended AS (
         DELETE FROM carillon.unfinished u WHERE u.message_id = ANY (message_ids) AND u.remaining <= 0 RETURNING u.*
     )
-    INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts)
+    INSERT INTO carillon.results
+        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts)
     SELECT e.message_id, e.app_id, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.cancelled, e.attempts
     FROM ended e;
 END

@@ -51,8 +51,8 @@ BEGIN
             PERFORM carillon.refuse(target.argument, target.takes, coalesce(quote_literal(target.name)
                 || ', which ' || watch_tokens.relation || ' does not have', 'null'), NULL, 'undefined_column');
         ELSIF found_type <> ALL (target.types) THEN
-            PERFORM carillon.refuse(target.argument, target.takes, quote_literal(target.name) || ' of type ' || found_type,
-                target.hint, 'datatype_mismatch');
+            PERFORM carillon.refuse(target.argument, target.takes,
+                quote_literal(target.name) || ' of type ' || found_type, target.hint, 'datatype_mismatch');
         END IF;
     END LOOP;
 
@@ -87,8 +87,9 @@ DECLARE
     deleted bigint;
 BEGIN
     -- The app's own tables may write hex digits in either case.
-    EXECUTE format('DELETE FROM %s w USING (SELECT DISTINCT unnest(ARRAY[g.token, lower(g.token), upper(g.token)]) AS token, '
-        || 'g.at FROM unnest($1, $2) g (token, at)) g WHERE w.%I = g.token AND w.%I < g.at%s',
+    EXECUTE format('DELETE FROM %s w USING ('
+        || 'SELECT DISTINCT unnest(ARRAY[g.token, lower(g.token), upper(g.token)]) AS token, g.at '
+        || 'FROM unnest($1, $2) g (token, at)) g WHERE w.%I = g.token AND w.%I < g.at%s',
         watched.relation, watched.token_column, watched.updated_column,
         CASE WHEN watched.app_column IS NULL THEN ''
              ELSE format(' AND w.%I::text IN ($3, $4)', watched.app_column) END)
@@ -134,7 +135,8 @@ BEGIN
 
             WITH dead AS (
                 SELECT t.token FROM carillon.tokens t
-                JOIN (SELECT lower(g.token) AS token, max(g.at) AS at FROM unnest(gone, gone_at) g (token, at) GROUP BY 1) g
+                JOIN (SELECT lower(u.token) AS token, max(u.at) AS at FROM unnest(gone, gone_at) u (token, at)
+                      GROUP BY 1) g
                   ON t.app_id = target.id AND t.token = g.token AND t.last_update < g.at
                 ORDER BY t.token FOR UPDATE OF t
             )
@@ -147,7 +149,8 @@ BEGIN
             FOR watched IN SELECT w.* FROM carillon.watched_tables w WHERE w.app_id = target.id ORDER BY w.id LOOP
                 BEGIN
                     total := total + carillon.reap_watched(watched, app_name, gone, gone_at);
-                    UPDATE carillon.watched_tables w SET last_error = NULL WHERE w.id = watched.id AND w.last_error IS NOT NULL;
+                    UPDATE carillon.watched_tables w SET last_error = NULL
+                    WHERE w.id = watched.id AND w.last_error IS NOT NULL;
                 EXCEPTION WHEN OTHERS THEN
                     whole := false;
                     UPDATE carillon.watched_tables w SET last_error = SQLERRM WHERE w.id = watched.id;

@@ -18,18 +18,20 @@ SELECT 'in flight', j.id, i.app_id, a.name, j.lane, cardinality(j.tokens), j.pus
 FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j LEFT JOIN carillon.apps a ON a.id = i.app_id;
 
 -- Jobs that are ready for an app: counted up to 1,000, and beyond that as the planner sees it. Counting starts at the
--- newest, since it is at the oldest end that workers leave dead rows behind.
+-- newest, since it is at the oldest end that workers leave dead rows behind. Volatile, or EXPLAIN would be refused.
 CREATE FUNCTION carillon.queue_depth(app_id integer) RETURNS bigint
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     depth bigint;
     plan json;
 BEGIN
     SELECT count(*) INTO depth FROM (
-        SELECT FROM carillon.messages m WHERE m.app_id = queue_depth.app_id ORDER BY m.lane DESC, m.id DESC LIMIT 1001) few;
+        SELECT FROM carillon.messages m WHERE m.app_id = queue_depth.app_id
+        ORDER BY m.lane DESC, m.id DESC LIMIT 1001) few;
     IF depth > 1000 THEN
-        EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.messages WHERE app_id = %s', queue_depth.app_id) INTO plan;
+        EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.messages WHERE app_id = %s', queue_depth.app_id)
+            INTO plan;
         depth := greatest(depth, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
     END IF;
     RETURN depth;
@@ -47,17 +49,19 @@ SELECT a.id AS app_id, a.name AS app, a.paused, a.environment, a.protocol, a.top
     coalesce(counts.sent_last_hour, 0) AS sent_last_hour,
     coalesce(counts.failed_last_hour, 0) AS failed_last_hour,
     c.name AS credential,
-    CASE WHEN c.id IS NULL THEN 'missing' WHEN c.not_after <= now() THEN 'expired' ELSE c.status END AS credential_status,
+    CASE WHEN c.id IS NULL THEN 'missing' WHEN c.not_after <= now() THEN 'expired' ELSE c.status END
+        AS credential_status,
     c.not_after AS credential_not_after,
     c.last_error AS credential_error
 FROM carillon.apps a
 LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
 LEFT JOIN (
     SELECT t.app_id,
-        sum(t.sent) FILTER (WHERE t.minute >= date_trunc('minute', now()) - interval '1 minute') AS sent_last_minute,
-        sum(t.failed) FILTER (WHERE t.minute >= date_trunc('minute', now()) - interval '1 minute') AS failed_last_minute,
+        sum(t.sent) FILTER (WHERE t.minute >= recent.minute) AS sent_last_minute,
+        sum(t.failed) FILTER (WHERE t.minute >= recent.minute) AS failed_last_minute,
         sum(t.sent) AS sent_last_hour, sum(t.failed) AS failed_last_hour
-    FROM carillon.activity t WHERE t.minute > now() - interval '1 hour' GROUP BY t.app_id
+    FROM carillon.activity t, (SELECT date_trunc('minute', now()) - interval '1 minute' AS minute) recent
+    WHERE t.minute > now() - interval '1 hour' GROUP BY t.app_id
 ) counts ON counts.app_id = a.id
 LEFT JOIN (
     SELECT i.app_id, sum(cardinality(i.jobs)) AS jobs FROM carillon.inflight i GROUP BY i.app_id
@@ -65,7 +69,8 @@ LEFT JOIN (
 LEFT JOIN LATERAL (
     -- The first of each lane, by the primary key.
     SELECT min(first.created_at) AS created_at FROM (VALUES (0::smallint), (1), (2)) l (lane) CROSS JOIN LATERAL (
-        SELECT m.created_at FROM carillon.messages m WHERE m.app_id = a.id AND m.lane = l.lane ORDER BY m.id LIMIT 1) first
+        SELECT m.created_at FROM carillon.messages m WHERE m.app_id = a.id AND m.lane = l.lane
+        ORDER BY m.id LIMIT 1) first
 ) oldest ON true;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (11, 'views');

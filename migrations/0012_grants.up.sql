@@ -31,7 +31,8 @@ GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO
 GRANT UPDATE (paused) ON carillon.apps TO carillon_worker;
 GRANT UPDATE (last_error) ON carillon.watched_tables TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, carillon.inflight, carillon.workers,
-    carillon.unfinished, carillon.activity, carillon.provider_tokens, carillon.dedupe, carillon.chores TO carillon_worker;
+    carillon.unfinished, carillon.activity, carillon.provider_tokens, carillon.dedupe, carillon.chores
+TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.results, carillon.failures TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.feedback TO carillon_worker;
 -- Deleting in order takes row locks, and a row lock takes the right to update.

@@ -1,5 +1,5 @@
 /// One step of the schema: two scripts of `migrations/`, which the program carries inside.
-package struct Migration: Sendable, Identifiable, Equatable {
+package struct Migration: Sendable, Identifiable, Equatable, CustomStringConvertible {
     package let version: Int
     package let name: String
     /// Takes the schema from the version before to this one, and records itself.
@@ -14,6 +14,8 @@ package struct Migration: Sendable, Identifiable, Equatable {
         let digits = String(self.version)
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "_" + self.name
     }
+
+    package var description: String { self.title }
 
     init(_ version: Int, _ name: String, up: [UInt8], down: [UInt8]) {
         self.version = version

@@ -21,7 +21,7 @@ struct SchemaCatalog: Sendable {
     private static let checksums = Statement(
         "schema_checksums",
         """
-        SELECT encode(sha256(convert_to(t.script, 'UTF8')), 'hex')
+        SELECT encode(sha256(t.script), 'hex')
         FROM unnest($1) WITH ORDINALITY t (script, place) ORDER BY t.place
         """
     )
@@ -47,9 +47,9 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    /// The database has SHA-256, so this module needs none of its own.
+    /// The database has SHA-256, so this module needs none of its own. Bytes are the same in a database of any encoding.
     private func checksums(of migrations: [Migration]) async throws -> [Int: String] {
-        var scripts = PostgresArray(of: .text)
+        var scripts = PostgresArray(of: .bytea)
         for migration in migrations { scripts.append(migration.up) }
         var parameters = Parameters()
         parameters.append(scripts)

@@ -1,0 +1,51 @@
+import FoundationEssentials
+import PushQueue
+import Testing
+
+/// The program carries the files of `migrations/`, and people run those files: they must be the same.
+@Suite struct MigrationFilesTests {
+    private static let folder: URL = {
+        var url = URL(filePath: #filePath)
+        for _ in 0..<4 { url.deleteLastPathComponent() }
+        return url.appending(path: "migrations")
+    }()
+
+    private static func text(_ name: String) throws -> String {
+        String(decoding: try Data(contentsOf: self.folder.appending(path: name)), as: UTF8.self)
+    }
+
+    @Test func `every file on disk is in the program, and nothing else is`() throws {
+        let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).sorted()
+        let carried = Migration.all.flatMap { ["\($0.title).down.sql", "\($0.title).up.sql"] }
+        #expect(files == carried)
+    }
+
+    @Test(arguments: Migration.all)
+    func `the program's text is the file's`(_ migration: Migration) throws {
+        let up = try Self.text("\(migration.title).up.sql")
+        let down = try Self.text("\(migration.title).down.sql")
+        #expect(migration.up == up)
+        #expect(migration.down == down)
+    }
+
+    @Test func `versions follow each other without a gap`() {
+        #expect(Migration.all.map(\.version) == Array(1...Migration.all.count))
+        #expect(Migration.latest == Migration.all.count)
+    }
+
+    @Test(arguments: Migration.all)
+    func `a file that is run by hand records itself`(_ migration: Migration) {
+        let record = "INSERT INTO carillon.schema_migrations (version, name) VALUES"
+        #expect(migration.up.hasSuffix("\n\(record) (\(migration.version), '\(migration.name)');\n"))
+        if migration.version > 1 {
+            let end = "DELETE FROM carillon.schema_migrations WHERE version = \(migration.version);\n"
+            #expect(migration.down.hasSuffix(end))
+        }
+    }
+
+    @Test(arguments: Migration.all)
+    func `no file is longer than a reader's patience`(_ migration: Migration) {
+        let lines = migration.up.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count < 400)
+    }
+}

@@ -1,0 +1,192 @@
+import Postgres
+import PushQueue
+import TestSupport
+import Testing
+
+@Suite struct MigratorTests {
+    private static func fingerprint(_ connection: PostgresConnection) async throws -> [String] {
+        let statement = Statement(
+            "fingerprint",
+            """
+            SELECT x FROM (
+                SELECT c.relkind::text || ' ' || c.relname || ' ' || coalesce(c.reloptions::text, '')
+                    || (SELECT string_agg(e::text, ',' ORDER BY e::text) FROM aclexplode(coalesce(c.relacl,
+                        acldefault(CASE c.relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", c.relowner))) e)
+                    || coalesce((SELECT string_agg(a.attname || ':' || format_type(a.atttypid, a.atttypmod)
+                        || a.attstorage::text || coalesce((SELECT string_agg(e::text, ',' ORDER BY e::text)
+                            FROM aclexplode(a.attacl) e), ''), ',' ORDER BY a.attnum)
+                        FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0), '') AS x
+                FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'carillon'
+                UNION ALL
+                SELECT 'f ' || p.oid::regprocedure || ' ' || md5(p.prosrc) || (
+                    SELECT string_agg(e::text, ',' ORDER BY e::text)
+                    FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) e)
+                FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'carillon'
+            ) all_of_it ORDER BY x
+            """
+        )
+        return try await connection.query(statement) { rows in try rows.indices.map { try rows.string($0, 0) } }
+    }
+
+    @Test func `up applies every version once, in order, and remembers what it ran`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            let migrator = Migrator(connection)
+            #expect(try await migrator.status().allSatisfy { $0.condition == .pending })
+            #expect(try await migrator.up() == Migration.all)
+            #expect(try await migrator.up().isEmpty)
+            let states = try await migrator.status()
+            #expect(states.map(\.version) == Migration.all.map(\.version))
+            #expect(states.allSatisfy { $0.condition == .applied && $0.appliedAt != nil })
+            try await SchemaCheck.run(on: connection)
+            let sealed = Statement(
+                "sealed",
+                "SELECT count(*) FROM carillon.schema_migrations WHERE length(checksum) = 64"
+            )
+            #expect(try await connection.query(sealed) { try $0.int64(0, 0) } == Int64(Migration.latest))
+        }
+    }
+
+    @Test func `down leaves nothing, and up again brings back the same`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            let migrator = Migrator(connection)
+            _ = try await migrator.up()
+            let before = try await Self.fingerprint(connection)
+            #expect(before.count > 60)
+            #expect(try await migrator.down() == Migration.all.reversed())
+            #expect(try await Self.fingerprint(connection).isEmpty)
+            let schema = Statement("schema", "SELECT count(*) FROM pg_namespace WHERE nspname = 'carillon'")
+            #expect(try await connection.query(schema) { try $0.int64(0, 0) } == 0)
+            _ = try await migrator.up()
+            #expect(try await Self.fingerprint(connection) == before)
+        }
+    }
+
+    @Test func `every version can be the last, on the way up and down`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            let migrator = Migrator(connection)
+            var steps: [[String]] = []
+            for version in 1...Migration.latest {
+                #expect(try await migrator.up(to: version).map(\.version) == [version])
+                steps.append(try await Self.fingerprint(connection))
+            }
+            for version in (1..<Migration.latest).reversed() {
+                #expect(try await migrator.down(to: version).map(\.version) == [version + 1])
+                #expect(try await Self.fingerprint(connection) == steps[version - 1])
+            }
+        }
+    }
+
+    @Test func `several programs that start at once share the work`() async throws {
+        try await TestDatabase.with { url in
+            let applied = try await withThrowingTaskGroup(of: [Migration].self) { group in
+                for _ in 0..<6 {
+                    group.addTask {
+                        let connection = try await PostgresConnection.connect(
+                            url,
+                            on: TestLoop.shared,
+                            application: "test"
+                        )
+                        let applied = try await Migrator(connection).up()
+                        try await SchemaCheck.run(on: connection)
+                        await connection.close()
+                        return applied
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(applied.sorted { $0.version < $1.version } == Migration.all)
+        }
+    }
+
+    @Test func `databases that come and go in one cluster do not take each other's roles away`() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    try await TestDatabase.connected { connection, _ in
+                        for _ in 0..<3 {
+                            _ = try await Migrator(connection).up()
+                            try await SchemaCheck.run(on: connection)
+                            _ = try await Migrator(connection).down()
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test func `a program without its schema says what to run`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            let missing = await #expect(throws: SchemaError.self) { try await SchemaCheck.run(on: connection) }
+            #expect(missing?.code == .missing)
+            #expect(missing?.message.contains("carillon migrate up") == true)
+            _ = try await Migrator(connection).up(to: 3)
+            let outdated = await #expect(throws: SchemaError.self) { try await SchemaCheck.run(on: connection) }
+            #expect(outdated?.code == .outdated)
+        }
+    }
+
+    @Test func `a schema newer than the program, or made by other text, is left alone`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            let migrator = Migrator(connection)
+            _ = try await migrator.up()
+            try await connection.script("INSERT INTO carillon.schema_migrations VALUES (9000, 'future')")
+            let newer = await #expect(throws: SchemaError.self) { try await SchemaCheck.run(on: connection) }
+            #expect(newer?.code == .newer)
+            await #expect(throws: SchemaError.self) { try await migrator.down() }
+            #expect(try await migrator.status().last?.condition == .unknown)
+            try await connection.script(
+                """
+                DELETE FROM carillon.schema_migrations WHERE version = 9000;
+                UPDATE carillon.schema_migrations SET checksum = 'other' WHERE version = 2
+                """
+            )
+            let changed = await #expect(throws: SchemaError.self) { try await migrator.up() }
+            #expect(changed?.code == .changed)
+        }
+    }
+
+    @Test func `the printed SQL makes the same schema, and the program goes on from there`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            for migration in Migration.all.prefix(5) { try await connection.script(migration.up) }
+            #expect(try await Migrator(connection).up() == Array(Migration.all.dropFirst(5)))
+            let made = try await Self.fingerprint(connection)
+            _ = try await Migrator(connection).down()
+            try await connection.script(Migrator.sql())
+            #expect(try await Self.fingerprint(connection) == made)
+            try await SchemaCheck.run(on: connection)
+        }
+        #expect(Migrator.sql(after: 2, to: 3).hasPrefix("-- 0003_queue.up.sql\nBEGIN;"))
+        #expect(!Migrator.sql(after: 2, to: 3).contains("0004"))
+    }
+
+    @Test func `a migration that fails leaves nothing of itself`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            try await connection.script("CREATE SCHEMA carillon; CREATE TABLE carillon.apps (id int)")
+            let error = await #expect(throws: SchemaError.self) { try await Migrator(connection).up() }
+            #expect(error?.code == .failed)
+            #expect(error?.message.contains("0002_settings") == true)
+            #expect(error?.underlying?.sqlState == "42P07")
+            let states = try await Migrator(connection).status()
+            #expect(states.filter { $0.condition == .applied }.map(\.version) == [1])
+        }
+    }
+
+    @Test func `a database that is not UTF-8 is refused`() async throws {
+        try await TestDatabase.connected { connection, url in
+            let name = "latin_\(connection.backendProcessID)"
+            try await connection.script(
+                "CREATE DATABASE \(name) TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'"
+            )
+            let other = try await PostgresConnection.connect(
+                TestCluster.shared.url(database: name),
+                on: TestLoop.shared,
+                application: "test"
+            )
+            let error = await #expect(throws: SchemaError.self) { try await Migrator(other).up() }
+            #expect(error?.message.contains("Carillon needs UTF8") == true)
+            await other.close()
+            try await connection.script("DROP DATABASE \(name) WITH (FORCE)")
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import Postgres
+import Testing
+
+@Suite struct BroadcastTests {
+    private static func register(_ count: Int, in database: SchemaDatabase) async throws {
+        try await database.run(
+            """
+            INSERT INTO carillon.tokens (app_id, token) SELECT 1, lpad(to_hex(i), 8, '0') FROM generate_series(1, \(count)) i
+            """
+        )
+    }
+
+    @Test func `a broadcast goes to every token of the app, in order, cut into jobs of the bulk lane`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await Self.register(2345, in: database)
+            try await database.run(
+                """
+                INSERT INTO carillon.apps (name) VALUES ('other');
+                INSERT INTO carillon.tokens (app_id, token) VALUES (2, 'ee')
+                """
+            )
+            let id = try #require(try await database.value("carillon.broadcast('demo', 'Hello', reference => 'r')"))
+            #expect(
+                try await database.rows(
+                    """
+                    SELECT id - \(id), lane, cardinality(tokens), broadcast_id = \(id), reference, payload
+                    FROM carillon.messages ORDER BY id
+                    """
+                )
+                    == [1000, 1000, 345].enumerated().map {
+                        #"(\#($0.offset),2,\#($0.element),t,r,"{""aps"":{""alert"":""Hello""}}")"#
+                    }
+            )
+            #expect(
+                try await database.value(
+                    """
+                    SELECT array_agg(t ORDER BY id, place) = ARRAY(SELECT token FROM carillon.tokens WHERE app_id = 1
+                        ORDER BY token) FROM carillon.messages, unnest(tokens) WITH ORDINALITY u (t, place)
+                    """
+                ) == "true"
+            )
+        }
+    }
+
+    @Test func `a broadcast takes the same arguments as enqueue`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await Self.register(3, in: database)
+            _ = try await database.value(
+                """
+                carillon.broadcast(app => 'demo', alert => '{"title": "t"}'::jsonb, badge => 1, run_at => '2100-01-01Z',
+                    lane => 1, dedupe_key => 'k', push_type => 'alert', priority => 5, expires_at => '2100-01-02Z')
+                """
+            )
+            #expect(
+                try await database.rows("SELECT lane, cardinality(tokens), payload, priority FROM carillon.scheduled")
+                    == [#"(1,3,"{""aps"":{""alert"":{""title"":""t""},""badge"":1}}",5)"#]
+            )
+            #expect(try await database.value("carillon.broadcast('demo', 'x', dedupe_key => 'k')") == nil)
+            #expect(try await database.value("carillon.broadcast('demo', payload => '{\"a\": 1}')") != nil)
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.value("carillon.broadcast('demo', 'x', badge => -1)")
+            }
+            #expect(error?.message == #"argument "badge" takes a number from 0 on, it got -1"#)
+        }
+    }
+
+    @Test func `an app without tokens has nobody to send to`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.value("carillon.broadcast('demo', 'x')")
+            }
+            #expect(
+                error?.message == #"argument "app" takes an app with registered tokens, it got 'demo', which has none"#
+            )
+            #expect(try await database.value("SELECT count(*) FROM carillon.broadcasts") == "0")
+        }
+    }
+
+    @Test func `progress adds up what has ended, what is under way and what is left`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await Self.register(2500, in: database)
+            let id = try #require(try await database.value("carillon.broadcast('demo', 'Hello')"))
+            let progress = """
+                SELECT app_id, tokens, sent, failed, expired, cancelled, remaining, finished, finished_at IS NULL
+                FROM carillon.broadcast_progress(\(id))
+                """
+            #expect(try await database.rows(progress) == ["(1,2500,0,0,0,0,2500,f,t)"])
+            // The first job has ended, and of the second ten tokens are to be tried again.
+            try await database.run(
+                """
+                INSERT INTO carillon.results (message_id, app_id, broadcast_id, sent, failed, expired)
+                VALUES (\(id), 1, \(id), 990, 8, 2);
+                INSERT INTO carillon.unfinished (message_id, app_id, broadcast_id, remaining, sent)
+                VALUES (\(id) + 1, 1, \(id), 10, 990);
+                DELETE FROM carillon.messages WHERE id <= \(id) + 1
+                """
+            )
+            #expect(try await database.rows(progress) == ["(1,2500,1980,8,2,0,510,f,t)"])
+            try await database.run(
+                """
+                INSERT INTO carillon.results (message_id, app_id, broadcast_id, sent) VALUES (\(id) + 2, 1, \(id), 500);
+                WITH ended AS (DELETE FROM carillon.unfinished RETURNING *)
+                INSERT INTO carillon.results (message_id, app_id, broadcast_id, sent)
+                SELECT message_id, app_id, broadcast_id, sent + remaining FROM ended;
+                DELETE FROM carillon.messages
+                """
+            )
+            #expect(try await database.rows(progress) == ["(1,2500,2490,8,2,0,0,t,f)"])
+        }
+    }
+
+    @Test func `a message of one job has progress too, wherever it is`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let progress = "SELECT tokens, sent, remaining, finished FROM carillon.broadcast_progress"
+            let ready = try #require(try await database.value("carillon.enqueue('demo', '{aa,bb}', 'x', lane => 2)"))
+            let later = try #require(
+                try await database.value("carillon.enqueue('demo', '{aa}', 'x', run_at => '2100-01-01Z')")
+            )
+            #expect(try await database.rows("\(progress)(\(ready))") == ["(2,0,2,f)"])
+            #expect(try await database.rows("\(progress)(\(later))") == ["(1,0,1,f)"])
+            try await database.run(
+                """
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs)
+                SELECT 1, 1, ARRAY[(id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
+                    reference, on_unknown, attempt, claims, origin, broadcast_id, created_at)::carillon.job]
+                FROM carillon.messages;
+                DELETE FROM carillon.messages
+                """
+            )
+            #expect(try await database.rows("\(progress)(\(ready))") == ["(2,0,2,f)"])
+            try await database.run(
+                """
+                DELETE FROM carillon.inflight;
+                INSERT INTO carillon.unfinished (message_id, app_id, remaining, sent) VALUES (\(ready), 1, 1, 1)
+                """
+            )
+            #expect(try await database.rows("\(progress)(\(ready))") == ["(2,1,1,f)"])
+            try await database.run(
+                """
+                DELETE FROM carillon.unfinished;
+                INSERT INTO carillon.results (message_id, app_id, sent) VALUES (\(ready), 1, 2)
+                """
+            )
+            #expect(try await database.rows("\(progress)(\(ready))") == ["(2,2,0,t)"])
+            let error = await #expect(throws: PostgresError.self) { try await database.rows("\(progress)(9999)") }
+            #expect(error?.sqlState == "P0002")
+        }
+    }
+}

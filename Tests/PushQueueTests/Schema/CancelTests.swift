@@ -1,0 +1,146 @@
+import Postgres
+import Testing
+
+/// What has not been claimed is not sent, and its results row says so.
+@Suite struct CancelTests {
+    private static let results = """
+        SELECT message_id, broadcast_id, reference, sent, failed, cancelled, attempts FROM carillon.results ORDER BY message_id
+        """
+
+    @Test func `a waiting message is taken back, in whatever lane or time it waits`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run("INSERT INTO carillon.apps (name) VALUES ('other')")
+            var ids: [String] = []
+            for app in ["demo", "other"] {
+                for lane in 0...2 {
+                    let id = try await database.value(
+                        "carillon.enqueue('\(app)', '{aa,bb}', 'x', lane => \(lane), reference => 'r')"
+                    )
+                    ids.append(id ?? "")
+                }
+            }
+            let later = try await database.value("carillon.enqueue('demo', '{aa}', 'x', run_at => '2100-01-01Z')")
+            for id in ids + [later ?? ""] { #expect(try await database.value("carillon.cancel(\(id))") == "1") }
+            #expect(try await database.value("SELECT count(*) FROM carillon.pending") == "0")
+            #expect(
+                try await database.rows(Self.results) == ids.map { "(\($0),,r,0,0,2,0)" } + [
+                    "(\(later ?? ""),,,0,0,1,0)"
+                ]
+            )
+            #expect(try await database.value("carillon.cancel(\(ids[0]))") == "0")
+        }
+    }
+
+    @Test func `what is in flight, finished or unknown is not taken back`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs)
+                VALUES (1, 1, ARRAY[ROW(77, 1, '{aa}', '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL,
+                    now())::carillon.job])
+                """
+            )
+            for id in ["77", "12345", "NULL"] { #expect(try await database.value("carillon.cancel(\(id))") == "0") }
+            #expect(try await database.value("carillon.cancel_broadcast(77)") == "0")
+            #expect(try await database.rows(Self.results).isEmpty)
+        }
+    }
+
+    @Test func `what is left of a message to be tried again is taken back, and its result is whole`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.unfinished (message_id, app_id, reference, remaining, sent, failed, attempts)
+                VALUES (500, 1, 'r', 4, 3, 1, 2);
+                INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at, origin, attempt)
+                VALUES (1, '{aa,bb}', '{}', now() + interval '1 hour', 500, 3);
+                INSERT INTO carillon.messages (app_id, tokens, payload, origin, attempt) VALUES (1, '{cc}', '{}', 500, 3)
+                """
+            )
+            #expect(try await database.value("carillon.cancel(500)") == "2")
+            // One token is in flight: the message has not ended.
+            #expect(
+                try await database.rows("SELECT remaining, sent, failed, cancelled FROM carillon.unfinished") == [
+                    "(1,3,1,3)"
+                ]
+            )
+            try await database.run(
+                """
+                INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at, origin, attempt)
+                VALUES (1, '{dd}', '{}', now() + interval '1 hour', 500, 4)
+                """
+            )
+            #expect(try await database.value("carillon.cancel(500)") == "1")
+            #expect(try await database.rows(Self.results) == ["(500,,r,3,1,4,2)"])
+            #expect(try await database.rows("TABLE carillon.unfinished").isEmpty)
+        }
+    }
+
+    @Test func `a broadcast is taken back with its retries`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                "INSERT INTO carillon.tokens (app_id, token) SELECT 1, lpad(to_hex(i), 8, '0') FROM generate_series(1, 3000) i"
+            )
+            let id = try #require(try await database.value("carillon.broadcast('demo', 'Hello')"))
+            let other = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x', lane => 2)"))
+            try await database.run(
+                """
+                DELETE FROM carillon.messages WHERE id IN (\(id), \(id) + 1);
+                INSERT INTO carillon.unfinished (message_id, app_id, broadcast_id, remaining, sent)
+                VALUES (\(id), 1, \(id), 1, 999), (\(id) + 1, 1, \(id), 2, 998);
+                INSERT INTO carillon.scheduled (app_id, lane, tokens, payload, run_at, origin, broadcast_id, attempt)
+                VALUES (1, 2, '{aa}', '{}', now() + interval '1 hour', \(id), \(id), 2);
+                INSERT INTO carillon.messages (app_id, lane, tokens, payload, origin, broadcast_id, attempt)
+                VALUES (1, 2, '{aa,bb}', '{}', \(id) + 1, \(id), 2)
+                """
+            )
+            #expect(try await database.value("carillon.cancel_broadcast(\(id))") == "3")
+            #expect(try await database.value("carillon.cancel_broadcast(\(id))") == "0")
+            let first = try #require(Int(id))
+            #expect(
+                try await database.rows(Self.results) == [
+                    "(\(first),\(id),,999,0,1,1)", "(\(first + 1),\(id),,998,0,2,1)",
+                    "(\(first + 2),\(id),,0,0,1000,0)",
+                ]
+            )
+            #expect(try await database.rows("SELECT id FROM carillon.pending") == ["(\(other))"])
+            #expect(
+                try await database.rows("SELECT cancelled, finished FROM carillon.broadcast_progress(\(id))") == [
+                    "(1003,t)"
+                ]
+            )
+            #expect(try await database.value("SELECT cancelled_at IS NOT NULL FROM carillon.broadcasts") == "true")
+        }
+    }
+
+    @Test func `a scheduled broadcast is taken back whole, and so is a message by its id`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let list = "ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 2001) i)"
+            let id = try await database.value("carillon.enqueue('demo', \(list), 'x', run_at => '2100-01-01Z')")
+            #expect(try await database.value("carillon.cancel_broadcast(\(id ?? ""))") == "3")
+            let single = try await database.value("carillon.enqueue('demo', '{aa}', 'x')")
+            #expect(try await database.value("carillon.cancel_broadcast(\(single ?? ""))") == "1")
+            #expect(try await database.value("SELECT sum(cancelled) FROM carillon.results") == "2002")
+        }
+    }
+
+    @Test func `a cancel waits for a claim under way, and takes nothing that was claimed`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let id = try await database.value("carillon.enqueue('demo', '{aa}', 'x')")
+            try await database.run("BEGIN; DELETE FROM carillon.messages")
+            async let cancelled = database.session { other in try await other.value("carillon.cancel(\(id ?? ""))") }
+            try await database.session { watcher in
+                var waiting = "0"
+                while waiting == "0" {
+                    waiting =
+                        try await watcher.value(
+                            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+                        ) ?? ""
+                }
+            }
+            try await database.run("COMMIT")
+            #expect(try await cancelled == "0")
+            #expect(try await database.rows(Self.results).isEmpty)
+        }
+    }
+}

@@ -1,0 +1,251 @@
+import Postgres
+import Testing
+
+/// What `carillon.enqueue` and plain INSERT make of their arguments.
+@Suite struct EnqueueTests {
+    private static let message = """
+        SELECT app_id, lane, tokens, payload, push_type, priority, expires_at IS NULL, collapse_id, topic, reference,
+            on_unknown, attempt, claims, origin, broadcast_id, created_at = now() FROM carillon.messages
+        """
+
+    @Test func `a plain INSERT of app, tokens and payload is a complete job`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{ab,cd}', '{ "aps" : {"badge":1} }')
+                """
+            )
+            #expect(
+                try await database.rows(Self.message.replacing("created_at = now()", with: "created_at <= now()")) == [
+                    #"(1,1,"{ab,cd}","{ ""aps"" : {""badge"":1} }",alert,,t,,,,retry,1,0,,,t)"#
+                ]
+            )
+        }
+    }
+
+    @Test func `the shortest call is a whole message`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            #expect(try await database.value("carillon.enqueue('demo', '{ab}', 'Hello')") == "1")
+            #expect(
+                try await database.rows(
+                    "SELECT id, app_id, lane, tokens, payload, push_type, priority FROM carillon.messages"
+                )
+                    == [#"(1,1,1,{ab},"{""aps"":{""alert"":""Hello""}}",alert,)"#]
+            )
+        }
+    }
+
+    @Test func `every argument finds its column`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            _ = try await database.value(
+                """
+                carillon.enqueue(app => 'demo', tokens => ARRAY['ab'], alert => 'x', push_type => 'liveactivity',
+                    priority => 5, expires_at => '2100-01-01Z', collapse_id => 'score', topic => 'other.topic', lane => 0,
+                    reference => 'order 7', on_unknown => 'fail')
+                """
+            )
+            #expect(
+                try await database.rows(
+                    """
+                    SELECT push_type, priority, expires_at = '2100-01-01Z', collapse_id, topic, lane, reference, on_unknown
+                    FROM carillon.messages
+                    """
+                ) == [#"(liveactivity,5,t,score,other.topic,0,"order 7",fail)"#]
+            )
+        }
+    }
+
+    private static let payloads = [
+        ("alert => 'Hello'", #"{"aps":{"alert":"Hello"}}"#),
+        ("alert => ''", #"{"aps":{"alert":""}}"#),
+        ("alert => 'Grüße 🎉 \"q\" \\'", #"{"aps":{"alert":"Grüße 🎉 \"q\" \\"}}"#),
+        (#"alert => E'two\nlines'"#, #"{"aps":{"alert":"two\nlines"}}"#),
+        (#"alert => '{"title":"not JSON here"}'"#, #"{"aps":{"alert":"{\"title\":\"not JSON here\"}"}}"#),
+        (
+            #"alert => '{"title": "a, b: c", "body": "d"}'::jsonb"#,
+            #"{"aps":{"alert":{"body":"d","title":"a, b: c"}}}"#
+        ),
+        (#"alert => '"plain"'::jsonb"#, #"{"aps":{"alert":"plain"}}"#),
+        ("badge => 0", #"{"aps":{"badge":0}}"#),
+        ("sound => 'default'", #"{"aps":{"sound":"default"}}"#),
+        ("content_available => true", #"{"aps":{"content-available":1}}"#),
+        ("content_available => false, badge => 1", #"{"aps":{"badge":1}}"#),
+        (
+            "alert => 'x', badge => 3, sound => 's', content_available => true, mutable_content => true, "
+                + "category => 'c', thread_id => 't'",
+            #"{"aps":{"alert":"x","badge":3,"sound":"s","content-available":1,"mutable-content":1,"category":"c","#
+                + #""thread-id":"t"}}"#
+        ),
+        (
+            #"alert => 'x', extra => '{"k": {"a : b": [1, 2.50, "x, y", null, true, {}]}, "z": "\"q\\: "}'"#,
+            #"{"aps":{"alert":"x"},"k":{"a : b":[1,2.50,"x, y",null,true,{}]},"z":"\"q\\: "}"#
+        ),
+        (#"extra => '{"mdm": "id"}', push_type => 'mdm'"#, #"{"aps":{},"mdm":"id"}"#),
+        (#"badge => 1, extra => '{}'"#, #"{"aps":{"badge":1}}"#),
+        (#"payload => '{ "aps" : {"b":1, "b":2} , "x":1.0 }'"#, #"{ "aps" : {"b":1, "b":2} , "x":1.0 }"#),
+    ]
+
+    @Test func `parts make a compact payload, and a whole one stays as it is`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            for (arguments, payload) in Self.payloads {
+                let id = try await database.value("carillon.enqueue(app => 'demo', tokens => '{ab}', \(arguments))")
+                #expect(
+                    try await database.value("SELECT payload FROM carillon.messages WHERE id = \(id ?? "")") == payload
+                )
+            }
+        }
+    }
+
+    private static let types: [(String, String, String?)] = [
+        ("content_available => true", "background", "5"),
+        ("content_available => true, priority => 1", "background", "1"),
+        ("content_available => true, alert => 'x'", "alert", nil),
+        ("content_available => true, push_type => 'alert'", "alert", nil),
+        (#"content_available => true, extra => '{"k":1}'"#, "background", "5"),
+        (#"payload => '{"aps":{"content-available":1}}'"#, "background", "5"),
+        (#"payload => '{"aps":{"content-available":1,"alert":"x"}}'"#, "alert", nil),
+        (#"payload => '{"aps":{},"x":"content-available"}'"#, "alert", nil),
+        ("alert => 'x', push_type => 'background'", "background", "5"),
+        ("alert => 'x', priority => 10", "alert", "10"),
+        ("badge => 1", "alert", nil),
+    ]
+
+    @Test func `the push type follows from what is sent`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            for (arguments, type, priority) in Self.types {
+                let id = try await database.value("carillon.enqueue(app => 'demo', tokens => '{ab}', \(arguments))")
+                let row = try await database.rows(
+                    "SELECT push_type, priority FROM carillon.messages WHERE id = \(id ?? "")"
+                )
+                #expect(row == ["(\(type),\(priority ?? ""))"], "\(arguments)")
+            }
+        }
+    }
+
+    @Test func `tokens are kept in lower case, each once, in the order given`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            for (given, kept) in [
+                ("'{ABcd}'", "{abcd}"), ("'{cc,aa,CC,bb,aa}'", "{cc,aa,bb}"), ("'[5:6]={aa,BB}'", "{aa,bb}"),
+                ("'[0:0]={AA}'", "{aa}"), ("ARRAY[repeat('ab', 256)]", "{\(String(repeating: "ab", count: 256))}"),
+            ] {
+                let id = try await database.value("carillon.enqueue('demo', \(given), 'x')")
+                #expect(try await database.value("SELECT tokens FROM carillon.messages WHERE id = \(id ?? "")") == kept)
+            }
+        }
+    }
+
+    @Test(arguments: [1000, 1001, 2500])
+    func `a long list is cut into jobs that share a broadcast id`(_ count: Int) async throws {
+        try await SchemaDatabase.with { database async throws in
+            let list = "ARRAY(SELECT lpad(to_hex(\(count) - i), 8, '0') FROM generate_series(1, \(count)) i)"
+            let id = try #require(try await database.value("carillon.enqueue('demo', \(list) || \(list), 'x')"))
+            let jobs = try await database.rows(
+                "SELECT id, cardinality(tokens), broadcast_id FROM carillon.messages ORDER BY id"
+            )
+            let first = try #require(Int(id))
+            if count <= 1000 {
+                #expect(jobs == ["(\(id),1000,)"])
+                #expect(try await database.rows("TABLE carillon.broadcasts").isEmpty)
+                return
+            }
+            var left = count
+            var expected: [String] = []
+            while left > 0 {
+                expected.append("(\(first + expected.count),\(min(left, 1000)),\(id))")
+                left -= 1000
+            }
+            #expect(jobs == expected)
+            #expect(
+                try await database.value(
+                    """
+                    SELECT array_agg(t ORDER BY id, place) = \(list)
+                    FROM carillon.messages, unnest(tokens) WITH ORDINALITY u (t, place)
+                    """
+                ) == "true"
+            )
+            #expect(
+                try await database.rows("SELECT id, last_id, app_id, lane, jobs, tokens FROM carillon.broadcasts") == [
+                    "(\(id),\(first + expected.count - 1),1,1,\(expected.count),\(count))"
+                ]
+            )
+        }
+    }
+
+    @Test func `a time in the future schedules, any other sends`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            for time in ["now()", "'-infinity'", "now() - interval '1 day'", "NULL"] {
+                _ = try await database.value("carillon.enqueue('demo', '{ab}', 'x', run_at => \(time))")
+            }
+            let id = try await database.value(
+                "carillon.enqueue('demo', '{ab}', 'later', run_at => '2100-01-01Z', lane => 2, reference => 'r')"
+            )
+            #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "4")
+            #expect(
+                try await database.rows(
+                    "SELECT id, app_id, lane, tokens, payload, reference, run_at = '2100-01-01Z' FROM carillon.scheduled"
+                ) == [#"(\#(id ?? ""),1,2,{ab},"{""aps"":{""alert"":""later""}}",r,t)"#]
+            )
+        }
+    }
+
+    @Test func `a dedupe key enqueues once, until its time is over`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let call = "carillon.enqueue('demo', '{ab}', 'x', dedupe_key => 'order 7'"
+            let first = try await database.value("\(call))")
+            #expect(first != nil)
+            #expect(try await database.value("\(call))") == nil)
+            #expect(try await database.value("carillon.enqueue('demo', '{ab}', 'x', dedupe_key => 'order 8')") != nil)
+            #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "2")
+            #expect(
+                try await database.rows(
+                    """
+                    SELECT message_id, until - now() BETWEEN interval '23 hours' AND interval '1 day'
+                    FROM carillon.dedupe WHERE key = 'order 7'
+                    """
+                ) == ["(\(first ?? ""),t)"]
+            )
+            try await database.run("UPDATE carillon.dedupe SET until = now()")
+            #expect(try await database.value("\(call), dedupe_for => '5 minutes')") != nil)
+            #expect(
+                try await database.value(
+                    "SELECT until <= now() + interval '5 minutes' FROM carillon.dedupe WHERE key = 'order 7'"
+                )
+                    == "true"
+            )
+        }
+    }
+
+    @Test func `two callers with one dedupe key enqueue once, and a rollback frees it`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let call = "carillon.enqueue('demo', '{ab}', 'x', dedupe_key => 'k')"
+            let ids = try await withThrowingTaskGroup(of: String?.self) { group in
+                for _ in 0..<4 {
+                    group.addTask { try await database.session { other in try await other.value(call) } }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(ids.compactMap { $0 }.count == 1)
+            try await database.run("DELETE FROM carillon.dedupe")
+            try await database.run("BEGIN; SELECT \(call); ROLLBACK")
+            #expect(try await database.value(call) != nil)
+        }
+    }
+
+    @Test func `text is text, whatever it holds`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let nasty = "'; DROP TABLE carillon.apps; -- $1 %s \\ \u{7F}"
+            let quoted = "'\(nasty.replacing("'", with: "''"))'"
+            try await database.run("INSERT INTO carillon.apps (name, topic) VALUES (\(quoted), 't')")
+            _ = try await database.value(
+                """
+                carillon.enqueue(app => \(quoted), tokens => '{ab}', alert => \(quoted), sound => \(quoted),
+                    category => \(quoted), thread_id => \(quoted), extra => jsonb_build_object(\(quoted), \(quoted)),
+                    reference => \(quoted), dedupe_key => \(quoted))
+                """
+            )
+            #expect(try await database.value("SELECT payload -> 'aps' ->> 'alert' FROM carillon.messages") == nasty)
+            #expect(try await database.value("SELECT payload ->> \(quoted) FROM carillon.messages") == nasty)
+            #expect(try await database.value("SELECT reference FROM carillon.messages") == nasty)
+        }
+    }
+}

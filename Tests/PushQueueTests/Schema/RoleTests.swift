@@ -1,0 +1,228 @@
+import Postgres
+import Testing
+
+/// What each role may do, and what it may not: every line is tried.
+@Suite struct RoleTests {
+    private static let insufficient = "42501"
+
+    private static func `try`(_ statements: [String], as role: String, allowed: Bool) async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'aa');
+                INSERT INTO carillon.results (message_id, app_id, sent) VALUES (700, 1, 1);
+                GRANT carillon_app, carillon_worker, carillon_reader TO CURRENT_USER;
+                SET ROLE \(role)
+                """
+            )
+            for statement in statements {
+                if allowed {
+                    await #expect(throws: Never.self, "\(role): \(statement)") {
+                        try await database.run("BEGIN; \(statement); COMMIT")
+                    }
+                } else {
+                    let error = await #expect(throws: PostgresError.self, "\(role): \(statement)") {
+                        try await database.run("BEGIN; \(statement); COMMIT")
+                    }
+                    #expect(error?.sqlState == Self.insufficient, "\(role): \(statement): \(error?.message ?? "")")
+                }
+                try await database.run("ROLLBACK")
+            }
+        }
+    }
+
+    private static let secrets = [
+        "TABLE carillon.certificates", "SELECT private_key FROM carillon.certificates",
+        "SELECT passphrase FROM carillon.certificates", "SELECT certificate FROM carillon.certificates",
+        "TABLE carillon.provider_tokens",
+    ]
+
+    private static let settings = [
+        "INSERT INTO carillon.certificates (name, certificate) VALUES ('x', 'y')",
+        "UPDATE carillon.certificates SET certificate = 'z'", "DELETE FROM carillon.certificates",
+        "INSERT INTO carillon.apps (name) VALUES ('x')", "UPDATE carillon.apps SET gateway = 'evil:443'",
+        "UPDATE carillon.apps SET certificate_id = NULL", "DELETE FROM carillon.apps",
+        "SELECT carillon.watch_tokens('demo', 'pg_class', 'relname', 'relname')",
+        "DELETE FROM carillon.schema_migrations", "CREATE TABLE carillon.mine (id int)", "DROP TABLE carillon.messages",
+        "TRUNCATE carillon.messages", "ALTER TABLE carillon.apps ADD mine int",
+        "CREATE FUNCTION carillon.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    ]
+
+    @Test func `an app may enqueue, cancel, register tokens and read results`() async throws {
+        try await Self.try(
+            [
+                "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{}')",
+                "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{}') RETURNING id",
+                "SELECT carillon.enqueue('demo', '{aa}', 'x')",
+                "SELECT carillon.enqueue('demo', '{aa}', '{\"title\":\"x\"}'::jsonb, extra => '{\"k\": 1}')",
+                "SELECT carillon.enqueue('demo', '{aa}', 'x', run_at => now() + interval '1 day')",
+                "SELECT carillon.enqueue('demo', '{aa}', 'x', dedupe_key => 'k', lane => 0, priority => 5)",
+                "SELECT carillon.enqueue('demo', ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 1500) i), 'x')",
+                "SELECT carillon.broadcast('demo', 'x')",
+                "SELECT carillon.broadcast('demo', '{\"title\":\"x\"}'::jsonb)",
+                "SELECT carillon.cancel(carillon.enqueue('demo', '{aa}', 'x'))",
+                "SELECT carillon.cancel_broadcast(carillon.broadcast('demo', 'x'))",
+                "SELECT carillon.broadcast_progress(700)", "SELECT carillon.register_token('demo', 'ab', 'me')",
+                "INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'ee')",
+                "UPDATE carillon.tokens SET last_update = now(), owner = 'x' WHERE token = 'aa'",
+                "DELETE FROM carillon.tokens WHERE token = 'aa'", "TABLE carillon.tokens", "TABLE carillon.results",
+                "TABLE carillon.failures", "SELECT id, name, topic FROM carillon.apps",
+            ],
+            as: "carillon_app",
+            allowed: true
+        )
+        try await Self.try(
+            Self.secrets + Self.settings + [
+                "SELECT payload FROM carillon.messages", "UPDATE carillon.messages SET attempt = 2",
+                "DELETE FROM carillon.messages", "DELETE FROM carillon.scheduled", "TABLE carillon.scheduled",
+                "TABLE carillon.inflight", "DELETE FROM carillon.inflight", "TABLE carillon.workers",
+                "INSERT INTO carillon.results (message_id, app_id) VALUES (1, 1)", "DELETE FROM carillon.results",
+                "DELETE FROM carillon.failures",
+                "INSERT INTO carillon.feedback (app_id, token, unregistered_at) "
+                    + "VALUES (1, 'aa', now())", "SELECT carillon.reap()", "SELECT carillon.maintain()",
+                "SELECT carillon.record_cancelled(1, '{}')", "SELECT gateway_ca FROM carillon.apps",
+                "UPDATE carillon.apps SET paused = true", "TABLE carillon.unfinished", "DELETE FROM carillon.dedupe",
+                "SELECT carillon.make_partition('results', '2040-01-01')",
+                "SELECT carillon.drop_partition('results_default')",
+            ],
+            as: "carillon_app",
+            allowed: false
+        )
+    }
+
+    @Test func `a worker may do a worker's work and nothing else`() async throws {
+        try await Self.try(
+            [
+                "TABLE carillon.certificates", "TABLE carillon.apps", "TABLE carillon.installation",
+                "TABLE carillon.schema_migrations",
+                "UPDATE carillon.certificates SET status = 'ok', not_after = now(), topics = '{}', last_error = NULL",
+                "UPDATE carillon.apps SET paused = true",
+                "SELECT id FROM carillon.messages WHERE app_id = 1 FOR UPDATE SKIP LOCKED",
+                "DELETE FROM carillon.messages",
+                "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{}')",
+                "INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at) VALUES (1, '{aa}', '{}', now())",
+                "DELETE FROM carillon.scheduled",
+                "INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES (1, 1, '{}')",
+                "UPDATE carillon.inflight SET worker_id = 2", "DELETE FROM carillon.inflight",
+                "INSERT INTO carillon.workers (name, lease_until) VALUES ('w', now())",
+                "UPDATE carillon.workers SET heartbeat_at = now()", "DELETE FROM carillon.workers",
+                "INSERT INTO carillon.results (message_id, app_id) VALUES (1, 1)",
+                "INSERT INTO carillon.failures (message_id, app_id, token, reason) VALUES (1, 1, 'aa', 'x')",
+                "INSERT INTO carillon.unfinished (message_id, app_id, remaining) VALUES (1, 1, 1)",
+                "DELETE FROM carillon.unfinished",
+                "INSERT INTO carillon.activity (minute, app_id, worker_id, sent) VALUES (now(), 1, 1, 1)",
+                "INSERT INTO carillon.feedback (app_id, token, unregistered_at) VALUES (1, 'aa', now())",
+                "INSERT INTO carillon.provider_tokens VALUES (1, 'jwt', now())",
+                "UPDATE carillon.chores SET next_run = now()",
+                "INSERT INTO carillon.chores (name, every) VALUES ('mine', '1 s')", "SELECT carillon.reap()",
+                "SELECT carillon.maintain()", "TABLE carillon.app_status", "TABLE carillon.pending",
+                "DELETE FROM carillon.dedupe",
+            ],
+            as: "carillon_worker",
+            allowed: true
+        )
+        try await Self.try(
+            Self.settings + [
+                "UPDATE carillon.certificates SET private_key = 'z'", "UPDATE carillon.certificates SET name = 'z'",
+                "UPDATE carillon.apps SET topic = 'z'", "UPDATE carillon.installation SET id = gen_random_uuid()",
+                "SELECT carillon.enqueue('demo', '{aa}', 'x')", "SELECT carillon.broadcast('demo', 'x')",
+                "SELECT carillon.cancel(1)", "INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'ee')",
+                "UPDATE carillon.tokens SET owner = 'x'", "SELECT carillon.register_token('demo', 'aa')",
+                "UPDATE carillon.results SET sent = 2", "DELETE FROM carillon.results", "DELETE FROM carillon.failures",
+                "DELETE FROM carillon.feedback",
+                "INSERT INTO carillon.watched_tables (app_id, relation, token_column, "
+                    + "updated_column) VALUES (1, 'pg_class', 'a', 'b')",
+                "SELECT carillon.drop_partition('results_default')",
+            ],
+            as: "carillon_worker",
+            allowed: false
+        )
+    }
+
+    @Test func `a reader reads views and history, and writes nothing`() async throws {
+        try await Self.try(
+            [
+                "TABLE carillon.pending", "TABLE carillon.app_status", "TABLE carillon.results",
+                "TABLE carillon.failures",
+                "TABLE carillon.feedback", "TABLE carillon.activity", "TABLE carillon.workers",
+                "SELECT id, name, topic, paused FROM carillon.apps", "SELECT carillon.broadcast_progress(700)",
+                "TABLE carillon.schema_migrations",
+            ],
+            as: "carillon_reader",
+            allowed: true
+        )
+        try await Self.try(
+            Self.secrets + Self.settings + [
+                "SELECT gateway_ca FROM carillon.apps", "TABLE carillon.messages", "TABLE carillon.scheduled",
+                "TABLE carillon.inflight", "TABLE carillon.tokens", "TABLE carillon.dedupe",
+                "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{}')",
+                "SELECT carillon.enqueue('demo', '{aa}', 'x')", "SELECT carillon.cancel(1)",
+                "SELECT carillon.cancel_broadcast(1)", "SELECT carillon.reap()", "SELECT carillon.maintain()",
+                "SELECT carillon.register_token('demo', 'aa')", "DELETE FROM carillon.results",
+                "UPDATE carillon.apps SET paused = true", "DELETE FROM carillon.workers",
+            ],
+            as: "carillon_reader",
+            allowed: false
+        )
+    }
+
+    @Test func `others see nothing`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let role = "stranger_\(database.connection.backendProcessID)"
+            try await database.run("CREATE ROLE \(role); SET ROLE \(role)")
+            for statement in [
+                "TABLE carillon.apps", "TABLE carillon.pending", "SELECT carillon.enqueue('demo', '{aa}', 'x')",
+            ] {
+                let error = await #expect(throws: PostgresError.self) { try await database.run(statement) }
+                #expect(error?.sqlState == Self.insufficient)
+            }
+            try await database.run("RESET ROLE; DROP ROLE \(role)")
+        }
+    }
+
+    @Test func `temporary tables and a caller's search path do not lead a function astray`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let id = try await database.value("carillon.enqueue('demo', '{aa}', 'x')")
+            try await database.run(
+                """
+                CREATE SCHEMA evil;
+                GRANT USAGE, CREATE ON SCHEMA evil TO carillon_app;
+                SET ROLE carillon_app;
+                CREATE FUNCTION evil.now() RETURNS timestamptz LANGUAGE sql AS $$ SELECT 'infinity'::timestamptz $$;
+                CREATE FUNCTION evil.cardinality(text[]) RETURNS int LANGUAGE sql AS 'SELECT 7';
+                CREATE FUNCTION evil.equal(bigint, bigint) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+                CREATE OPERATOR evil.= (FUNCTION = evil.equal, LEFTARG = bigint, RIGHTARG = bigint);
+                CREATE TEMP TABLE messages (id bigint, app_id int, lane smallint);
+                CREATE TEMP TABLE results (message_id bigint);
+                CREATE TEMP TABLE apps (id int, name text);
+                INSERT INTO apps VALUES (666, 'demo');
+                SET search_path = evil, pg_temp, pg_catalog;
+                SELECT carillon.cancel(\(id ?? ""));
+                SELECT carillon.enqueue('demo', '{bb}', 'y', run_at => pg_catalog.now() + interval '1 hour');
+                SELECT carillon.register_token('demo', 'cc');
+                RESET ROLE;
+                RESET search_path
+                """
+            )
+            #expect(
+                try await database.rows("SELECT message_id, cancelled FROM carillon.results") == ["(\(id ?? ""),1)"]
+            )
+            #expect(try await database.rows("SELECT app_id, tokens FROM carillon.scheduled") == ["(1,{bb})"])
+            #expect(try await database.value("SELECT last_update < 'infinity' FROM carillon.tokens") == "true")
+        }
+    }
+
+    @Test func `every function that runs as its owner pins its search path`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let definers = try await database.rows(
+                """
+                SELECT p.proname, p.proconfig::text LIKE '%search_path=pg_catalog, carillon, pg_temp%'
+                FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+                WHERE n.nspname = 'carillon' AND p.prosecdef ORDER BY 1
+                """
+            )
+            #expect(definers.allSatisfy { $0.hasSuffix(",t)") }, "\(definers)")
+            #expect(definers.contains("(cancel,t)"))
+        }
+    }
+}

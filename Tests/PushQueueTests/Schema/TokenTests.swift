@@ -1,0 +1,110 @@
+import Postgres
+import Testing
+
+@Suite struct TokenTests {
+    @Test func `registering again renews, keeps the owner, and takes a new one`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            _ = try await database.value("carillon.register_token('demo', 'AABB', 'ann')")
+            try await database.run("UPDATE carillon.tokens SET last_update = now() - interval '1 day'")
+            _ = try await database.value("carillon.register_token(app => 'demo', token => 'aabb')")
+            let row = "SELECT app_id, token, owner, last_update > now() - interval '1 minute' FROM carillon.tokens"
+            #expect(try await database.rows(row) == ["(1,aabb,ann,t)"])
+            _ = try await database.value("carillon.register_token('demo', 'aabb', 'bob')")
+            #expect(try await database.rows(row) == ["(1,aabb,bob,t)"])
+        }
+    }
+
+    @Test func `a clock that went back takes no registration back`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run("INSERT INTO carillon.tokens VALUES (1, 'aabb', now() + interval '1 hour')")
+            _ = try await database.value("carillon.register_token('demo', 'aabb')")
+            #expect(try await database.value("SELECT last_update > now() FROM carillon.tokens") == "true")
+        }
+    }
+
+    @Test func `what is no token or no app is refused`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            for (app, token, argument) in [
+                ("'demo'", "'xyz'", "token"), ("'demo'", "'abc'", "token"), ("'demo'", "NULL", "token"),
+                ("'demo'", "E'ab\\n'", "token"), ("'demo'", "repeat('a', 514)", "token"), ("'nope'", "'ab'", "app"),
+                ("NULL", "'ab'", "app"),
+            ] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await database.value("carillon.register_token(\(app), \(token))")
+                }
+                #expect(error?.message.hasPrefix("argument \"\(argument)\" takes ") == true)
+            }
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.run("INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'AB')")
+            }
+            #expect(error?.constraint == "tokens_token_is_lower_case_hex")
+        }
+    }
+
+    @Test func `a pass deletes a token that was not registered since, strictly`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.apps (name) VALUES ('other');
+                INSERT INTO carillon.tokens (app_id, token, last_update) VALUES
+                    (1, 'aa', '2020-01-01Z'), (1, 'bb', '2020-01-02Z'), (1, 'cc', '2020-01-03Z'), (1, 'dd', '2020-01-01Z'),
+                    (2, 'aa', '2020-01-01Z');
+                INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason) VALUES
+                    (1, 'AA', '2020-01-02Z', 'Unregistered'), (1, 'bb', '2020-01-02Z', NULL), (1, 'cc', '2020-01-02Z', NULL),
+                    (1, 'aa', '2019-01-01Z', NULL), (1, 'ee', '2020-01-02Z', NULL)
+                """
+            )
+            #expect(try await database.value("carillon.reap()") == "1")
+            #expect(
+                try await database.rows("SELECT app_id, token FROM carillon.tokens ORDER BY 1, 2")
+                    == ["(1,bb)", "(1,cc)", "(1,dd)", "(2,aa)"]
+            )
+            #expect(try await database.value("SELECT count(*) FROM carillon.feedback WHERE handled_at IS NULL") == "0")
+            #expect(try await database.value("carillon.reap()") == "0")
+        }
+    }
+
+    @Test func `a time in the future deletes nothing that is registered after it was heard of`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.feedback (app_id, token, unregistered_at, seen_at)
+                VALUES (1, 'aa', now() + interval '1 year', now() - interval '1 hour')
+                """
+            )
+            _ = try await database.value("carillon.register_token('demo', 'aa')")
+            #expect(try await database.value("carillon.reap('demo')") == "0")
+            #expect(try await database.value("SELECT count(*) FROM carillon.tokens") == "1")
+        }
+    }
+
+    @Test func `a pass may be for one app, which must be known`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.apps (name) VALUES ('other');
+                INSERT INTO carillon.tokens VALUES (1, 'aa', '2020-01-01Z'), (2, 'aa', '2020-01-01Z');
+                INSERT INTO carillon.feedback (app_id, token, unregistered_at) VALUES (1, 'aa', now()), (2, 'aa', now())
+                """
+            )
+            #expect(try await database.value("carillon.reap('other')") == "1")
+            #expect(try await database.value("SELECT app_id FROM carillon.tokens") == "1")
+            let error = await #expect(throws: PostgresError.self) { try await database.value("carillon.reap('nope')") }
+            #expect(error?.sqlState == "42704")
+        }
+    }
+
+    @Test func `many thousand tokens go in batches`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.tokens SELECT 1, lpad(to_hex(i), 8, '0'), '2020-01-01Z' FROM generate_series(1, 25000) i;
+                INSERT INTO carillon.feedback (app_id, token, unregistered_at)
+                SELECT 1, token, now() FROM carillon.tokens WHERE token < lpad(to_hex(21001), 8, '0')
+                """
+            )
+            #expect(try await database.value("carillon.reap()") == "21000")
+            #expect(try await database.value("SELECT count(*) FROM carillon.tokens") == "4000")
+        }
+    }
+}

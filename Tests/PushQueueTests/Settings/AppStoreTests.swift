@@ -1,0 +1,95 @@
+import Postgres
+import PushQueue
+import Testing
+
+@Suite struct AppStoreTests {
+    @Test func `an app is added with what it needs, and listed`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let store = AppStore(database.connection)
+            let plain = try await store.add(NewApp(name: "plain", topic: "a.b", credential: "main"))
+            #expect(plain.environment == "production" && plain.protocol == "http2" && plain.maxAttempts == 10)
+            #expect(!plain.isPaused && plain.gateway == nil && !plain.hasGatewayCA && plain.maxRate == nil)
+            let own = try await store.add(
+                NewApp(
+                    name: "own",
+                    topic: "c.d",
+                    credential: "main",
+                    environment: "sandbox",
+                    protocol: "binary",
+                    gateway: "[::1]:2195",
+                    gatewayCA: "PEM",
+                    feedbackGateway: "localhost:2196",
+                    maxRate: 100,
+                    maxAttempts: 3
+                )
+            )
+            #expect(own.environment == "sandbox" && own.protocol == "binary" && own.gateway == "[::1]:2195")
+            #expect(own.hasGatewayCA && own.feedbackGateway == "localhost:2196" && own.maxRate == 100)
+            #expect(own.maxAttempts == 3 && own.credential == "main")
+            #expect(try await store.list().map(\.name) == ["demo", "own", "plain"])
+        }
+    }
+
+    @Test func `what is wrong with an app is said in a sentence`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.certificates (name, private_key, key_id, team_id) VALUES ('key', 'k', 'i', 't')
+                """
+            )
+            let store = AppStore(database.connection)
+            let refusals: [(NewApp, SettingsError.Code, String)] = [
+                (NewApp(name: "demo"), .nameTaken, "already"), (NewApp(name: ""), .invalid, "needs a name"),
+                (NewApp(name: "x", credential: "nope"), .unknownName, "there are key, main"),
+                (NewApp(name: "x", topic: "a b"), .invalid, "visible ASCII"),
+                (NewApp(name: "x", environment: "staging"), .invalid, "production or sandbox"),
+                (NewApp(name: "x", protocol: "smtp"), .invalid, "http2 or binary"),
+                (NewApp(name: "x", gateway: "localhost"), .invalid, "host:port"),
+                (NewApp(name: "x", gateway: "http://localhost:1"), .invalid, "host:port"),
+                (NewApp(name: "x", feedbackGateway: ":1"), .invalid, "host:port"),
+                (NewApp(name: "x", gatewayCA: "PEM"), .invalid, "gateway of one's own"),
+                (NewApp(name: "x", maxRate: 0), .invalid, "above 0"),
+                (NewApp(name: "x", maxAttempts: 0), .invalid, "at least one attempt"),
+                (NewApp(name: "x", credential: "key", protocol: "binary"), .invalid, "certificates only"),
+                (NewApp(name: "x", credential: "key"), .invalid, "needs a topic"),
+            ]
+            for (app, code, part) in refusals {
+                let error = await #expect(throws: SettingsError.self, "\(part)") { try await store.add(app) }
+                #expect(error?.code == code)
+                #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
+            }
+            #expect(try await store.list().map(\.name) == ["demo"])
+        }
+    }
+
+    @Test func `an app is paused and resumed`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let store = AppStore(database.connection)
+            #expect(try await store.pause("demo").isPaused)
+            #expect(try await database.value("SELECT updated_at > created_at FROM carillon.apps") == "true")
+            #expect(try await !store.resume("demo").isPaused)
+            let error = await #expect(throws: SettingsError.self) { try await store.pause("nope") }
+            #expect(error?.message == "There is no app named nope; there are demo.")
+        }
+    }
+
+    @Test func `an app with something to send stays`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let store = AppStore(database.connection)
+            try await database.run(
+                """
+                SELECT carillon.register_token('demo', 'aa');
+                SELECT carillon.enqueue('demo', '{aa}', 'x'), carillon.enqueue('demo', '{aa}', 'x', run_at => '2100-01-01Z')
+                """
+            )
+            let error = await #expect(throws: SettingsError.self) { try await store.remove("demo") }
+            #expect(error?.code == .inUse)
+            #expect(error?.message.contains("2 jobs") == true)
+            try await database.run("SELECT carillon.cancel(id) FROM carillon.pending")
+            try await store.remove("demo")
+            #expect(try await database.value("SELECT count(*) FROM carillon.tokens") == "0")
+            #expect(try await database.value("SELECT sum(cancelled) FROM carillon.results") == "2")
+            await #expect(throws: SettingsError.self) { try await store.remove("demo") }
+        }
+    }
+}

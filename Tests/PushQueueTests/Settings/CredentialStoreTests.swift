@@ -1,0 +1,164 @@
+import Postgres
+import PushQueue
+import TLS
+import Testing
+
+@Suite struct CredentialStoreTests {
+    private static let authority = Swift::Result { try CertificateAuthority(name: "Test authority") }
+
+    private static func certificate(
+        topics: [String] = ["com.example.demo"],
+        notAfter: Int64? = nil
+    ) throws -> CredentialText {
+        let authority = try self.authority.get()
+        let issued =
+            try notAfter.map {
+                try authority.issue(commonName: "Apple Push Services: demo", topics: topics, notAfter: $0)
+            } ?? authority.issue(commonName: "Apple Push Services: demo", topics: topics)
+        return CredentialText(certificate: issued.certificatePEM, privateKey: issued.privateKeyPEM)
+    }
+
+    private static func signingKey() throws -> CredentialText {
+        CredentialText(privateKey: try SigningKey.generate().pem, keyID: "ABCDE12345", teamID: "TEAM123456")
+    }
+
+    @Test func `a certificate is stored with what is in it`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let store = CredentialStore(database.connection)
+            let text = try Self.certificate()
+            let stored = try await store.save(text, as: "push")
+            #expect(stored.kind == .certificate)
+            #expect(stored.topics == ["com.example.demo"])
+            #expect(stored.status == "ok" && stored.lastError == nil)
+            #expect(stored.notAfter != nil)
+            #expect(
+                try await database.value("SELECT certificate FROM carillon.certificates WHERE name = 'push'")
+                    == text.certificate
+            )
+            #expect(try await store.list().map(\.name) == ["main", "push"])
+        }
+    }
+
+    @Test func `a signing key is stored with its ids, and never expires`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let stored = try await CredentialStore(database.connection).save(try Self.signingKey(), as: "key")
+            #expect(stored.kind == .token && stored.keyID == "ABCDE12345" && stored.teamID == "TEAM123456")
+            #expect(stored.notAfter == nil && stored.topics.isEmpty && stored.status == "ok")
+        }
+    }
+
+    @Test func `saving again replaces the text, the facts and the provider token`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let store = CredentialStore(database.connection)
+            let first = try await store.save(try Self.signingKey(), as: "push")
+            try await database.run("INSERT INTO carillon.provider_tokens VALUES (\(first.id), 'jwt', now())")
+            try await database.run(
+                "UPDATE carillon.certificates SET status = 'rejected', last_error = 'x' WHERE name = 'push'"
+            )
+            let soon = try #require(
+                Int64(try await database.value("SELECT extract(epoch FROM now())::bigint + 86400") ?? "")
+            )
+            let second = try await store.save(
+                try Self.certificate(topics: ["a.b", "a.b.voip"], notAfter: soon),
+                as: "push"
+            )
+            #expect(second.id == first.id && second.kind == .certificate && second.keyID == nil)
+            #expect(second.status == "expiring" && second.lastError == nil && second.notAfter == soon * 1_000_000)
+            #expect(second.topics.contains("a.b.voip"))
+            #expect(try await database.rows("TABLE carillon.provider_tokens").isEmpty)
+        }
+    }
+
+    @Test func `a key changed by hand takes the old verdict with it, and other changes do not`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let stored = try await CredentialStore(database.connection).save(try Self.certificate(), as: "push")
+            try await database.run(
+                "UPDATE carillon.certificates SET name = 'renamed', last_error = 'x' WHERE name = 'push'"
+            )
+            let state = "SELECT status, last_error, topics FROM carillon.certificates WHERE id = \(stored.id)"
+            #expect(try await database.rows(state) == ["(ok,x,{com.example.demo})"])
+            try await database.run("UPDATE carillon.certificates SET passphrase = 'new' WHERE id = \(stored.id)")
+            #expect(try await database.rows(state) == ["(,,)"])
+        }
+    }
+
+    @Test func `what does not fit together is refused in a sentence, and nothing is stored`() async throws {
+        let whole = try Self.certificate()
+        let other = try Self.certificate()
+        let key = try Self.signingKey()
+        let refusals: [(CredentialText, String)] = [
+            (CredentialText(), "a certificate with its key"),
+            (CredentialText(privateKey: whole.privateKey), "A key alone is no credential"),
+            (CredentialText(certificate: whole.certificate), "key"),
+            (CredentialText(certificate: whole.certificate, privateKey: other.privateKey), "key"),
+            (CredentialText(certificate: "garbage", privateKey: whole.privateKey), "certificate"),
+            (CredentialText(privateKey: key.privateKey, keyID: "ABCDE12345"), "go together"),
+            (CredentialText(privateKey: key.privateKey, teamID: "TEAM123456"), "go together"),
+            (CredentialText(keyID: "ABCDE12345", teamID: "TEAM123456"), "there is none"),
+            (
+                CredentialText(privateKey: key.privateKey, keyID: "short", teamID: "TEAM123456"),
+                "ten letters and digits"
+            ),
+            (CredentialText(privateKey: "garbage", keyID: "ABCDE12345", teamID: "TEAM123456"), "signing key"),
+            (
+                CredentialText(
+                    certificate: whole.certificate,
+                    privateKey: key.privateKey,
+                    keyID: "ABCDE12345",
+                    teamID: "TEAM123456"
+                ), "not both"
+            ),
+            (try Self.certificate(notAfter: 1_000_000_000), "expired on 2001-09-09"),
+        ]
+        try await SchemaDatabase.with { database async throws in
+            let store = CredentialStore(database.connection)
+            for (text, part) in refusals {
+                let error = await #expect(throws: SettingsError.self, "\(part)") {
+                    try await store.save(text, as: "push")
+                }
+                #expect(error?.code == .invalid)
+                #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
+                if let secret = text.privateKey?.split(separator: "\n").dropFirst().first {
+                    #expect(error?.message.contains(secret) == false)
+                }
+            }
+            let unnamed = await #expect(throws: SettingsError.self) { try await store.save(whole, as: "") }
+            #expect(unnamed?.message == "A credential needs a name.")
+            #expect(try await store.list().map(\.name) == ["main"])
+        }
+    }
+
+    @Test func `a check writes down what it finds`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let store = CredentialStore(database.connection)
+            let bad = try await store.check("main")
+            #expect(bad.status == "invalid")
+            #expect(bad.lastError?.contains("certificate") == true)
+            try await store.save(try Self.certificate(), as: "main")
+            #expect(try await store.check("main").status == "ok")
+            let error = await #expect(throws: SettingsError.self) { try await store.check("nope") }
+            #expect(error?.code == .unknownName)
+            #expect(error?.message == "There is no credential named nope; there are main.")
+        }
+    }
+
+    @Test func `a credential in use stays, and says who uses it`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let store = CredentialStore(database.connection)
+            let error = await #expect(throws: SettingsError.self) { try await store.remove("main") }
+            #expect(error?.code == .inUse)
+            #expect(error?.message.contains("used by demo") == true)
+            try await AppStore(database.connection).remove("demo")
+            try await store.remove("main")
+            #expect(try await store.list().isEmpty)
+            await #expect(throws: SettingsError.self) { try await store.remove("main") }
+        }
+    }
+
+    @Test func `no secret is in what is printed`() throws {
+        let text = try Self.certificate()
+        #expect("\(text)" == "a certificate")
+        #expect(String(reflecting: text) == "a certificate")
+        #expect(!String(describing: Mirror(reflecting: text).children.map { $0 }).contains("KEY"))
+    }
+}
