@@ -139,15 +139,14 @@ package actor PostgresConnection {
         case .statement(let statement, let parameters):
             do {
                 let (name, isNew) = try self.prepared.use(statement, types: parameters.types)
-                if isNew {
-                    self.pipeline.last?.isPreparing = true
-                    guard wire.prepare(name, statement.sql, parameters.types) else { return false }
-                }
-                guard wire.execute(name, parameters) else {
+                if isNew { self.pipeline.last?.isPreparing = true }
+                let isSent =
+                    (!isNew || wire.prepare(name, statement.sql, parameters.types)) && wire.execute(name, parameters)
+                if !isSent {
                     // Too many or too large for the protocol: this one fails, the others go on.
                     guard wire.isAlive else { return false }
+                    if isNew { self.prepared.forget(statement) }
                     self.pipeline.last?.failed(PostgresError(.unexpectedValue, wire.message))
-                    return wire.sync()
                 }
             } catch {
                 self.pipeline.last?.failed(error)

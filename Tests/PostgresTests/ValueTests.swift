@@ -6,7 +6,7 @@ import Testing
     @Test func `every type comes back as it went`() async throws {
         let all = Statement(
             "all types",
-            "SELECT $1::bool, $2::int2, $3::int4, $4::int8, $5::float8, $6::timestamptz, $7::uuid, $8::text, $9::json::text"
+            "SELECT $1::bool, $2::int2, $3::int4, $4::int8, $5::float8, $6::timestamptz, $7::uuid, $8::text, $9::json"
         )
         try await TestDatabase.connected { connection, _ in
             var parameters = Parameters()
@@ -24,10 +24,8 @@ import Testing
             }
             #expect(numbers == (true, -2, .min, .max, -0.25))
             let others = try await connection.query(all, parameters) { rows in
-                try (
-                    rows.timestamp(0, 5), rows.uuid(0, 6).high, rows.uuid(0, 6).low, rows.string(0, 7),
-                    rows.string(0, 8)
-                )
+                let uuid = try rows.uuid(0, 6)
+                return try (rows.timestamp(0, 5), uuid.high, uuid.low, rows.string(0, 7), rows.string(0, 8))
             }
             #expect(others.0 == 1_700_000_000_123_456)
             #expect(others.1 == 0x0123_4567_89ab_cdef && others.2 == 0xfedc_ba98_7654_3210)
@@ -36,11 +34,98 @@ import Testing
         }
     }
 
-    @Test func `a database runs`() async throws {
+    @Test func `a null of every type is a null`() async throws {
+        let nulls = Statement("nulls", "SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10")
         try await TestDatabase.connected { connection, _ in
-            let one = Statement("one", "SELECT 1::int4, null::int4")
-            let value = try await connection.query(one) { rows in try rows.int32(0, 0) }
-            #expect(value == 1)
+            var parameters = Parameters()
+            parameters.append(nil as Bool?)
+            parameters.append(nil as Int16?)
+            parameters.append(nil as Int32?)
+            parameters.append(nil as Int64?)
+            parameters.append(nil as Double?)
+            parameters.append(timestamp: nil)
+            parameters.append(uuid: nil)
+            parameters.append(nil as String?)
+            parameters.appendNull(.bytea)
+            parameters.appendNull(arrayOf: .text)
+            let areNull = try await connection.query(nulls, parameters) { rows in
+                (0..<rows.columnCount).map { rows.isNull(0, $0) }
+            }
+            #expect(areNull == Array(repeating: true, count: 10))
+            let value = try await connection.query(nulls, parameters) { rows in
+                try (rows.int64IfPresent(0, 3), rows.stringIfPresent(0, 7), rows.timestampIfPresent(0, 5))
+            }
+            #expect(value == (nil, nil, nil))
+        }
+    }
+
+    @Test func `an empty text is no null`() async throws {
+        let echo = Statement("echo", "SELECT $1::text, $1 IS NULL")
+        try await TestDatabase.connected { connection, _ in
+            var parameters = Parameters()
+            parameters.append("")
+            let answer = try await connection.query(echo, parameters) { rows in
+                try (rows.isNull(0, 0), rows.string(0, 0), rows.bool(0, 1))
+            }
+            #expect(answer == (false, "", false))
+        }
+    }
+
+    @Test func `text and json pass through as bytes`() async throws {
+        let echo = Statement("echo bytes", "SELECT $1::json, $2::bytea, $3::jsonb = '{\"b\": 2}'")
+        try await TestDatabase.connected { connection, _ in
+            let json = Array(#"{"b":2}"#.utf8)
+            let bytes: [UInt8] = [0, 1, 254, 255]
+            var parameters = Parameters()
+            parameters.append(.json, bytes: json.span.bytes)
+            parameters.append(.bytea, bytes: bytes.span.bytes)
+            parameters.append(.jsonb, bytes: json.span.bytes)
+            let answer = try await connection.query(echo, parameters) { rows in
+                try (
+                    rows.withBytes(0, 0) { span in span.withUnsafeBytes { Array($0) } },
+                    rows.withBytes(0, 1) { span in span.withUnsafeBytes { Array($0) } },
+                    rows.bool(0, 2)
+                )
+            }
+            #expect(answer == (json, bytes, true))
+        }
+    }
+
+    @Test func `the infinities stay what they are`() async throws {
+        let echo = Statement("infinities", "SELECT $1 = 'infinity', $2 = '-infinity', $1::timestamptz, $2::timestamptz")
+        try await TestDatabase.connected { connection, _ in
+            var parameters = Parameters()
+            parameters.append(timestamp: .max)
+            parameters.append(timestamp: .min)
+            let answer = try await connection.query(echo, parameters) { rows in
+                try (rows.bool(0, 0), rows.bool(0, 1), rows.timestamp(0, 2), rows.timestamp(0, 3))
+            }
+            #expect(answer == (true, true, .max, .min))
+        }
+    }
+
+    @Test(arguments: [
+        ("SELECT null::int8", "null"), ("SELECT 'x'::text", "type"), ("SELECT 1.5::numeric", "type"),
+        ("SELECT ARRAY[1]", "type"),
+    ])
+    func `a value that is no integer is an error and not a crash`(sql: String, word: String) async throws {
+        try await TestDatabase.connected { connection, _ in
+            let error = await #expect(throws: PostgresError.self) {
+                try await connection.query(Statement("wrong", sql)) { rows in try rows.int64(0, 0) }
+            }
+            #expect(error?.code == .unexpectedValue)
+            #expect(error?.message.contains(word) == true)
+            #expect(await connection.isClosed == false)
+        }
+    }
+
+    @Test func `integers of every width are integers`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            let widths = Statement("widths", "SELECT (-2)::int2, (-3)::int4, (-4)::int8")
+            let values = try await connection.query(widths) { rows in
+                try (rows.int64(0, 0), rows.int64(0, 1), rows.int64(0, 2), rows.int32(0, 0))
+            }
+            #expect(values == (-2, -3, -4, -2))
         }
     }
 }

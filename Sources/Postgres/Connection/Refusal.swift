@@ -14,7 +14,7 @@ struct Refusal {
             if text.isEmpty || Self.isLocation(text) { continue }
             if let (before, state, after) = Self.split(text) {
                 sqlState = sqlState ?? state
-                sentences.append(before + after)
+                sentences.append((before.trimmed + " " + after).trimmed)
             } else {
                 sentences.append(text)
             }
@@ -30,6 +30,7 @@ struct Refusal {
             case "3D000"?: (.authentication, "create the database, or name another one in the connection string")
             case "57P03"?: (.unreachable, "it is starting or stopping: try again in a moment")
             case "53300"?: (.unreachable, "it has no connection left: raise max_connections or use fewer workers")
+            case nil where self.message.hasPrefix("invalid "): (.malformedURL, ConnectionString.advice)
             case nil:
                 (.unreachable, "look whether PostgreSQL runs there and whether host, port and TLS settings are right")
             case let state? where state.hasPrefix("28"): (.authentication, "check how this user may log in")

@@ -44,10 +44,11 @@ final class ServerResult: @unchecked Sendable {
         )
     }
 
-    /// `ERROR` ends a statement, `FATAL` the session; `V` is the severity that is never translated.
+    /// `ERROR` ends a statement, `FATAL` the session; `V` is the severity that is never translated. What has none is
+    /// not from the server: libpq says so that the connection broke.
     var endsSession: Bool {
         let severity = self.field("V")
-        return severity == "FATAL" || severity == "PANIC"
+        return severity == nil || severity == "FATAL" || severity == "PANIC"
     }
 
     private func field(_ code: Unicode.Scalar) -> String? {

@@ -7,6 +7,10 @@ enum ClusterGuard {
     /// Files that the guard leaves in the folder for us.
     static let log = "server.log"
     static let preparationLog = "initdb.log"
+    /// The guard's own number, for those who want to see it end.
+    static let processID = "guard.pid"
+    /// The server's number.
+    static let server = "server.pid"
     /// There when the server, or the preparation before it, has ended.
     static let ended = "ended"
 
@@ -19,9 +23,9 @@ enum ClusterGuard {
         folder=$1 data=$2 initdb=$3 options=$4
         shift 4
         umask 077
-        mkdir -- "$folder" 2>/dev/null || [ -e "$folder/server" ] || exit 73
+        mkdir -- "$folder" 2>/dev/null || [ -e "$folder/\(processID)" ] || exit 73
         cd -- "$folder" && exec 3<&0 </dev/null >>\(log) 2>&1 || exit 73
-        rm -f server stop \(ended)
+        echo "$$" >\(processID)
         IFS= read -r password <&3
         (
             exec 3<&-
@@ -34,15 +38,16 @@ enum ClusterGuard {
             fi
             [ ! -e stop ] || exit
             "$@" &
-            echo "$!" >server
+            echo "$!" >\(server)
             [ ! -e stop ] || kill -s QUIT "$!"
             wait "$!"
             echo "$?" >\(ended)
         ) &
         read -r signal fate <&3 || { signal=QUIT; fate=remove; }
         : >stop
-        [ -e server ] && [ ! -e \(ended) ] && kill -s "$signal" "$(cat server)"
+        [ -e \(server) ] && [ ! -e \(ended) ] && kill -s "$signal" "$(cat \(server))"
         wait "$!"
+        rm -f stop \(server) \(ended)
         [ "$fate" = keep ] || { cd / && rm -rf -- "$folder"; }
         """
 }

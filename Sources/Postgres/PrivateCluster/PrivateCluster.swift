@@ -161,7 +161,9 @@ package actor PrivateCluster {
             separator: "\n",
             omittingEmptySubsequences: false
         )
+        // A server that was killed leaves such a file too, with another number.
         return lines.count > 7 && lines[7].hasPrefix("ready")
+            && String(lines[0]) == Self.text(of: self.path(ClusterGuard.server)).trimmed
     }
 
     /// The last complaint in its logs.

@@ -1,0 +1,93 @@
+import IO
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct `Connecting` {
+    private static func error(_ url: String, timeout: Duration = .seconds(10)) async throws -> PostgresError {
+        do {
+            let connection = try await PostgresConnection.connect(
+                url,
+                on: TestLoop.shared,
+                application: "test",
+                timeout: timeout
+            )
+            await connection.close()
+        } catch {
+            #expect(!"\(error)".contains("s3cret"))
+            return error
+        }
+        throw Surprise()
+    }
+
+    private struct Surprise: Error {}
+
+    @Test func `to a port where nobody listens`() async throws {
+        let listener = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { _ in }
+        let port = listener.port
+        listener.close()
+        let error = try await Self.error("postgresql://app:s3cret@127.0.0.1:\(port)/db")
+        #expect(error.code == .unreachable)
+        #expect(error.message.contains("refused"))
+    }
+
+    @Test func `to a socket that is not there`() async throws {
+        let error = try await Self.error("host=/nonexistent dbname=db")
+        #expect(error.code == .unreachable)
+        #expect(error.description.contains("look whether PostgreSQL runs there"))
+    }
+
+    @Test func `to a server that says nothing`() async throws {
+        let listener = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { socket in _ = socket.release() }
+        defer { listener.close() }
+        let error = try await Self.error("postgresql://127.0.0.1:\(listener.port)/db", timeout: .milliseconds(100))
+        #expect(error.code == .unreachable)
+        #expect(error.message.contains("did not answer within 0.1 seconds"))
+    }
+
+    @Test func `is over at once when the task is cancelled`() async throws {
+        let listener = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { socket in _ = socket.release() }
+        defer { listener.close() }
+        let url = "postgresql://127.0.0.1:\(listener.port)/db"
+        let task = Task { try await Self.error(url, timeout: .seconds(100)) }
+        task.cancel()
+        #expect(try await task.value.code == .cancelled)
+    }
+
+    @Test func `with a wrong password`() async throws {
+        try await TestDatabase.with { _ in
+            let url = try await TestCluster.shared.loopbackURL()
+            let address = try #require(url.split(separator: "@").last)
+            let error = try await Self.error("postgresql://postgres:s3cret@\(address)")
+            #expect(error.code == .authentication)
+            #expect(error.sqlState == "28P01")
+            #expect(error.description.contains("check the user and the password"))
+        }
+    }
+
+    @Test func `with the right password, over the network`() async throws {
+        let url = try await TestCluster.shared.loopbackURL()
+        let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test")
+        await connection.close()
+    }
+
+    @Test func `to a database that does not exist`() async throws {
+        let error = try await Self.error(try await TestCluster.shared.url(database: "no such database"))
+        #expect(error.code == .authentication)
+        #expect(error.sqlState == "3D000")
+        #expect(error.message.contains("no such database"))
+    }
+
+    @Test(arguments: [
+        "postgresql://app:s3cret@localhost:nope/db", "postgresql://localhost/db?sslmode=perhaps", "nonsense",
+    ])
+    func `with a string that makes no sense`(url: String) async throws {
+        #expect(try await Self.error(url).code == .malformedURL)
+    }
+
+    @Test func `to a host that does not exist`() async throws {
+        let error = try await Self.error("postgresql://app:s3cret@no-such-host.invalid/db")
+        #expect(error.code == .unreachable)
+        #expect(error.message.contains("no-such-host.invalid"))
+    }
+}

@@ -1,0 +1,65 @@
+import Testing
+
+@testable import Postgres
+
+@Suite struct `A connection string` {
+    @Test(arguments: [
+        "mysql://app:s3cretword@host/db", "postgresql+asyncpg://app:s3cretword@host/db", "nonsense",
+        "postgres//app:s3cretword@host/db", "host=localhost password='s3cretword",
+        "host=localhost password=two s3cretword",
+        "postgresql://app:s3cretword%zz@host/db", "postgresql://app:s3cretword@[::1/db",
+        "postgresql://h/db?s3cretword=1",
+    ])
+    func `that is none says how to write one and shows no secret`(text: String) {
+        let error = #expect(throws: PostgresError.self) { try ConnectionString(text) }
+        #expect(error?.code == .malformedURL)
+        #expect(error?.hint?.contains("postgresql://USER:PASSWORD@HOST:PORT/DATABASE") == true)
+        #expect("\(error as Any)".contains("s3cret") == false)
+    }
+
+    @Test(arguments: ["", "postgresql:///db", "postgres://u:p@h:1/d?sslmode=require", "host=/run/postgresql dbname=d"])
+    func `that libpq understands is left alone`(text: String) throws {
+        let string = try ConnectionString(text)
+        #expect(string.text == text)
+        #expect(
+            string.keywords(application: "a").filter { $0.keyword == "dbname" }.map(\.value)
+                == (text.isEmpty ? [] : [text])
+        )
+    }
+
+    @Test(arguments: [
+        "postgresql://app:s3cret@word@host/db", "postgresql://app:s3cret/word@host/db",
+        "postgresql://app:s3cret?word@host/db",
+    ])
+    func `hides the pieces of a password that was not encoded`(text: String) throws {
+        let string = try ConnectionString(text)
+        let message = #"could not translate host name "word@host", port "s3cret" of s3cret/word"#
+        #expect(!string.redact(message).contains("s3cret"))
+        #expect(!string.redact(message).contains("word"))
+    }
+
+    @Test func `leaves other messages as they are`() throws {
+        let string = try ConnectionString("postgresql://app:app@host/db")
+        #expect(string.redact(#"role "app" does not exist"#) == #"role "app" does not exist"#)
+    }
+
+    @Test func `the user's own time limit counts`() throws {
+        #expect(try ConnectionString("postgresql://h/d?connect_timeout=3").timeout == .seconds(3))
+        #expect(try ConnectionString("host=h connect_timeout=4").timeout == .seconds(4))
+    }
+
+    @Test func `a refusal in any language is understood by its number`() {
+        let refusal = Refusal(
+            """
+            connection to server at "127.0.0.1", port 5432 failed: FATAL:  28P01: Passwort-Authentifizierung fehlgeschlagen
+            ORT:  auth_failed, auth.c:326
+
+            """
+        )
+        #expect(refusal.sqlState == "28P01")
+        #expect(
+            refusal.message
+                == #"connection to server at "127.0.0.1", port 5432 failed: FATAL: Passwort-Authentifizierung fehlgeschlagen"#
+        )
+    }
+}

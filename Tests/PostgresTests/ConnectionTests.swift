@@ -1,0 +1,218 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct `A connection` {
+    private static let increment = Statement("increment", "SELECT $1::int8 + 1")
+    private static let divide = Statement("divide", "SELECT 10 / $1::int4")
+
+    private static func increment(_ value: Int, on connection: PostgresConnection) async throws -> Int {
+        var parameters = Parameters()
+        parameters.append(Int64(value))
+        return try await connection.query(Self.increment, parameters) { rows in Int(try rows.int64(0, 0)) }
+    }
+
+    private static func divide(by value: Int32, on connection: PostgresConnection) async throws -> Int {
+        var parameters = Parameters()
+        parameters.append(value)
+        return try await connection.query(Self.divide, parameters) { rows in Int(try rows.int64(0, 0)) }
+    }
+
+    @Test func `serves many tasks, each with its own answer`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            let wrong = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for value in 0..<1_000 {
+                    group.addTask { try await Self.increment(value, on: connection) != value + 1 }
+                }
+                return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(wrong == 0)
+        }
+    }
+
+    @Test func `an error in one statement harms no other in flight`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            let answers = await withTaskGroup(of: (Int32, Int?, String?).self) { group in
+                for value in 0..<100 as Range<Int32> {
+                    group.addTask {
+                        do {
+                            return (value, try await Self.divide(by: value % 5, on: connection), nil)
+                        } catch {
+                            return (value, nil, (error as? PostgresError)?.sqlState)
+                        }
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            for (value, quotient, state) in answers {
+                #expect(quotient == (value % 5 == 0 ? nil : Int(10 / (value % 5))))
+                #expect(state == (value % 5 == 0 ? "22012" : nil))
+            }
+        }
+    }
+
+    @Test func `a statement that cannot be prepared fails each time, and says how`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            let broken = Statement("broken", "SELEKT 1")
+            for _ in 0..<2 {
+                let error = await #expect(throws: PostgresError.self) { try await connection.execute(broken) }
+                #expect(error?.code == .server)
+                #expect(error?.sqlState == "42601")
+                #expect(error?.outcome == .nothingDone)
+                #expect(error?.statement == "broken")
+            }
+            let next1 = try await Self.increment(1, on: connection)
+            #expect(next1 == 2)
+        }
+    }
+
+    @Test func `a failed statement leaves nothing behind, even with the error at its very end`() async throws {
+        let insert = Statement("insert twice", "INSERT INTO once (id) SELECT 1 FROM generate_series(1, $1::int4)")
+        try await TestDatabase.connected { connection, _ in
+            // Deferred: the violation is found at the commit, after the statement's own result.
+            try await connection.script(
+                "CREATE TABLE once (id int, CONSTRAINT single UNIQUE (id) DEFERRABLE INITIALLY DEFERRED)"
+            )
+            var parameters = Parameters()
+            parameters.append(Int32(2))
+            let twice = parameters
+            let error = await #expect(throws: PostgresError.self) { try await connection.execute(insert, twice) }
+            #expect(error?.sqlState == "23505")
+            #expect(error?.constraint == "single")
+            #expect(try await connection.number("SELECT count(*) FROM once") == 0)
+        }
+    }
+
+    @Test func `says how many rows a statement touched`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            try await connection.script("CREATE TABLE t (id int)")
+            #expect(try await connection.execute(Statement("in", "INSERT INTO t SELECT generate_series(1, 12)")) == 12)
+            #expect(try await connection.execute(Statement("up", "UPDATE t SET id = 0 WHERE id > 10")) == 2)
+            let returned = try await connection.query(Statement("out", "DELETE FROM t RETURNING id")) { rows in
+                (rows.count, rows.affected)
+            }
+            #expect(returned == (12, 12))
+        }
+    }
+
+    @Test func `notices a table that changed under a statement, once`() async throws {
+        let all = Statement("all", "SELECT * FROM t")
+        try await TestDatabase.connected { connection, _ in
+            try await connection.script("CREATE TABLE t (id int); INSERT INTO t VALUES (1)")
+            let before = try await connection.query(all) { rows in rows.columnCount }
+            try await connection.script("ALTER TABLE t ADD COLUMN more text")
+            let error = await #expect(throws: PostgresError.self) { try await connection.execute(all) }
+            #expect(error?.sqlState == "0A000")
+            let after = try await connection.query(all) { rows in rows.columnCount }
+            #expect((before, after) == (1, 2))
+        }
+    }
+
+    @Test func `one name is one statement with one list of types`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            let next1 = try await Self.increment(1, on: connection)
+            #expect(next1 == 2)
+            var parameters = Parameters()
+            parameters.append("1")
+            let other = parameters
+            let error = await #expect(throws: PostgresError.self) {
+                try await connection.execute(Self.increment, other)
+            }
+            #expect(error?.code == .unexpectedValue)
+            let another = Statement("increment", "SELECT $1::int8 - 1")
+            await #expect(throws: PostgresError.self) {
+                var parameters = Parameters()
+                parameters.append(Int64(1))
+                try await connection.execute(another, parameters)
+            }
+            let next2 = try await Self.increment(2, on: connection)
+            #expect(next2 == 3)
+        }
+    }
+
+    @Test func `more parameters than the protocol can carry harm only their statement`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            var parameters = Parameters()
+            for value in 0..<70_000 as Range<Int32> { parameters.append(value) }
+            let tooMany = parameters
+            await #expect(throws: PostgresError.self) {
+                try await connection.execute(Statement("too many", "SELECT 1"), tooMany)
+            }
+            let next1 = try await Self.increment(1, on: connection)
+            #expect(next1 == 2)
+        }
+    }
+
+    @Test func `a script runs whole or not at all`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            try await connection.script("CREATE TABLE a (); CREATE TABLE b ();")
+            let error = await #expect(throws: PostgresError.self) {
+                try await connection.script("CREATE TABLE c (); SELECT 1 / 0; CREATE TABLE d ();")
+            }
+            #expect(error?.sqlState == "22012")
+            #expect(try await connection.number("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == 2)
+            try await connection.script("")
+        }
+    }
+
+    @Test func `scripts and statements of many tasks do not mix`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            try await connection.script("CREATE TABLE t (id int)")
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for value in 0..<50 {
+                    group.addTask { try await connection.script("INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)") }
+                    group.addTask {
+                        let next = try await Self.increment(value, on: connection)
+                        #expect(next == value + 1)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await connection.number("SELECT count(*) FROM t") == 100)
+        }
+    }
+
+    @Test func `a transaction is committed, or rolled back`() async throws {
+        struct Refusal: Error {}
+        let insert = Statement("insert", "INSERT INTO t VALUES (1)")
+        try await TestDatabase.connected { connection, _ in
+            try await connection.script("CREATE TABLE t (id int)")
+            try await connection.transaction { _ = try await connection.execute(insert) }
+            await #expect(throws: Refusal.self) {
+                try await connection.transaction {
+                    try await connection.execute(insert)
+                    throw Refusal()
+                }
+            }
+            let error = await #expect(throws: PostgresError.self) {
+                try await connection.transaction {
+                    try await connection.execute(insert)
+                    _ = try? await connection.execute(Statement("bad", "SELECT 1 / 0"))
+                }
+            }
+            #expect(error?.message.contains("rolled back") == true)
+            #expect(try await connection.number("SELECT count(*) FROM t") == 1)
+        }
+    }
+
+    @Test func `an unused one goes without being closed`() async throws {
+        try await TestDatabase.with { url in
+            var connection: PostgresConnection? = try await .connect(url, on: TestLoop.shared, application: "forgotten")
+            weak let weakly = connection
+            connection = nil
+            #expect(weakly == nil)
+        }
+    }
+
+    @Test func `tells its name and the server's version`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            #expect(connection.serverVersion >= 130_000)
+            let name = Statement(
+                "name",
+                "SELECT application_name, pid FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+            )
+            let answer = try await connection.query(name) { rows in try (rows.string(0, 0), rows.int32(0, 1)) }
+            #expect(answer == ("test", connection.backendProcessID))
+        }
+    }
+}

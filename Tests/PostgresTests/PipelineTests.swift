@@ -1,0 +1,62 @@
+import Testing
+
+@testable import Postgres
+
+@Suite struct `The pipeline` {
+    @Test func `statements depart in order, up to the limit`() {
+        var pipeline = Pipeline<Int>(limit: 2)
+        for job in 1...3 { pipeline.enqueue(.statement, job) }
+        #expect(pipeline.depart() == 1)
+        #expect(pipeline.depart() == 2)
+        #expect(pipeline.depart() == nil)
+        #expect(pipeline.current == 1)
+        #expect(pipeline.landed() == 1)
+        #expect(pipeline.depart() == 3)
+        #expect(pipeline.current == 2)
+        #expect(pipeline.last == 3)
+    }
+
+    @Test func `a script has the session to itself`() {
+        var pipeline = Pipeline<String>(limit: 10)
+        pipeline.enqueue(.statement, "before")
+        pipeline.enqueue(.script, "script")
+        pipeline.enqueue(.statement, "after")
+        #expect(pipeline.depart() == "before")
+        #expect(pipeline.depart() == nil)
+        #expect(pipeline.landed() == "before")
+        #expect(pipeline.depart() == "script")
+        #expect(pipeline.isRunningScript)
+        #expect(pipeline.depart() == nil)
+        #expect(pipeline.landed() == "script")
+        #expect(!pipeline.isRunningScript)
+        #expect(pipeline.depart() == "after")
+    }
+
+    @Test func `at the end it tells the sent from the unsent`() {
+        var pipeline = Pipeline<Int>(limit: 2)
+        for job in 1...5 { pipeline.enqueue(.statement, job) }
+        _ = pipeline.depart()
+        _ = pipeline.depart()
+        let (sent, unsent) = pipeline.takeAll()
+        #expect(sent == [1, 2])
+        #expect(unsent == [3, 4, 5])
+        #expect(pipeline.depart() == nil)
+    }
+
+    @Test func `a queue gives back what it was given, in order`() {
+        var queue = Fifo<Int>()
+        var next = 0
+        for value in 0..<1_000 {
+            queue.append(value)
+            if !value.isMultiple(of: 3) {
+                #expect(queue.popFirst() == next)
+                next += 1
+            }
+        }
+        while let value = queue.popFirst() {
+            #expect(value == next)
+            next += 1
+        }
+        #expect(next == 1_000 && queue.isEmpty)
+    }
+}

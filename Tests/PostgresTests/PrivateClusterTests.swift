@@ -1,0 +1,126 @@
+import Glibc
+import IO
+import TestSupport
+import Testing
+
+@testable import Postgres
+
+@Suite struct `A private cluster` {
+    private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    private static func waitUntilGone(_ folder: String) async throws {
+        let script = "while [ -e \(folder) ]; do sleep 0.02; done"
+        let watcher = try ChildProcess(ChildProcess.Command("sh", ["-c", script]))
+        defer { watcher.signal(SIGKILL) }
+        #expect(try await watcher.wait(on: TestLoop.shared, until: .now + .seconds(60)) == .status(0))
+    }
+
+    @Test func `stops when it is told to, and leaves nothing`() async throws {
+        let cluster = try await PrivateCluster.start(.fast, on: TestLoop.shared)
+        let server = try Self.firstLine(of: cluster.folder + "/server.pid")
+        #expect(Self.exists(cluster.folder + "/.s.PGSQL.5432"))
+        #expect(kill(try #require(Int32(server)), 0) == 0)
+        await cluster.stop()
+        #expect(!Self.exists(cluster.folder))
+        #expect(kill(try #require(Int32(server)), 0) == -1)
+        await cluster.stop()
+    }
+
+    @Test func `stops when nobody refers to it any more`() async throws {
+        func forget() async throws -> (folder: String, server: Int32?) {
+            let cluster = try await PrivateCluster.start(.fast, on: TestLoop.shared)
+            return (cluster.folder, Int32(try Self.firstLine(of: cluster.folder + "/server.pid")))
+        }
+        let (folder, server) = try await forget()
+        try await Self.waitUntilGone(folder)
+        #expect(kill(try #require(server), 0) == -1)
+    }
+
+    @Test func `ends with its owner, even one that is killed`() async throws {
+        let result = try #require(
+            await #expect(processExitsWith: .signal(SIGKILL), observing: [\.standardOutputContent]) {
+                let cluster = try await PrivateCluster.start(.fast, on: TestLoop.shared)
+                print("<\(cluster.folder)|\(try Self.firstLine(of: cluster.folder + "/server.pid"))>")
+                fflush(nil)
+                kill(getpid(), SIGKILL)
+            }
+        )
+        let output = String(decoding: result.standardOutputContent, as: UTF8.self)
+        let parts = output.split(whereSeparator: { "<|>\n".contains($0) }).map(String.init)
+        let folder = try #require(parts.first { $0.hasPrefix("/") })
+        let server = try #require(parts.compactMap { Int32($0) }.last)
+        try await Self.waitUntilGone(folder)
+        #expect(kill(server, 0) == -1)
+    }
+
+    @Test func `never runs as root`() async throws {
+        let cluster = try await TestCluster.shared
+        var facts = stat()
+        #expect(stat(cluster.folder, &facts) == 0)
+        #expect(facts.st_uid != 0)
+        #expect(facts.st_mode & 0o077 == 0)
+    }
+
+    @Test func `keeps its data in the folder that it is given`() async throws {
+        try await TemporaryFolder.with { folder in
+            // The server's user has to get through, whoever that is.
+            #expect(chmod(folder.path, 0o755) == 0)
+            let data = folder.file("data")
+            if !User.isRoot { #expect(chmod(folder.path, 0o700) == 0) }
+            for round in 0..<2 {
+                let cluster = try await PrivateCluster.start(.fast, data: data, on: TestLoop.shared)
+                let connection = try await PostgresConnection.connect(
+                    cluster.url(),
+                    on: TestLoop.shared,
+                    application: "a"
+                )
+                if round == 0 { try await connection.script("CREATE TABLE kept (id int); INSERT INTO kept VALUES (1)") }
+                #expect(try await connection.execute(Statement("kept", "SELECT * FROM kept")) == 1)
+                await connection.close()
+                await cluster.stop()
+                #expect(!Self.exists(cluster.folder))
+                #expect(Self.exists(data + "/PG_VERSION"))
+            }
+        }
+    }
+
+    @Test func `that cannot start says why, and leaves nothing`() async throws {
+        let settings = PrivateCluster.Settings(isDurable: false, parameters: ["shared_buffers": "nonsense"])
+        let error = await #expect(throws: PostgresError.self) {
+            try await PrivateCluster.start(settings, on: TestLoop.shared)
+        }
+        #expect(error?.code == .clusterFailed)
+        #expect(error?.message.contains("shared_buffers") == true)
+    }
+
+    @Test func `without PostgreSQL names the package`() {
+        let error = #expect(throws: PostgresError.self) {
+            try ServerPrograms.find(path: "/nonexistent:/dev", debian: "/nonexistent")
+        }
+        #expect(error?.code == .notInstalled)
+        #expect(error?.hint?.contains("apt-get install postgresql") == true)
+    }
+
+    @Test func `takes the highest version that Debian installed`() throws {
+        try TemporaryFolder.with { folder in
+            for version in ["9", "15", "banana"] {
+                #expect(mkdir(folder.file(version), 0o755) == 0)
+                #expect(mkdir(folder.file(version) + "/bin", 0o755) == 0)
+                for program in ["initdb", "postgres"] {
+                    let path = try folder.write("\(version)/bin/\(program)", "")
+                    #expect(chmod(path, 0o755) == 0)
+                }
+            }
+            let programs = try ServerPrograms.find(path: "", debian: folder.path)
+            #expect(programs.folder == folder.file("15/bin"))
+        }
+    }
+
+    private static func firstLine(of path: String) throws -> String {
+        let file = try #require(fopen(path, "re"))
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 100)
+        _ = fgets(&line, 100, file)
+        return String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).trimmed
+    }
+}
