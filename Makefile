@@ -42,7 +42,8 @@ test-address: packages ## the same tests under AddressSanitizer and LeakSanitize
 
 bench: packages ## measure on this machine: every published number comes from here
 	@bash .ci/packages bench
-	$(RELEASE) --product carillon-bench
+	$(RELEASE)
+	@echo "commit $$(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
 	.build/release/carillon-bench
 
 format: ## lay out the sources

@@ -14,9 +14,17 @@ package final class ChildProcess: Sendable {
         case signal(CInt)
     }
 
+    /// What a child took of the machine, once it has ended.
+    package struct Usage: Sendable {
+        /// The most memory that it had resident, in bytes.
+        package let peakMemory: Int
+        /// The time that its threads were running.
+        package let processorTime: Duration
+    }
+
     package let processID: Int32
     private let descriptor: CInt
-    private let exit = Mutex<Exit?>(nil)
+    private let end = Mutex<(exit: Exit, usage: Usage)?>(nil)
 
     package init(_ command: Command) throws(IOError) {
         self.processID = try command.spawn()
@@ -43,17 +51,23 @@ package final class ChildProcess: Sendable {
     }
 
     /// How it ended, or nil while it runs.
-    package func exitIfEnded() -> Exit? {
-        self.exit.withLock { exit in
-            if let exit { return exit }
+    package func exitIfEnded() -> Exit? { self.reap()?.exit }
+
+    /// What it took, or nil while it runs.
+    package func usageIfEnded() -> Usage? { self.reap()?.usage }
+
+    private func reap() -> (exit: Exit, usage: Usage)? {
+        self.end.withLock { end in
+            if let end { return end }
             var status: CInt = 0
+            var usage = rusage()
             var result: pid_t
-            repeat { result = waitpid(self.processID, &status, WNOHANG) } while result < 0 && errno == EINTR
+            repeat { result = wait4(self.processID, &status, WNOHANG, &usage) } while result < 0 && errno == EINTR
             guard result == self.processID else { return nil }
             // The low seven bits are the signal that ended it; 0 says that it ended by itself, its status eight bits up.
             let signal = status & 0x7f
-            exit = signal == 0 ? .status((status >> 8) & 0xff) : .signal(signal)
-            return exit
+            end = (signal == 0 ? .status((status >> 8) & 0xff) : .signal(signal), Usage(usage))
+            return end
         }
     }
 
@@ -69,5 +83,14 @@ package final class ChildProcess: Sendable {
             defer { close(own) }
             _ = try await loop.readiness(of: own, for: .read, until: deadline, doing: "waiting for a child's end")
         }
+    }
+}
+
+extension ChildProcess.Usage {
+    fileprivate init(_ usage: rusage) {
+        self.peakMemory = usage.ru_maxrss * 1024
+        self.processorTime =
+            .seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+            + .microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
     }
 }

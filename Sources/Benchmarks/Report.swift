@@ -1,0 +1,86 @@
+/// The figures of a run, each beside what it has to reach.
+struct Report: CustomStringConvertible {
+    private struct Line {
+        let name: String
+        let figure: String
+        let bound: String
+        let isMissed: Bool
+    }
+
+    private var lines: [Line] = []
+
+    /// Whether a figure falls short of its bound.
+    var hasMissed: Bool { self.lines.contains(where: \.isMissed) }
+
+    /// A figure that has no bound.
+    mutating func note(_ name: String, _ figure: String) {
+        self.add(Line(name: name, figure: figure, bound: "", isMissed: false))
+    }
+
+    /// So many of something a second, and the least that is good enough.
+    mutating func rate(_ name: String, _ value: Double, atLeast least: Double) {
+        self.add(
+            Line(name: name, figure: Self.grouped(value), bound: "≥ \(Self.grouped(least))", isMissed: value < least)
+        )
+    }
+
+    /// A ratio, the least that is good enough, and what we aim at.
+    mutating func ratio(_ name: String, _ value: Double, atLeast least: Double, aim: Double) {
+        self.add(
+            Line(
+                name: name,
+                figure: Self.decimals(value),
+                bound: "≥ \(Self.decimals(least)), aim \(Self.decimals(aim))",
+                isMissed: value < least
+            )
+        )
+    }
+
+    /// An amount of memory, and the most that is good enough.
+    mutating func memory(_ name: String, _ bytes: Int, atMost most: Int) {
+        let megabytes = Double(bytes) / 1_000_000
+        self.add(
+            Line(
+                name: name,
+                figure: "\(Self.decimals(megabytes)) MB",
+                bound: "≤ \(most / 1_000_000) MB",
+                isMissed: bytes > most
+            )
+        )
+    }
+
+    private mutating func add(_ line: Line) {
+        print("  \(line.name): \(line.figure)")
+        self.lines.append(line)
+    }
+
+    var description: String {
+        let name = self.lines.map(\.name.count).max() ?? 0
+        let figure = self.lines.map(\.figure.count).max() ?? 0
+        let rows = self.lines.map { line in
+            let gap = String(repeating: " ", count: name - line.name.count)
+            let indent = String(repeating: " ", count: figure - line.figure.count)
+            let mark = line.bound.isEmpty ? "" : line.isMissed ? "MISSED" : "ok"
+            return "  \(line.name)\(gap)  \(indent)\(line.figure)  \(line.bound)  \(mark)"
+        }
+        return (["", "figures of this run:"] + rows).joined(separator: "\n")
+    }
+
+    /// 1234567.8 as "1,234,568".
+    static func grouped(_ value: Double) -> String {
+        let digits = Array(String(Int(value.rounded())))
+        var text = ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
+            text.append(digit)
+        }
+        return text
+    }
+
+    /// 0.876 as "0.88".
+    static func decimals(_ value: Double) -> String {
+        let hundredths = Int((value * 100).rounded())
+        let fraction = hundredths % 100
+        return "\(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction)"
+    }
+}

@@ -1,0 +1,50 @@
+import Glibc
+
+/// A folder of our own for small files; it goes with its last reference.
+final class ScratchFolder: Sendable {
+    private let folder: String
+
+    init() throws {
+        var template = Array("/tmp/carillon-bench-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw BenchmarkError("A folder under /tmp cannot be made.") }
+        self.folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    deinit {
+        // Only what this type wrote is in it, by names that `path` was asked for.
+        guard let entries = opendir(self.folder) else { return }
+        while let entry = readdir(entries) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            unlink(self.path(name))
+        }
+        closedir(entries)
+        rmdir(self.folder)
+    }
+
+    func path(_ name: String) -> String { "\(self.folder)/\(name)" }
+
+    /// Writes a file and returns its path.
+    func write(_ name: String, _ text: String) throws -> String {
+        guard let file = fopen(self.path(name), "w") else {
+            throw BenchmarkError("\(self.path(name)) cannot be written.")
+        }
+        defer { fclose(file) }
+        fputs(text, file)
+        return self.path(name)
+    }
+
+    func read(_ name: String) throws -> String {
+        guard let file = fopen(self.path(name), "r") else { throw BenchmarkError("\(self.path(name)) cannot be read.") }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return String(decoding: bytes[..<count], as: UTF8.self)
+    }
+
+    /// Removes a file if it is there.
+    func remove(_ name: String) throws {
+        unlink(self.path(name))
+    }
+}
