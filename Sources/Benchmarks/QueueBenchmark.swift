@@ -24,7 +24,9 @@ struct QueueBenchmark {
 
     private func run(on installation: Installation, _ loop: EventLoop, into report: inout Report) async throws {
         let total = self.rows * self.tokensPerRow
-        try await installation.connection.script(self.enqueueing(for: installation.app))
+        for statement in [self.enqueueing(for: installation.app), "VACUUM ANALYZE carillon.messages", "CHECKPOINT"] {
+            try await installation.connection.script(statement)
+        }
         var command = ChildProcess.Command(
             Installation.program("carillon"),
             ["worker", "--once", "--database", installation.url]
@@ -56,9 +58,7 @@ struct QueueBenchmark {
             SELECT array_agg(lpad(to_hex(r), 32, 'b') || lpad(to_hex(t), 32, 'c'))
             FROM generate_series(1, \(self.tokensPerRow)) t),
             '{"aps":{"alert":{"title":"Carillon","body":"Twelve o''clock, and all is well."},"badge":1,"sound":"default"}}'
-        FROM generate_series(1, \(self.rows)) r;
-        VACUUM ANALYZE carillon.messages;
-        CHECKPOINT;
+        FROM generate_series(1, \(self.rows)) r
         """
     }
 
