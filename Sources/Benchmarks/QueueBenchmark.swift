@@ -55,7 +55,7 @@ struct QueueBenchmark {
         """
         INSERT INTO carillon.messages (app_id, tokens, payload)
         SELECT \(app), (
-            SELECT array_agg(lpad(to_hex(r), 32, 'b') || lpad(to_hex(t), 32, 'c'))
+            SELECT array_agg(lpad(to_hex(r), 32, '0') || lpad(to_hex(t), 32, '0'))
             FROM generate_series(1, \(self.tokensPerRow)) t),
             '{"aps":{"alert":{"title":"Carillon","body":"Twelve o''clock, and all is well."},"badge":1,"sound":"default"}}'
         FROM generate_series(1, \(self.rows)) r
