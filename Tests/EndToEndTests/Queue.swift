@@ -76,6 +76,8 @@ struct Queue: Sendable {
         var options = WorkerOptions()
         options.database = self.url
         options.name = "test"
+        // Full jitter may mean at once: a day makes that too unlikely to be seen.
+        options.retry = RetryPolicy(base: .seconds(86400), cap: .seconds(86400))
         return options
     }
 

@@ -51,8 +51,14 @@ enum JobRules {
             && collapseID[byte: 0] != 0x20 && collapseID[byte: collapseID.byteCount - 1] != 0x20
     }
 
-    /// Digits in pairs. That they are hexadecimal ones is seen to where the batch takes them.
+    /// Hexadecimal digits in pairs, of 1 to 256 bytes.
     static func isToken(_ token: RawSpan) -> Bool {
         token.byteCount > 0 && token.byteCount <= 512 && token.byteCount % 2 == 0
+            && token.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
+                default: false
+                }
+            }
     }
 }

@@ -49,7 +49,8 @@ extension Worker {
             rows: answer.rows,
             pushes: pushes,
             first: answer.first,
-            next: answer.next?.pushes,
+            // What never fits is cut first; until then there is no use in coming back.
+            next: answer.next.flatMap { $0.pushes > self.admission.most ? nil : $0.pushes },
             at: .now
         )
         self.admission.release(Int(plan.pushes) - pushes, of: plan.lane.app)

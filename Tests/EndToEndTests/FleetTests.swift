@@ -1,0 +1,246 @@
+import ApplePush
+import Postgres
+import PushQueue
+import Synchronization
+import Testing
+
+/// Several workers, dead workers, and workers that stop.
+@Suite struct FleetTests {
+    /// Lets its batches wait until it is opened.
+    private struct GateBackend: Backend {
+        let recorded = RecordedBackend()
+        private let gate = Gate()
+
+        private final class Gate: Sendable {
+            let state = Mutex<(isOpen: Bool, isShut: Bool, waiting: [CheckedContinuation<Void, Never>])>(
+                (false, false, [])
+            )
+            let (arrivals, arrived) = AsyncStream.makeStream(of: Int.self)
+        }
+
+        var arrivals: AsyncStream<Int> { self.gate.arrivals }
+
+        func open() {
+            let waiting = self.gate.state.withLock { state in
+                state.isOpen = true
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for continuation in waiting { continuation.resume() }
+        }
+
+        func deliver(_ batch: consuming PushBatch, to gateway: Gateway, with credential: Credential) async -> Outcomes {
+            self.gate.arrived.yield(batch.count)
+            await withCheckedContinuation { continuation in
+                let isOpen = self.gate.state.withLock { state in
+                    if !state.isOpen { state.waiting.append(continuation) }
+                    return state.isOpen
+                }
+                if isOpen { continuation.resume() }
+            }
+            if self.gate.state.withLock({ $0.isShut }) {
+                return Outcomes(repeating: Outcome(.unknown), count: batch.count)
+            }
+            return await self.recorded.deliver(batch, to: gateway, with: credential)
+        }
+
+        func feedback(
+            from gateway: Gateway,
+            with credential: Credential
+        ) async throws(PushError) -> AsyncStream<Feedback> { AsyncStream { $0.finish() } }
+        func separate() -> Self { self }
+        func outdate(idle: Duration) async {}
+        func shutdown() async {
+            self.gate.state.withLock { $0.isShut = true }
+            self.open()
+        }
+    }
+
+    private func fill(_ queue: Queue, rows: Int, tokens: Int = 1) async throws {
+        try await queue.run(
+            """
+            INSERT INTO carillon.messages (app_id, tokens, payload)
+            SELECT 1, ARRAY(SELECT lpad(to_hex(m * 10000 + t), 64, '0') FROM generate_series(1, \(tokens)) AS t),
+                '{"aps":{"alert":"Hi"}}'
+            FROM generate_series(1, \(rows)) AS m
+            """
+        )
+    }
+
+    @Test func `two workers share a queue, and every push is sent exactly once`() async throws {
+        try await Queue.with { queue in
+            try await self.fill(queue, rows: 5000)
+            try await self.fill(queue, rows: 5, tokens: 1000)
+            let backends = [RecordedBackend(), RecordedBackend()]
+            async let first = queue.drain(backends[0]) { $0.maxInFlight = 1200 }
+            async let second = queue.drain(backends[1]) { $0.maxInFlight = 1200 }
+            let reports = try await [first, second]
+            let ids = backends.flatMap(\.sent).map(\.id)
+            #expect(ids.count == 10000)
+            #expect(Set(ids).count == 10000)
+            #expect(reports.map(\.counters.total.sent).reduce(0, +) == 10000)
+            #expect(try await queue.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 10000)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 5005)
+        }
+    }
+
+    @Test func `a row with more tokens than may be in flight is cut, and still has one result`() async throws {
+        try await Queue.with { queue in
+            try await self.fill(queue, rows: 1, tokens: 500)
+            let backend = RecordedBackend()
+            let report = try await queue.drain(backend) { $0.maxInFlight = 40 }
+            #expect(report.isClean)
+            #expect(Set(backend.sent.map(\.token)).count == 500)
+            #expect(backend.sent.count == 500)
+            #expect(try await queue.rows("SELECT message_id, sent, attempts FROM carillon.results") == ["(1,500,1)"])
+            #expect(try await queue.number("SELECT count(*) FROM carillon.unfinished") == 0)
+        }
+    }
+
+    @Test func `what a dead worker held is sent by another, and what may not be repeated fails`() async throws {
+        try await Queue.with { queue in
+            try await queue.run(
+                """
+                INSERT INTO carillon.messages (app_id, tokens, payload, on_unknown) VALUES
+                    (1, '{aa}', '{"aps":{}}', 'retry'), (1, '{bb,cc}', '{"aps":{}}', 'fail')
+                """
+            )
+            let lost = GateBackend()
+            let dead = queue.worker(lost)
+            let run = Task { try await dead.run() }
+            for await _ in lost.arrivals { break }
+            // To the others it looks dead: its lease has run out.
+            try await queue.run("UPDATE carillon.workers SET lease_until = now() - interval '1 s'")
+            let backend = RecordedBackend()
+            let report = try await queue.drain(backend)
+            #expect(report.counters.takeovers == 1)
+            #expect(backend.sent.map(\.token) == ["aa"])
+            #expect(
+                try await queue.rows("SELECT message_id, token, reason FROM carillon.failures ORDER BY token")
+                    == ["(2,bb,OutcomeUnknown)", "(2,cc,OutcomeUnknown)"]
+            )
+            #expect(
+                try await queue.rows("SELECT message_id, sent, failed FROM carillon.results ORDER BY 1")
+                    == ["(1,1,0)", "(2,0,2)"]
+            )
+            // The zombie's outcomes come too late, and change nothing.
+            lost.open()
+            dead.drain()
+            let late = try await run.value
+            #expect(late.counters.stale == 1)
+            #expect(late.counters.total.sent == 0)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 2)
+            #expect(lost.recorded.sent.first { $0.token == "aa" }?.id == backend.sent.first?.id)
+        }
+    }
+
+    @Test func `settling twice changes nothing`() async throws {
+        try await Queue.with { queue in
+            try await queue.run(
+                """
+                INSERT INTO carillon.workers (name, lease_until) VALUES ('w', now() + interval '1 hour');
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES (1, 1,
+                    ARRAY[ROW(5, 1, '{aa}', '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL, now())
+                        ::carillon.job])
+                """
+            )
+            let settle = """
+                SELECT carillon.settle(1, %, '{5}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',
+                    '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',
+                    '{}', '{}') AS ours
+                """
+            func attempt(as worker: String) async throws -> [String] {
+                try await queue.rows(settle.split(separator: "%").joined(separator: worker))
+            }
+            #expect(try await attempt(as: "2") == ["(f)"])
+            #expect(try await attempt(as: "1") == ["(t)"])
+            #expect(try await attempt(as: "1") == ["(f)"])
+            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 1)
+        }
+    }
+
+    @Test func `a worker told to stop lets its pushes land and leaves nothing behind`() async throws {
+        try await Queue.with { queue in
+            try await self.fill(queue, rows: 300)
+            let backend = GateBackend()
+            let worker = queue.worker(backend) { $0.maxInFlight = 120 }
+            let run = Task { try await worker.run() }
+            for await _ in backend.arrivals { break }
+            worker.drain()
+            backend.open()
+            let report = try await run.value
+            #expect(report.isClean)
+            let sent = report.counters.total.sent
+            #expect(sent > 0)
+            #expect(backend.recorded.sent.count == sent)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.workers") == 0)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.messages") == Int64(300 - sent))
+            try await queue.drain(backend.recorded)
+            #expect(Set(backend.recorded.sent.map(\.id)).count == 300)
+            #expect(backend.recorded.sent.count == 300)
+        }
+    }
+
+    @Test func `a worker told twice breaks off at once, and what it had not sent can be claimed`() async throws {
+        try await Queue.with { queue in
+            try await self.fill(queue, rows: 300)
+            let backend = GateBackend()
+            let worker = queue.worker(backend) { $0.maxInFlight = 120 }
+            let run = Task { try await worker.run() }
+            for await _ in backend.arrivals { break }
+            worker.drain()
+            worker.giveUp()
+            let report = try await run.value
+            #expect(report.counters.total.sent == 0)
+            #expect(report.counters.total.unknown > 0)
+            #expect(report.isClean)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(
+                try await queue.number(
+                    "SELECT (SELECT count(*) FROM carillon.messages) + (SELECT count(*) FROM carillon.scheduled)"
+                ) == 300
+            )
+        }
+    }
+
+    @Test func `an app that cannot connect keeps its messages, and others go on`() async throws {
+        try await Queue.with { queue in
+            try await queue.addApp("other", topic: "org.example.other")
+            try await self.fill(queue, rows: 100)
+            try await queue.run("UPDATE carillon.messages SET app_id = 2 WHERE id % 2 = 0")
+            // The tokens' last digits follow the messages: those of one app get through, the other's do not.
+            let backend = RecordedBackend { token in
+                "02468ace".contains(token.suffix(1))
+                    ? .delivered : .unreachable(PushError(.unreachable, "Nobody answers at localhost:1."))
+            }
+            let report = try await queue.drain(backend)
+            #expect(report.counters.total.failed == 0)
+            #expect(report.isClean)
+            #expect(
+                try await queue.number("SELECT count(*) FROM carillon.messages")
+                    + queue.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 100
+            )
+            #expect(try await queue.number("SELECT count(*) FROM carillon.messages WHERE attempt > 1") == 0)
+            #expect(!report.troubles.isEmpty)
+            #expect(
+                try await queue.number(
+                    "SELECT count(*) FROM carillon.certificates WHERE last_error LIKE 'Nobody answers%'"
+                )
+                    > 0
+            )
+        }
+    }
+
+    @Test func `a paused app waits`() async throws {
+        try await Queue.with { queue in
+            try await self.fill(queue, rows: 3)
+            try await queue.run("UPDATE carillon.apps SET paused = true")
+            try await queue.drain()
+            #expect(try await queue.number("SELECT count(*) FROM carillon.messages") == 3)
+            try await queue.run("UPDATE carillon.apps SET paused = false")
+            try await queue.drain()
+            #expect(try await queue.number("SELECT count(*) FROM carillon.messages") == 0)
+        }
+    }
+}
