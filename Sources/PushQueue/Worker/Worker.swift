@@ -1,7 +1,6 @@
 package import ApplePush
 package import IO
 package import Postgres
-import Synchronization
 
 /// Claims messages, has them sent, and writes what became of them, for as long as it is let.
 ///
@@ -23,7 +22,7 @@ package actor Worker {
     nonisolated let backend: any Backend
     nonisolated let loop: EventLoop
     nonisolated let emit: @Sendable (WorkerEvent) -> Void
-    nonisolated let ledger = Mutex(WorkerCounters())
+    nonisolated let ledger = Guarded(WorkerCounters())
 
     var phase = Phase.working
     /// The number of this incarnation, which fences everything it writes.
