@@ -80,7 +80,7 @@ import Testing
         try await Queue.with { queue in
             try await self.insert(queue, tokens: "{aa}", [("collapse_id", "'x'")])
             let busy = RecordedBackend { _ in .rejected(429, "TooManyRequests", retryAfter: 60) }
-            let report = try await queue.drain(busy)
+            let report = try await queue.drain(busy) { $0.retry = RetryPolicy() }
             #expect(report.counters.total.retried == 1)
             #expect(
                 try await queue.rows(
