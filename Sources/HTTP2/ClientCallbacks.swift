@@ -37,45 +37,20 @@ enum ClientCallbacks {
 
     private static func setReceiving(_ callbacks: OpaquePointer?) {
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { session, frame, context in
-            let state = Self.state(context)
-            guard let slot = Self.slot(session, frame!.pointee.hd.stream_id),
-                frame!.pointee.hd.type == UInt8(NGHTTP2_HEADERS.rawValue)
-            else {
-                state.pointee.receiving = ClientSlot.none
-                return 0
-            }
-            state.pointee.headerBegan(slot)
+            let slot = Self.slot(session, frame!.pointee.hd.stream_id)
+            Self.state(context).pointee.receiving = slot ?? ClientSlot.none
             return 0
         }
         nghttp2_session_callbacks_set_on_header_callback(callbacks) {
-            _,
-            _,
-            name,
-            nameCount,
-            value,
-            valueCount,
-            _,
-            context in
-            let state = Self.state(context)
-            return Self.apply(
-                state.pointee.fieldArrived(
-                    name: UnsafeBufferPointer(start: name, count: nameCount),
-                    value: UnsafeBufferPointer(start: value, count: valueCount)
-                ),
-                state
-            )
+            let name = UnsafeBufferPointer(start: $2, count: $3)
+            let value = UnsafeBufferPointer(start: $4, count: $5)
+            let state = Self.state($7)
+            return Self.apply(state.pointee.fieldArrived(name: name, value: value), state)
         }
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
-            session,
-            _,
-            stream,
-            bytes,
-            count,
-            context in
-            let state = Self.state(context)
-            guard let slot = Self.slot(session, stream) else { return 0 }
-            let verdict = state.pointee.bodyArrived(slot, UnsafeBufferPointer(start: bytes, count: count))
-            return Self.apply(verdict, state, session, stream)
+            guard let slot = Self.slot($0, $2) else { return 0 }
+            let state = Self.state($5)
+            return Self.apply(state.pointee.bodyArrived(slot, UnsafeBufferPointer(start: $3, count: $4)), state, $0, $2)
         }
         nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { session, frame, context in
             Self.frameArrived(session, frame!, Self.state(context))
@@ -90,18 +65,26 @@ enum ClientCallbacks {
 
     private static func setSending(_ callbacks: OpaquePointer?) {
         nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { session, frame, context in
-            let header = frame!.pointee.hd
-            let state = Self.state(context)
-            if header.type == UInt8(NGHTTP2_GOAWAY.rawValue) {
-                let (code, reason) = Engine.goAway(frame!)
-                state.pointee.goAwayWritten(code, reason: reason)
-            }
-            guard header.type == UInt8(NGHTTP2_HEADERS.rawValue), let slot = Self.slot(session, header.stream_id) else {
-                return 0
-            }
+            Self.frameWritten(session, frame!, Self.state(context))
+            return 0
+        }
+    }
+
+    private static func frameWritten(
+        _ session: OpaquePointer?,
+        _ frame: UnsafePointer<nghttp2_frame>,
+        _ state: State
+    ) {
+        let header = frame.pointee.hd
+        switch UInt32(header.type) {
+        case NGHTTP2_HEADERS.rawValue:
+            guard let slot = Self.slot(session, header.stream_id) else { return }
             let endsStream = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
             state.pointee.headerWritten(slot, endsStream: endsStream)
-            return 0
+        case NGHTTP2_GOAWAY.rawValue:
+            let (code, reason) = Engine.goAway(frame)
+            state.pointee.goAwayWritten(code, reason: reason)
+        default: break
         }
     }
 

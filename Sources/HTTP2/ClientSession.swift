@@ -282,7 +282,7 @@ package final class ClientSession {
 
     /// Says goodbye with the next drain; what is still open is left to ``sweep(bytesWritten:)``.
     package func goAway(_ code: ErrorCode = .noError) throws(HTTP2Error) {
-        self.streams.pointee.drainingBegan()
+        self.streams.pointee.goodbyeSaid()
         try Engine.check(nghttp2_session_terminate_session(self.engine, code.rawValue))
     }
 }

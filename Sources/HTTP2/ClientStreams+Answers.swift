@@ -1,10 +1,5 @@
 /// What arrives of answers, within the limits of the settings.
 extension ClientStreams {
-    /// A header block begins: an interim answer's, the final one's, or trailers.
-    mutating func headerBegan(_ index: UInt32) {
-        self.receiving = index
-    }
-
     /// A field of the header block that is being received.
     mutating func fieldArrived(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) -> Verdict {
         guard self.receiving != ClientSlot.none else { return .fine }

@@ -44,6 +44,7 @@ struct ClientStreams: ~Copyable {
     private(set) var goAwayDebugData: [UInt8] = []
     private(set) var hasPeerSettings = false
     private(set) var isDraining = false
+    private var hasSaidGoodbye = false
     /// Bytes handed out so far.
     var drained: UInt64 = 0
     /// The first thing that went wrong.
@@ -143,7 +144,8 @@ struct ClientStreams: ~Copyable {
 
     private mutating func reportEnd(_ index: UInt32, _ code: ErrorCode, _ origin: Ending.Origin, refused: Bool) {
         let slot = self.slots[Int(index)]
-        let isUnprocessed = refused || !slot.flags.contains(.written) || slot.stream > self.lastStream
+        let isIgnored = slot.stream > self.lastStream && !slot.flags.contains(.hasStatus)
+        let isUnprocessed = refused || isIgnored || !slot.flags.contains(.written)
         self.report(index, .ended(slot: index, code, origin, isSurelyUnprocessed: isUnprocessed))
     }
 
@@ -175,11 +177,15 @@ struct ClientStreams: ~Copyable {
     /// Goodbye goes out with the next bytes; with an error it is the protocol engine's verdict on the peer.
     mutating func goAwayWritten(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>) {
         self.isDraining = true
-        guard code != .noError, self.failure == nil else { return }
+        guard code != .noError, !self.hasSaidGoodbye, self.failure == nil else { return }
         self.failure = .verdict(code, reason: reason, onFirstFrame: !self.hasPeerSettings)
     }
 
-    mutating func drainingBegan() { self.isDraining = true }
+    /// Goodbye is ours to say, and no fault of the peer.
+    mutating func goodbyeSaid() {
+        self.isDraining = true
+        self.hasSaidGoodbye = true
+    }
 
     // MARK: Events
 

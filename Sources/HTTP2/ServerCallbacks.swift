@@ -61,18 +61,8 @@ enum ServerCallbacks {
             return 0
         }
         nghttp2_session_callbacks_set_on_header_callback(callbacks) {
-            _,
-            _,
-            name,
-            nameCount,
-            value,
-            valueCount,
-            _,
-            context in
-            Self.state(context).pointee.fieldArrived(
-                name: UnsafeBufferPointer(start: name, count: nameCount),
-                value: UnsafeBufferPointer(start: value, count: valueCount)
-            )
+            let name = UnsafeBufferPointer(start: $2, count: $3)
+            Self.state($7).pointee.fieldArrived(name: name, value: UnsafeBufferPointer(start: $4, count: $5))
             return 0
         }
         nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks) { _, _, _, _, _, _, _, _ in
@@ -83,13 +73,7 @@ enum ServerCallbacks {
 
     private static func setRest(_ callbacks: OpaquePointer?) {
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
-            session,
-            _,
-            stream,
-            bytes,
-            count,
-            context in
-            if let slot = Self.slot(session, stream) { Self.state(context).pointee.bodyArrived(slot, bytes, count) }
+            if let slot = Self.slot($0, $2) { Self.state($5).pointee.bodyArrived(slot, $3, $4) }
             return 0
         }
         nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { session, frame, context in

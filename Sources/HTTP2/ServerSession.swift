@@ -175,7 +175,7 @@ package final class ServerSession {
         if last == .max, code == .noError, debugData.isEmpty {
             return try Engine.check(nghttp2_submit_shutdown_notice(self.engine))
         }
-        self.streams.pointee.drainingBegan()
+        self.streams.pointee.goodbyeSaid()
         try Engine.check(
             nghttp2_submit_goaway(
                 self.engine,

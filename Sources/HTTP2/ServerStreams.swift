@@ -102,13 +102,13 @@ struct ServerStreams: ~Copyable {
 
     mutating func arrived(_ event: ServerEvent) { self.events.append(.other(event)) }
 
-    /// Goodbye goes out with the next bytes; with an error the session is over.
+    /// Goodbye goes out with the next bytes; with an error it is the protocol engine's verdict on the peer.
     mutating func goAwayWritten(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>) {
-        guard code != .noError, self.failure == nil else { return }
+        guard code != .noError, !self.isDraining, self.failure == nil else { return }
         self.failure = .verdict(code, reason: reason, onFirstFrame: false)
     }
 
-    mutating func drainingBegan() { self.isDraining = true }
+    mutating func goodbyeSaid() { self.isDraining = true }
 
     // MARK: What is read
 

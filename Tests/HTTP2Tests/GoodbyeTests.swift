@@ -91,6 +91,14 @@ import Testing
         #expect(client.endings[1]?.status == 400)
     }
 
+    @Test func `a goodbye that denies what was half answered is not believed`() throws {
+        let client = try self.clientInFlight(2)
+        try client.feed(Frames.headers(1, [(":status", "200")]) + Frames.goAway(last: 0))
+        #expect(client.ended.sorted() == [0, 1])
+        #expect(client.endings[0]?.isSurelyUnprocessed == false && client.endings[0]?.status == 200)
+        #expect(client.endings[1]?.isSurelyUnprocessed == true)
+    }
+
     @Test func `a request given up ends at once and a late answer changes nothing`() throws {
         let client = try self.clientInFlight(2)
         let first = try #require(client.submissions[0])
@@ -175,6 +183,23 @@ import Testing
         try exchange(client, server)
         #expect(client.ended.sorted() == [0, 1, 2, 3])
         #expect(client.session.isFinished && server.session.isFinished)
+    }
+
+    @Test func `a server says goodbye for a reason and still answers`() throws {
+        let client = try TestClient()
+        let server = try TestServer()
+        server.answer = { _ in nil }
+        try exchange(client, server)
+        try client.push(0)
+        try server.feed(client.drain())
+        try server.session.goAway(.enhanceYourCalm, debugData: Array(#"{"reason":"TooManyRequests"}"#.utf8))
+        try exchange(client, server)
+        #expect(client.goAways.map(\.errorCode) == [.enhanceYourCalm])
+        #expect(!server.session.isFinished && !client.session.isFinished)
+        server.respond(to: try #require(server.received.first), 200, "")
+        try exchange(client, server)
+        #expect(client.answers[0]?.status == 200)
+        #expect(server.session.isFinished && server.session.failure == nil && client.session.failure == nil)
     }
 
     @Test func `a server announces its goodbye and still takes what is under way`() throws {

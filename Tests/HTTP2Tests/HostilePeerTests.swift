@@ -120,6 +120,18 @@ import Testing
         #expect(client.ids[0] == "first" && client.bodies[0] == "body")
     }
 
+    @Test func `a promise of a push is refused until the peer knows better`() throws {
+        let client = try TestClient()
+        try client.feed(Frames.settings())
+        try client.push(0)
+        _ = try client.drain()
+        let promise = Frames.frame(5, flags: 4, stream: 1, Frames.number(2) + Frames.block([(":method", "GET")]))
+        try client.feed(promise)
+        #expect(try client.drain() == Frames.reset(2, ErrorCode.cancel.rawValue))
+        try client.feed(Frames.headers(1, [(":status", "200")], end: true))
+        #expect(client.answers[0]?.status == 200)
+    }
+
     @Test func `a few interim answers are passed over, many end the session`() throws {
         let interim = Frames.headers(1, [(":status", "103"), ("apns-id", "early"), ("retry-after", "9")])
         let client = try TestClient()

@@ -1,6 +1,7 @@
 extension Command {
     /// The table of commands, in the order that help lists them.
     static let all: [Command] = [
+        demo, worker,
         migrateUp, migrateDown, migrateStatus, migrateSQL,
         credentialImport, credentialList, credentialCheck, credentialRemove,
         appAdd, appList, appPause, appResume, appRemove,

@@ -37,25 +37,28 @@ struct DemoAudit {
     var checks: [Check] {
         [
             Check(
-                sentence: "\(ledger.sent) sent and \(ledger.failed) failed are the \(plan.messages) enqueued, and "
+                sentence:
+                    "\(ledger.sent.grouped) sent and \(ledger.failed.grouped) failed are the \(plan.messages.grouped) enqueued, and "
                     + "nothing waits",
                 holds: ledger.sent + ledger.failed == plan.messages && ledger.expired == 0 && ledger.stillPending == 0
             ),
             Check(
-                sentence: "the gateway took each good token exactly once (\(plan.expectedSent) tokens)",
+                sentence: "the gateway took each good token exactly once (\(plan.expectedSent.grouped) tokens)",
                 holds: ledger.sent == plan.expectedSent && everyTokenWasSeenAsPlanned
             ),
             Check(
-                sentence: "each throttled push was sent a second time, and only those (\(plan.count(of: .throttled)))",
+                sentence:
+                    "each throttled push was sent a second time, and only those (\(plan.count(of: .throttled).grouped))",
                 holds: ledger.retried == plan.count(of: .throttled)
             ),
             Check(
-                sentence: "each refused push is in failures, under its reason (\(plan.expectedFailed))",
+                sentence: "each refused push is in failures, under its reason (\(plan.expectedFailed.grouped))",
                 holds: ledger.failuresByReason == expectedFailures
             ),
             Check(
-                sentence: "the dead tokens were reaped (\(plan.count(of: .dead))), and those registered again since "
-                    + "were not (\(plan.count(of: .renewed)))",
+                sentence:
+                    "the dead tokens were reaped (\(plan.count(of: .dead).grouped)), and those registered again since "
+                    + "were not (\(plan.count(of: .renewed).grouped))",
                 holds: ledger.reaped == plan.count(of: .dead)
                     && ledger.tokensLeft == plan.messages - plan.count(of: .dead)
             ),
@@ -68,7 +71,7 @@ struct DemoAudit {
         [
             "Unregistered": plan.count(of: .dead) + plan.count(of: .renewed),
             "BadDeviceToken": plan.count(of: .bad),
-        ]
+        ].filter { $0.value > 0 }
     }
 
     private var everyTokenWasSeenAsPlanned: Bool {

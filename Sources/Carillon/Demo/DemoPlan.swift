@@ -1,6 +1,11 @@
+import FoundationEssentials
+import Simulator
+
 /// What the demonstration sends: so many pushes, each to a token of its own whose first digits say what the gateway
 /// will make of it.
 struct DemoPlan: Sendable {
+    static let registeredDaysAgo = 30
+
     enum Kind: String, CaseIterable, Sendable {
         /// Taken at once.
         case good = "a0"
@@ -37,6 +42,29 @@ struct DemoPlan: Sendable {
             let digits = String(number, radix: 16)
             return kind.rawValue + String(repeating: "0", count: 62 - digits.count) + digits
         }
+    }
+
+    /// How the gateway is to answer. That of the dead has seen them gone since they were registered, that of the renewed
+    /// before.
+    func answers(now: Date = .now) throws(SimulatorError) -> [AnswerRule] {
+        let millisecondsADay: Int64 = 86_400_000
+        let now = Int64(now.timeIntervalSince1970 * 1_000)
+        return [
+            try AnswerRule(prefix: Kind.throttled.rawValue, status: 429, reason: "TooManyRequests", times: 1),
+            try AnswerRule(
+                prefix: Kind.dead.rawValue,
+                status: 410,
+                reason: "Unregistered",
+                timestamp: .milliseconds(now - millisecondsADay)
+            ),
+            try AnswerRule(
+                prefix: Kind.renewed.rawValue,
+                status: 410,
+                reason: "Unregistered",
+                timestamp: .milliseconds(now - 2 * Int64(Self.registeredDaysAgo) * millisecondsADay)
+            ),
+            try AnswerRule(prefix: Kind.bad.rawValue, status: 400, reason: "BadDeviceToken"),
+        ]
     }
 
     static func kind(of token: String) -> Kind? { Kind(rawValue: String(token.prefix(2))) }

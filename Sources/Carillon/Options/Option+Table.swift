@@ -25,7 +25,7 @@ extension Option {
     )
 
     // demo
-    static let messages = Option("messages", .count(100...10_000_000), default: "20000", "How many pushes to send.")
+    static let messages = Option("messages", .count(1...1_000_000), default: "20000", "How many pushes to send.")
 
     // worker
     static let once = Option("once", .flag, "Send what is due, then exit; a retry that is due later is left for later.")
@@ -38,7 +38,7 @@ extension Option {
     static let maxInFlight = Option(
         "max-in-flight",
         .count(1...1_000_000),
-        default: "10000",
+        default: "8000",
         "The most pushes sent and not yet settled; also the most that a crash can send twice."
     )
     static let connections = Option(
@@ -82,6 +82,12 @@ extension Option {
         .duration(.milliseconds(1) ... .seconds(86_400)),
         default: "15m",
         "The longest back-off before a retry."
+    )
+    static let retention = Option(
+        "retention",
+        .duration(.seconds(3_600) ... .seconds(315_360_000)),
+        default: "7d",
+        "How long results and failures are kept."
     )
     static let http = Option("http", .address, "Where to answer over HTTP, such as 127.0.0.1:9464.")
 
@@ -205,7 +211,8 @@ extension Option {
     static let all: [Option] =
         common + [
             json, database, messages, once, embedded, data, maxInFlight, connections, idleTimeout, requestTimeout,
-            drainTimeout, lease, retryBase, retryCap, http, file, key, keyID, teamID, passphrase, topic, credential,
+            drainTimeout, lease, retryBase, retryCap, retention, http, file, key, keyID, teamID, passphrase, topic,
+            credential,
             environment, gateway, gatewayCA, `protocol`, maxRate, maxAttempts, app, token, alert, badge, sound,
             payload, pushType, priority, collapseID, expiresIn, wait, watch, interval, to, after, host, port, caOut,
             requestLog, answer, delay, goAwayAfter, resetAfter, maxStreams, allowTopic,

@@ -1,0 +1,23 @@
+extension Command {
+    static let demo = Command(
+        "demo",
+        summary: "Show the whole way on this machine: a private PostgreSQL, a stand-in for APNs, two workers.",
+        discussion: "Needs nothing running and leaves nothing behind. It enqueues a mix of good, dead and throttled "
+            + "tokens, sends them, runs the feedback pass, and checks what PostgreSQL says against what the gateway "
+            + "saw. Ends with 0 when all of it adds up.",
+        options: [.messages, .json],
+        examples: ["carillon demo", "carillon demo --messages 100000"],
+        run: { invocation in
+            try await LoopScope.with { loop in
+                try await Interruption.cancelling(on: loop) {
+                    try await Demonstration(
+                        plan: DemoPlan(messages: invocation.settings.count(.messages)),
+                        console: invocation.console,
+                        wantsJSON: invocation.settings.isOn(.json),
+                        loop: loop
+                    ).run()
+                }
+            }
+        }
+    )
+}

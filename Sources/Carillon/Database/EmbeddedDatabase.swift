@@ -1,0 +1,57 @@
+import Glibc
+import IO
+import Postgres
+import PushQueue
+
+/// The private PostgreSQL of a one-machine installation, in a folder of its own, with the schema up to date.
+///
+/// Programs of the same user reach it through the folder's `socket`, wherever the server's own happens to be this time.
+enum EmbeddedDatabase {
+    static func with<R>(
+        _ invocation: Invocation,
+        on loop: EventLoop,
+        _ body: (_ url: String) async throws -> R
+    ) async throws -> R {
+        guard !invocation.settings.isChosen(.database) else {
+            throw UsageError("--embedded keeps a database of its own: leave --database and its variables out.")
+        }
+        guard let folder = invocation.settings.text(.data) else {
+            throw UsageError("--embedded needs --data DIR, the folder that its PostgreSQL is kept in.")
+        }
+        try make(folder)
+        let cluster = try await PrivateCluster.start(.durable, data: folder + "/postgresql", on: loop)
+        let result: Result<R, any Error>
+        do {
+            try link(cluster.folder, at: folder + "/socket")
+            try await migrate(cluster.url(), on: loop)
+            invocation.console.log.info("The embedded PostgreSQL is running.", ["url": .string(cluster.url())])
+            result = .success(try await body(cluster.url()))
+        } catch {
+            result = .failure(error)
+        }
+        await cluster.stop()
+        return try result.get()
+    }
+
+    private static func make(_ folder: String) throws(FileError) {
+        guard mkdir(folder, 0o755) != 0, errno != EEXIST else { return }
+        throw FileError(path: folder, reason: FileError.reason(errno))
+    }
+
+    private static func link(_ target: String, at path: String) throws(FileError) {
+        unlink(path)
+        guard symlink(target, path) != 0 else { return }
+        throw FileError(path: path, reason: FileError.reason(errno))
+    }
+
+    private static func migrate(_ url: String, on loop: EventLoop) async throws {
+        let connection = try await PostgresConnection.connect(url, on: loop, application: "carillon migrate")
+        do {
+            _ = try await Migrator(connection).up()
+        } catch {
+            await connection.close()
+            throw error
+        }
+        await connection.close()
+    }
+}

@@ -1,0 +1,39 @@
+extension DemoAudit {
+    /// The table of what became of the pushes, and what was checked.
+    func text(for stream: TextStream) -> String {
+        var table = TextTable(("WHAT BECAME OF THEM", .left), ("PUSHES", .right))
+        table.add("sent", ledger.sent.grouped)
+        for (reason, count) in ledger.failuresByReason.sorted(by: { $0.key < $1.key }) {
+            table.add("failed, \(reason)", count.grouped)
+        }
+        if ledger.expired > 0 { table.add("expired", ledger.expired.grouped) }
+        table.add("together", (ledger.sent + ledger.failed + ledger.expired).grouped)
+        table.add("enqueued", plan.messages.grouped)
+        var text = "\n" + table.text(for: stream) + "\n"
+        text += "retried: \(ledger.retried.grouped) (throttled with 429 at first, sent the second time)\n"
+        text +=
+            "reaped: \(ledger.reaped.grouped) dead tokens; kept: \(plan.count(of: .renewed).grouped) that were "
+            + "registered after Apple saw them gone\n\n"
+        for check in checks {
+            let mark = check.holds ? stream.styled("ok    ", .green) : stream.styled("WRONG ", .red)
+            text += mark + check.sentence + "\n"
+        }
+        return text + "\n"
+    }
+
+    var json: JSONValue {
+        .object([
+            ("enqueued", .int(Int64(plan.messages))), ("sent", .int(Int64(ledger.sent))),
+            ("failed", .int(Int64(ledger.failed))), ("expired", .int(Int64(ledger.expired))),
+            (
+                "failed_by_reason",
+                .object(ledger.failuresByReason.sorted { $0.key < $1.key }.map { ($0.key, .int(Int64($0.value))) })
+            ),
+            ("retried", .int(Int64(ledger.retried))), ("reaped", .int(Int64(ledger.reaped))),
+            (
+                "checks",
+                .array(checks.map { .object([("check", .string($0.sentence)), ("holds", .bool($0.holds))]) })
+            ),
+        ])
+    }
+}

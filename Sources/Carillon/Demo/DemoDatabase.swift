@@ -1,0 +1,114 @@
+import Postgres
+import PushQueue
+import Simulator
+
+/// What the demonstration asks of its database.
+struct DemoDatabase: Sendable {
+    static let topic = "com.example.demo"
+    static let tokensPerList = 500
+
+    let connection: PostgresConnection
+
+    /// The schema, a credential made for the occasion, and an app that sends to the stand-in.
+    func prepare(_ gateway: APNsSimulator) async throws {
+        _ = try await Migrator(connection).up()
+        let issued = try gateway.issueCertificate(topics: [Self.topic])
+        try await CredentialStore(connection).save(
+            CredentialText(certificate: issued.certificate, privateKey: issued.privateKey),
+            as: "demo"
+        )
+        try await AppStore(connection).add(
+            NewApp(
+                name: "demo",
+                topic: Self.topic,
+                credential: "demo",
+                gateway: "localhost:\(gateway.port)",
+                gatewayCA: gateway.rootPEM
+            )
+        )
+    }
+
+    // MARK: Enqueueing
+
+    private static let register = Statement(
+        "demo_register",
+        """
+        INSERT INTO carillon.tokens (app_id, token, last_update)
+        SELECT a.id, t.token, now() - interval '\(DemoPlan.registeredDaysAgo) days'
+        FROM carillon.apps a, unnest($1) t (token) WHERE a.name = 'demo'
+        """
+    )
+    private static let insert = Statement(
+        "demo_insert",
+        """
+        INSERT INTO carillon.messages (app_id, tokens, payload)
+        SELECT a.id, ARRAY[t.token], '{"aps":{"alert":"Good morning from a plain INSERT"}}'
+        FROM carillon.apps a, unnest($1) t (token) WHERE a.name = 'demo'
+        """
+    )
+    private static let enqueue = Statement(
+        "demo_enqueue",
+        "SELECT carillon.enqueue(app => 'demo', tokens => $1, alert => 'Good morning from carillon.enqueue', badge => 1)"
+    )
+
+    /// Registers every token and enqueues a push to it: half of them one a row, half in lists.
+    func enqueue(_ plan: DemoPlan) async throws -> (single: Int, lists: Int) {
+        let tokens = plan.mixedTokens()
+        for chunk in tokens.chunks(of: 20_000) { try await run(Self.register, on: chunk) }
+        let single = tokens[..<(tokens.count / 2)]
+        for chunk in single.chunks(of: 20_000) { try await run(Self.insert, on: chunk) }
+        let lists = tokens[(tokens.count / 2)...].chunks(of: Self.tokensPerList)
+        for list in lists { try await run(Self.enqueue, on: list) }
+        return (single.count, lists.count)
+    }
+
+    private func run(_ statement: Statement, on tokens: ArraySlice<String>) async throws {
+        var parameters = Parameters()
+        parameters.append(PostgresArray(tokens))
+        try await connection.execute(statement, parameters)
+    }
+
+    // MARK: The end
+
+    private static let results = Statement(
+        "demo_results",
+        """
+        SELECT coalesce(sum(sent), 0)::int8, coalesce(sum(failed), 0)::int8, coalesce(sum(expired), 0)::int8
+        FROM carillon.results
+        """
+    )
+    private static let failures = Statement(
+        "demo_failures",
+        "SELECT reason, count(*) FROM carillon.failures GROUP BY reason"
+    )
+    private static let reap = Statement("demo_reap", "SELECT carillon.reap()")
+    private static let left = Statement(
+        "demo_left",
+        "SELECT (SELECT count(*) FROM carillon.tokens), (SELECT count(*) FROM carillon.pending)"
+    )
+
+    /// Runs the feedback pass and reads what became of everything.
+    func ledger() async throws -> DemoAudit.Ledger {
+        var ledger = DemoAudit.Ledger()
+        (ledger.sent, ledger.failed, ledger.expired) = try await connection.query(Self.results) { rows in
+            (Int(try rows.int64(0, 0)), Int(try rows.int64(0, 1)), Int(try rows.int64(0, 2)))
+        }
+        ledger.failuresByReason = try await connection.query(Self.failures) { rows in
+            var counts: [String: Int] = [:]
+            for row in rows.indices { counts[try rows.string(row, 0)] = Int(try rows.int64(row, 1)) }
+            return counts
+        }
+        ledger.reaped = try await connection.query(Self.reap) { rows in Int(try rows.int64(0, 0)) }
+        (ledger.tokensLeft, ledger.stillPending) = try await connection.query(Self.left) { rows in
+            (Int(try rows.int64(0, 0)), Int(try rows.int64(0, 1)))
+        }
+        return ledger
+    }
+}
+
+extension Collection where Index == Int {
+    /// Slices of that length, the last perhaps shorter.
+    func chunks(of length: Int) -> [SubSequence] {
+        stride(from: startIndex, to: endIndex, by: length).map { self[$0..<Swift.min($0 + length, endIndex)] }
+    }
+}

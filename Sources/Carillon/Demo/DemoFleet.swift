@@ -1,0 +1,85 @@
+import ApplePush
+import IO
+import PushQueue
+
+/// The workers of the demonstration, each on a loop of its own, as if they were programs.
+final class DemoFleet: Sendable {
+    /// What all of them together have done.
+    struct Totals: Sendable {
+        var sent = 0
+        var failed = 0
+        var expired = 0
+        var retried = 0
+    }
+
+    private struct Member: Sendable {
+        let worker: Worker
+        let backend: HTTP2Backend
+        let loop: EventLoop
+        let run: Task<WorkerReport, any Error>
+    }
+
+    private let members: [Member]
+
+    init(workers: Int, database: String, console: Console) throws {
+        var options = WorkerOptions()
+        options.database = database
+        options.host = WorkerOptions.hostName
+        options.version = Program.version
+        // What is throttled comes again soon: nobody wants to watch a demonstration wait.
+        options.retry = RetryPolicy(base: .milliseconds(100), cap: .seconds(1))
+        let log = WorkerLog(log: console.log)
+        members = try (1...workers).map { number in
+            options.name = "demo-\(number)"
+            let loop = try EventLoop(name: options.name)
+            let backend = HTTP2Backend()
+            let worker = Worker(options, backend: backend, loop: loop) { event in
+                switch event {
+                case .started, .draining, .ended, .split, .maintained: break  // of no interest here
+                default: log.tell(event)
+                }
+            }
+            return Member(worker: worker, backend: backend, loop: loop, run: Task { try await worker.run() })
+        }
+    }
+
+    var totals: Totals {
+        members.reduce(into: Totals()) { totals, member in
+            let done = member.worker.counters.total
+            totals.sent += done.sent
+            totals.failed += done.failed
+            totals.expired += done.expired
+            totals.retried += done.retried
+        }
+    }
+
+    /// Waits until so many pushes have ended, and says how far it is meanwhile. Gives up when nothing moves any more.
+    func waitUntilEnded(_ count: Int, on loop: EventLoop, _ progress: (Totals) -> Void) async throws -> Totals {
+        var before = -1
+        var lastMove = MonotonicInstant.now
+        while true {
+            let totals = totals
+            progress(totals)
+            let ended = totals.sent + totals.failed + totals.expired
+            if ended >= count { return totals }
+            if ended + totals.retried != before {
+                before = ended + totals.retried
+                lastMove = .now
+            } else if MonotonicInstant.now - lastMove > .seconds(30) {
+                throw CommandError(.failed, "Nothing has moved for 30 s: \(ended) of \(count) pushes have ended.")
+            }
+            try await loop.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// Has them settle what is in flight and stops them.
+    func end() async {
+        for member in members { member.worker.drain() }
+        for member in members {
+            _ = await member.run.result
+            await member.backend.shutdown()
+            member.loop.stop()
+            member.loop.join()
+        }
+    }
+}

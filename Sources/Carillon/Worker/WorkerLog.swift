@@ -1,0 +1,54 @@
+import PushQueue
+
+/// What a worker does, as lines of the log.
+struct WorkerLog: Sendable {
+    let log: Log
+
+    func tell(_ event: WorkerEvent) {
+        switch event {
+        case .started(let worker):
+            log.info("The worker has started.", ["worker": .int(worker)])
+        case .databaseLost(let reason):
+            log.warning("The database is lost; what was sent is settled when it is back.", ["reason": .string(reason)])
+        case .databaseBack:
+            log.info("The database is back.")
+        case .databaseError(let error):
+            log.warning("A statement failed and will be tried again.", ["error": .string(error)])
+        case .leaseLost(let worker):
+            log.warning(
+                "Others took this worker for dead and took over its jobs; it goes on under another number.",
+                ["worker": .int(worker)]
+            )
+        case .stale(let claim):
+            log.warning("The outcome of a claim came too late to be written.", ["claim": .int(claim)])
+        case .tookOver(let workers, let claims, let jobs):
+            log.warning(
+                "Took over the jobs of workers that died.",
+                ["workers": .int(Int64(workers)), "claims": .int(Int64(claims)), "jobs": .int(Int64(jobs))]
+            )
+        case .split(let app, let message, let parts):
+            log.info(
+                "A message had more tokens than may be in flight, and was cut.",
+                ["app_id": .int(Int64(app)), "message": .int(message), "parts": .int(Int64(parts))]
+            )
+        case .trouble(_, let name, let trouble, let wait):
+            log.error(
+                trouble.message,
+                [
+                    "app": .string(name), "kind": .string("\(trouble.kind)"),
+                    "next_try_in": .string(DurationText.write(wait)),
+                ]
+            )
+        case .troubleOver(_, let name):
+            log.info("The app can send again.", ["app": .string(name)])
+        case .maintained:
+            log.debug("History was put in order.")
+        case .draining:
+            log.info("Stopping: waiting for the answers to what was sent.")
+        case .gaveUp:
+            log.warning("Stopping at once: what is unsent can be claimed again.")
+        case .ended:
+            log.info("The worker has ended.")
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import ApplePush
+import Glibc
+import PushQueue
+
+extension WorkerOptions {
+    /// As the options of the command say.
+    init(_ settings: Settings, database: String) {
+        self.init()
+        self.database = database
+        host = Self.hostName
+        processID = getpid()
+        name = "\(host):\(processID)"
+        version = Program.version
+        once = settings.isOn(.once)
+        maxInFlight = settings.count(.maxInFlight)
+        lease = settings.duration(.lease)
+        drainTimeout = settings.duration(.drainTimeout)
+        retry = RetryPolicy(base: settings.duration(.retryBase), cap: settings.duration(.retryCap))
+        idleTimeout = settings.duration(.idleTimeout)
+        retention = settings.duration(.retention)
+    }
+
+    static var hostName: String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "unknown" }
+        return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}
+
+extension HTTP2Configuration {
+    /// As the options of the command say.
+    init(_ settings: Settings) {
+        self.init()
+        connections = settings.count(.connections)
+        requestTimeout = settings.duration(.requestTimeout)
+        totalTimeout = max(totalTimeout, settings.duration(.requestTimeout))
+        idleTimeout = settings.duration(.idleTimeout)
+    }
+}

@@ -1,0 +1,70 @@
+import TLS
+import Testing
+
+@Suite struct SigningKeyTests {
+    @Test func `a signature is 64 bytes that the public key verifies, and nothing else does`() throws {
+        let key = try SigningKey(p8: Fixtures.key)
+        let text = Array("header.claims".utf8)
+        for _ in 0..<200 {  // now and then r or s begins with zeros
+            let signature = key.sign(text)
+            #expect(signature.count == 64)
+            #expect(key.publicKey.isValid(signature: signature, for: text))
+        }
+        var signature = key.sign(text)
+        #expect(!key.publicKey.isValid(signature: signature, for: text + [0]))
+        #expect(!(try SigningKey.generate().publicKey.isValid(signature: signature, for: text)))
+        signature[10] ^= 1
+        #expect(!key.publicKey.isValid(signature: signature, for: text))
+        #expect(!key.publicKey.isValid(signature: [], for: text))
+        #expect(!key.publicKey.isValid(signature: [UInt8](repeating: 0, count: 64), for: text))
+        #expect(!key.publicKey.isValid(signature: [UInt8](repeating: 255, count: 64), for: text))
+    }
+
+    /// RFC 7515, appendix A.3: another implementation's signature.
+    @Test func `the signature in the standard's example is valid`() throws {
+        let x = try #require(Base64URL.decode("f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU".utf8))
+        let y = try #require(Base64URL.decode("x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0".utf8))
+        let key = try VerifyingKey(point: [4] + x + y)
+        let input =
+            "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0"
+            + "cnVlfQ"
+        let text = "DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q"
+        let signature = try #require(Base64URL.decode(text.utf8))
+        #expect(key.isValid(signature: signature, for: Array(input.utf8)))
+    }
+
+    @Test(arguments: [Fixtures.p384Key, Fixtures.ed25519Key, Fixtures.rsaKey])
+    func `a key of another kind is refused with what to use instead`(key: String) {
+        let error = #expect(throws: TLSError.self) { _ = try SigningKey(p8: key) }
+        #expect(error?.code == .unsupportedKey)
+        #expect(
+            error?.message == "the signing key is not an elliptic curve key on P-256: use the .p8 file of an APNs "
+                + "authentication key"
+        )
+    }
+
+    @Test(arguments: [
+        ("", TLSError.Code.malformedKey), (Fixtures.certificate, .malformedKey),
+        (Fixtures.encryptedKey, .passphraseNeeded),
+    ])
+    func `a text that is no plain key is refused`(text: String, code: TLSError.Code) {
+        let error = #expect(throws: TLSError.self) { _ = try SigningKey(p8: text) }
+        #expect(error?.code == code)
+    }
+
+    @Test func `keys travel as text`() throws {
+        let key = try SigningKey.generate()
+        let again = try SigningKey(p8: key.pem)
+        let signature = again.sign([1, 2, 3])
+        for text in [key.pem, key.publicKey.pem] {
+            #expect(try VerifyingKey(pem: text).isValid(signature: signature, for: [1, 2, 3]))
+        }
+    }
+
+    @Test func `a text or a point that is no public key is refused`() {
+        #expect(throws: TLSError.self) { _ = try VerifyingKey(pem: "hello") }
+        #expect(throws: TLSError.self) { _ = try VerifyingKey(pem: Fixtures.rsaKey) }
+        #expect(throws: TLSError.self) { _ = try VerifyingKey(point: [4, 1, 2]) }
+        #expect(throws: TLSError.self) { _ = try VerifyingKey(point: [UInt8](repeating: 4, count: 65)) }
+    }
+}
