@@ -1,0 +1,84 @@
+import CMicroHTTP
+import Synchronization
+
+/// Where libmicrohttpd's thread brings requests and fetches responses.
+final class Desk: Sendable {
+    private struct Work {
+        var isClosed = false
+        var underWay: [ObjectIdentifier: Exchange] = [:]
+    }
+
+    let limits: Limits
+    private let routes: RouteTable
+    private let work = Mutex(Work())
+
+    init(_ routes: RouteTable, _ limits: Limits) {
+        self.routes = routes
+        self.limits = limits
+    }
+
+    /// Called several times a request: with its headers, with each piece of its body, at its end, and once more when
+    /// its connection is resumed.
+    func called(
+        _ connection: OpaquePointer,
+        _ method: UnsafePointer<CChar>,
+        _ path: UnsafePointer<CChar>,
+        _ uploaded: UnsafeRawBufferPointer,
+        _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>
+    ) -> MHD_Result {
+        guard let known = slot.pointee else {
+            if self.announcesTooMuch(connection) { return Self.tooLarge.queue(on: connection) }
+            slot.pointee = Unmanaged.passRetained(Exchange(connection)).toOpaque()
+            return .YES
+        }
+        let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
+        if let response = exchange.response { return response.queue(on: connection) }
+        guard uploaded.isEmpty else {
+            // In the middle of a body no answer is possible, so who sends more than it announced is cut off.
+            return exchange.append(uploaded, limit: self.limits.bodyBytes) ? .YES : .NO
+        }
+        let (method, path) = (String(cString: method), String(cString: path))
+        switch self.routes.match(method: method, path: path) {
+        case .refused(let response):
+            return response.queue(on: connection)
+        case .found(let handler):
+            let request = Exchange.request(connection, method: method, path: path, body: exchange.body)
+            self.handle(request, exchange, handler)
+            return .YES
+        }
+    }
+
+    /// No more work: what is under way is answered now.
+    func close() {
+        let left = self.work.withLock { work in
+            work.isClosed = true
+            defer { work.underWay = [:] }
+            return Array(work.underWay.values)
+        }
+        for exchange in left { exchange.answer(Self.closing) }
+    }
+
+    private static let closing = Response(text: "This server is stopping.\n", status: 503)
+    private static let tooLarge = Response(text: "The request's body is too large.\n", status: 413)
+
+    private func announcesTooMuch(_ connection: OpaquePointer) -> Bool {
+        guard let length = MHD_lookup_connection_value(connection, .HEADER_KIND, "Content-Length") else { return false }
+        return (Int(String(cString: length)) ?? .max) > self.limits.bodyBytes
+    }
+
+    private func handle(_ request: Request, _ exchange: Exchange, _ handler: @escaping Route.Handler) {
+        // Suspended first: once it is listed it may be answered at any moment.
+        exchange.suspend()
+        let isOpen = self.work.withLock { work in
+            if !work.isClosed { work.underWay[ObjectIdentifier(exchange)] = exchange }
+            return !work.isClosed
+        }
+        guard isOpen else { return exchange.answer(Self.closing) }
+        let task = Task {
+            let response = await handler(request)
+            _ = self.work.withLock { $0.underWay.removeValue(forKey: ObjectIdentifier(exchange)) }
+            exchange.answer(response)
+        }
+        exchange.isHandled(by: task)
+    }
+}

@@ -1,0 +1,62 @@
+import CMicroHTTP
+import Synchronization
+
+/// One request on its way in, and its response on its way out.
+///
+/// `@unchecked`: what comes in is touched only by libmicrohttpd's thread, which calls back for one connection at a time;
+/// the rest is behind the lock. The connection itself is used from elsewhere only to resume it, which libmicrohttpd
+/// allows from any thread, and only while it is suspended, when it cannot go away.
+final class Exchange: @unchecked Sendable {
+    private enum State {
+        case reading
+        case handling(Task<Void, Never>?)
+        case answered(Response)
+    }
+
+    private let connection: OpaquePointer
+    private let state = Mutex(State.reading)
+    private(set) var body: [UInt8] = []
+
+    init(_ connection: OpaquePointer) {
+        self.connection = connection
+    }
+
+    /// False: more than is allowed.
+    func append(_ bytes: UnsafeRawBufferPointer, limit: Int) -> Bool {
+        guard self.body.count + bytes.count <= limit else { return false }
+        self.body.append(contentsOf: bytes)
+        return true
+    }
+
+    /// The response, when there is one.
+    var response: Response? {
+        self.state.withLock { state in
+            if case .answered(let response) = state { response } else { nil }
+        }
+    }
+
+    /// Puts the connection to rest until `answer`.
+    func suspend() {
+        self.state.withLock { $0 = .handling(nil) }
+        MHD_suspend_connection(self.connection)
+    }
+
+    /// The task that will answer, to be cancelled when the server stops before it does.
+    func isHandled(by task: Task<Void, Never>) {
+        self.state.withLock { state in
+            if case .handling = state { state = .handling(task) }
+        }
+    }
+
+    /// Wakes the connection with a response. Only the first counts.
+    func answer(_ response: Response) {
+        let task: Task<Void, Never>?? = self.state.withLock { state in
+            guard case .handling(let task) = state else { return nil }
+            state = .answered(response)
+            return .some(task)
+        }
+        guard let task else { return }
+        task?.cancel()
+        MHD_resume_connection(self.connection)
+    }
+}

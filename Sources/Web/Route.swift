@@ -1,0 +1,16 @@
+/// One line of a server's table: what is answered to whom asks for a path.
+package struct Route: Sendable {
+    package typealias Handler = @Sendable (Request) async -> Response
+
+    package let method: Method
+    package let path: String
+    let handler: Handler
+
+    /// The path is compared whole. The handler is cancelled when the server stops.
+    package init(_ method: Method, _ path: String, _ handler: @escaping Handler) {
+        precondition(path.hasPrefix("/"), "a path begins with a slash")
+        self.method = method
+        self.path = path
+        self.handler = handler
+    }
+}

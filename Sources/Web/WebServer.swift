@@ -1,0 +1,81 @@
+import CMicroHTTP
+import Synchronization
+
+/// A small HTTP server for metrics, health and pages: a table of routes on one address. libmicrohttpd speaks the
+/// protocol on a thread of its own; handlers are ordinary tasks.
+package final class WebServer: Sendable {
+    private let host: String
+    private let wantedPort: UInt16
+    private let desk: Desk
+    private let running = Mutex<Running?>(nil)
+
+    private struct Running {
+        /// Only ever handed to libmicrohttpd, which allows it from any thread.
+        nonisolated(unsafe) let daemon: OpaquePointer
+        let port: UInt16
+    }
+
+    /// Port 0: one that is free.
+    package init(host: String, port: UInt16, limits: Limits = Limits(), routes: [Route]) {
+        self.host = host
+        self.wantedPort = port
+        self.desk = Desk(RouteTable(routes), limits)
+    }
+
+    deinit {
+        self.stop()
+    }
+
+    /// The port it listens on, 0 before it does.
+    package var port: UInt16 { self.running.withLock { $0?.port ?? 0 } }
+
+    package func start() throws(WebError) {
+        let socket = try ListeningSocket(host: self.host, port: self.wantedPort)
+        let port = socket.port
+        let limits = self.desk.limits
+        let flags = MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue | MHD_USE_ITC.rawValue
+        let descriptor = socket.release()
+        var options = [
+            MHD_OptionItem(option: .LISTEN_SOCKET, value: Int(descriptor), ptr_value: nil),
+            MHD_OptionItem(option: .CONNECTION_LIMIT, value: limits.connections, ptr_value: nil),
+            MHD_OptionItem(option: .PER_IP_CONNECTION_LIMIT, value: limits.connectionsPerAddress, ptr_value: nil),
+            MHD_OptionItem(option: .CONNECTION_TIMEOUT, value: limits.idleSeconds, ptr_value: nil),
+            MHD_OptionItem(option: .CONNECTION_MEMORY_LIMIT, value: limits.memoryPerConnection, ptr_value: nil),
+            MHD_OptionItem(option: .END, value: 0, ptr_value: nil),
+        ]
+        let daemon = cmicrohttp_start(
+            flags,
+            { context, connection, path, method, _, upload, size, slot in
+                guard let context, let connection, let path, let method, let size, let slot else { return .NO }
+                let desk = Unmanaged<Desk>.fromOpaque(context).takeUnretainedValue()
+                let uploaded = UnsafeRawBufferPointer(start: upload, count: size.pointee)
+                size.pointee = 0
+                return desk.called(connection, method, path, uploaded, slot)
+            },
+            { _, _, slot, _ in
+                guard let slot, let exchange = slot.pointee else { return }
+                slot.pointee = nil
+                Unmanaged<Exchange>.fromOpaque(exchange).release()
+            },
+            // The desk lives as long as this server, whose end waits for the daemon's.
+            Unmanaged.passUnretained(self.desk).toOpaque(),
+            &options
+        )
+        guard let daemon else {
+            _ = ListeningSocket(owning: descriptor)
+            throw WebError(
+                code: .system,
+                message: "The HTTP server cannot start: too few descriptors, threads or memory."
+            )
+        }
+        self.running.withLock { $0 = Running(daemon: daemon, port: port) }
+    }
+
+    /// Answers what is under way with 503, closes all connections and waits for the thread's end. Once stopped, a
+    /// server stays so.
+    package func stop() {
+        guard let running = self.running.withLock({ $0.take() }) else { return }
+        self.desk.close()
+        MHD_stop_daemon(running.daemon)
+    }
+}

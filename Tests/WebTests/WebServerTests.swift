@@ -1,0 +1,171 @@
+import Synchronization
+import Testing
+import Web
+
+@Suite struct `A web server` {
+    private static func with<R>(
+        _ routes: [Route],
+        limits: Limits = Limits(),
+        _ body: (UInt16) async throws -> R
+    ) async throws -> R {
+        let server = WebServer(host: "127.0.0.1", port: 0, limits: limits, routes: routes)
+        try server.start()
+        defer { server.stop() }
+        return try await body(server.port)
+    }
+
+    private static let hello = Route(.get, "/hello") { request in
+        Response(text: "Hello, \(request.parameter("name") ?? "you")!\n")
+    }
+    private static let echo = Route(.post, "/echo") { request in
+        Response(status: 201, headers: [("X-Echo", request.header("x-word") ?? "")], body: request.body)
+    }
+
+    @Test func `answers by its table of routes`() async throws {
+        try await Self.with([Self.hello, Self.echo]) { port in
+            let greeting = TestClient.ask(port, "GET /hello?name=J%C3%BCrgen&x")
+            #expect(greeting.hasPrefix("HTTP/1.1 200 OK\r\n"))
+            #expect(greeting.hasSuffix("\r\n\r\nHello, Jürgen!\n"))
+            #expect(greeting.contains("Content-Type: text/plain; charset=utf-8\r\n"))
+            #expect(greeting.contains("Cache-Control: no-store\r\n"))
+            let echo = TestClient.ask(port, "POST /echo", headers: "X-Word: w\r\nContent-Length: 4\r\n", body: "body")
+            #expect(echo.hasPrefix("HTTP/1.1 201 "))
+            #expect(echo.contains("X-Echo: w\r\n"))
+            #expect(echo.hasSuffix("\r\n\r\nbody"))
+        }
+    }
+
+    @Test func `answers HEAD as GET without the body`() async throws {
+        try await Self.with([Self.hello]) { port in
+            let head = TestClient.ask(port, "HEAD /hello")
+            #expect(head.hasPrefix("HTTP/1.1 200 OK\r\n"))
+            #expect(head.contains("Content-Length: 12\r\n"))
+            #expect(head.hasSuffix("\r\n\r\n"))
+        }
+    }
+
+    @Test(arguments: [
+        ("GET /nothing", "HTTP/1.1 404 ", ""), ("POST /hello", "HTTP/1.1 405 ", "Allow: GET, HEAD\r\n"),
+        ("DELETE /echo", "HTTP/1.1 405 ", "Allow: POST\r\n"), ("GET /hello/", "HTTP/1.1 404 ", ""),
+    ])
+    func `says what it has not`(line: String, start: String, header: String) async throws {
+        try await Self.with([Self.hello, Self.echo]) { port in
+            let answer = TestClient.ask(port, line, headers: "Content-Length: 0\r\n")
+            #expect(answer.hasPrefix(start))
+            #expect(header.isEmpty || answer.contains(header))
+        }
+    }
+
+    @Test func `serves several requests of one connection`() async throws {
+        try await Self.with([Self.hello]) { port in
+            let client = TestClient(port: port)
+            client.write("GET /hello?name=a HTTP/1.1\r\nHost: t\r\n\r\nGET /hello?name=b HTTP/1.1\r\nHost: t\r\n\r\n")
+            client.write("GET /hello?name=c HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
+            let answers = client.readToEnd().split(separator: "\n").filter { $0.hasPrefix("Hello") }
+            #expect(answers == ["Hello, a!", "Hello, b!", "Hello, c!"])
+        }
+    }
+
+    @Test func `serves many at once`() async throws {
+        try await Self.with([Self.hello]) { port in
+            let wrong = await withTaskGroup(of: Bool.self) { group in
+                for name in 0..<50 {
+                    group.addTask { !TestClient.ask(port, "GET /hello?name=\(name)").hasSuffix("Hello, \(name)!\n") }
+                }
+                return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(wrong == 0)
+        }
+    }
+
+    @Test func `refuses a body that is too large, announced or not`() async throws {
+        var limits = Limits()
+        limits.bodyBytes = 1_000
+        try await Self.with([Self.echo], limits: limits) { port in
+            let announced = TestClient.ask(port, "POST /echo", headers: "Content-Length: 1001\r\n")
+            #expect(announced.hasPrefix("HTTP/1.1 413 "))
+            let chunk = "3E8\r\n" + String(repeating: "x", count: 1_000) + "\r\n"
+            let chunked = TestClient.ask(
+                port,
+                "POST /echo",
+                headers: "Transfer-Encoding: chunked\r\n",
+                body: chunk + chunk + "0\r\n\r\n"
+            )
+            #expect(!chunked.contains("201"))
+            let whole = TestClient.ask(
+                port,
+                "POST /echo",
+                headers: "Transfer-Encoding: chunked\r\n",
+                body: chunk + "0\r\n\r\n"
+            )
+            #expect(whole.hasPrefix("HTTP/1.1 201 "))
+        }
+    }
+
+    @Test func `refuses headers without end`() async throws {
+        try await Self.with([Self.hello]) { port in
+            let answer = TestClient.ask(
+                port,
+                "GET /hello",
+                headers: "X-Long: " + String(repeating: "x", count: 100_000) + "\r\n"
+            )
+            #expect(!answer.contains("200 OK"))
+        }
+    }
+
+    @Test func `closes a connection that says nothing`() async throws {
+        var limits = Limits()
+        limits.idleSeconds = 1
+        try await Self.with([Self.hello], limits: limits) { port in
+            let client = TestClient(port: port)
+            client.write("GET /hel")
+            #expect(!client.readToEnd().contains("200 OK"))
+        }
+    }
+
+    @Test func `answers what is under way when it stops, and cancels the handler`() async throws {
+        let (started, startedInput) = AsyncStream<Void>.makeStream()
+        let (cancelled, cancelledInput) = AsyncStream<Void>.makeStream()
+        let forever = Route(.get, "/forever") { _ in
+            startedInput.yield()
+            let (never, _) = AsyncStream<Void>.makeStream()
+            for await _ in never {}
+            if Task.isCancelled { cancelledInput.yield() }
+            return Response(text: "late")
+        }
+        let server = WebServer(host: "127.0.0.1", port: 0, routes: [forever])
+        try server.start()
+        let port = server.port
+        let answer = Task.detached { TestClient.ask(port, "GET /forever") }
+        _ = await started.first { _ in true }
+        server.stop()
+        #expect(await answer.value.hasPrefix("HTTP/1.1 503 "))
+        _ = await cancelled.first { _ in true }
+        server.stop()
+        #expect(server.port == 0)
+    }
+
+    @Test func `goes without being stopped`() throws {
+        let server = WebServer(host: "localhost", port: 0, routes: [Self.hello])
+        try server.start()
+        #expect(TestClient.ask(server.port, "GET /hello").hasSuffix("Hello, you!\n"))
+    }
+
+    @Test func `says which port is taken`() throws {
+        let first = WebServer(host: "127.0.0.1", port: 0, routes: [])
+        try first.start()
+        defer { first.stop() }
+        let second = WebServer(host: "127.0.0.1", port: first.port, routes: [])
+        let error = #expect(throws: WebError.self) { try second.start() }
+        #expect(error?.code == .addressInUse)
+        #expect(error?.message.contains("Port \(first.port) is taken by another program") == true)
+    }
+
+    @Test(arguments: ["192.0.2.1", "no-such-host.invalid", "::zz"])
+    func `says when an address is not one of this machine`(host: String) {
+        let server = WebServer(host: host, port: 0, routes: [])
+        let error = #expect(throws: WebError.self) { try server.start() }
+        #expect(error?.code == .addressUnavailable)
+        #expect(error?.message.contains("127.0.0.1 or 0.0.0.0") == true)
+    }
+}
