@@ -89,7 +89,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CarillonTests",
-            dependencies: ["Carillon", "IO", "Postgres", "PushQueue", "TLS", "TestSupport"],
+            dependencies: ["Carillon", "IO", "Postgres", "PushQueue", "Simulator", "TLS", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -2,30 +2,30 @@ import Glibc
 import IO
 import TestSupport
 
-/// The built program while it runs. Its standard error is a socket, so that a test can wait for what it says.
+/// The built program while it runs. What it says goes to a socket, so that a test can wait for it.
 final class BackgroundProgram {
     private let child: ChildProcess
-    private let errors: CInt
+    private let voice: CInt
     private var heard: [UInt8] = []
 
     init(_ words: [String], environment: [String: String] = [:], in folder: TemporaryFolder) throws {
         let (ours, theirs) = try SocketPair().release()
-        errors = ours
+        voice = ours
         defer { close(theirs) }
         var command = ChildProcess.Command(try ProgramRun.path, words)
         command.environment = ProgramRun.environment(environment)
         command.directory = folder.path
-        command.output = .file(folder.file("output"))
+        command.output = .descriptor(theirs)
         command.error = .descriptor(theirs)
         child = try ChildProcess(command)
     }
 
     deinit {
         child.signal(SIGKILL)
-        close(errors)
+        close(voice)
     }
 
-    /// Waits for a line of its standard error that contains the text.
+    /// Waits for a line that contains the text.
     func line(containing text: String, on loop: EventLoop) async throws -> String {
         while true {
             for line in said.split(separator: "\n") where line.contains(text) { return String(line) }
@@ -35,7 +35,7 @@ final class BackgroundProgram {
         }
     }
 
-    /// What it has said so far on standard error.
+    /// What it has said so far.
     var said: String { String(decoding: heard, as: UTF8.self) }
 
     func signal(_ number: CInt) { child.signal(number) }
@@ -48,9 +48,9 @@ final class BackgroundProgram {
 
     private func hear(on loop: EventLoop) async throws -> Bool {
         let deadline = MonotonicInstant.now + .seconds(60)
-        _ = try await loop.readiness(of: errors, for: .read, until: deadline, doing: "listening to the program")
+        _ = try await loop.readiness(of: voice, for: .read, until: deadline, doing: "listening to the program")
         var chunk = [UInt8](repeating: 0, count: 65_536)
-        let count = read(errors, &chunk, chunk.count)
+        let count = read(voice, &chunk, chunk.count)
         if count > 0 { heard += chunk[..<count] }
         return count > 0
     }

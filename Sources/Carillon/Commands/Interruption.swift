@@ -36,10 +36,12 @@ enum Interruption {
         return try await with(on: loop, signalled: { _ in task.cancel() }) { try await task.value }
     }
 
-    /// Waits for the first of them.
-    static func wait(on loop: EventLoop) async throws {
+    /// Runs the body, which starts something, and then waits for the first of them; one that comes while it starts
+    /// counts too.
+    static func wait(on loop: EventLoop, after start: () async throws -> Void) async throws {
         let watch = try SignalWatch([.terminate, .interrupt], on: loop)
+        defer { watch.close() }
+        try await start()
         for await _ in watch.signals { break }
-        watch.close()
     }
 }

@@ -28,11 +28,13 @@ private struct Simulate {
     func run() async throws -> ExitStatus {
         let simulator = try APNsSimulator(configuration())
         return try await LoopScope.with { loop in
-            try await simulator.start()
             let result: Result<Void, any Error>
             do {
-                try announce(simulator)
-                result = .success(try await Interruption.wait(on: loop))
+                try await Interruption.wait(on: loop) {
+                    try await simulator.start()
+                    try announce(simulator)
+                }
+                result = .success(())
             } catch {
                 result = .failure(error)
             }

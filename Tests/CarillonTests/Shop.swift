@@ -1,0 +1,84 @@
+import Postgres
+import PushQueue
+import Simulator
+import TestSupport
+
+/// A database with an app in it that sends to a simulator, and the program to run on both.
+struct Shop {
+    let gateway: APNsSimulator
+    let connection: PostgresConnection
+    let url: String
+    let folder: TemporaryFolder
+
+    static let topic = "com.example.shop"
+
+    /// - Parameters:
+    ///   - address: where the app believes its gateway to be; by default where it is.
+    ///   - root: whom the app trusts; by default the gateway's own authority.
+    static func with(
+        _ configure: (inout SimulatorConfiguration) throws -> Void = { _ in },
+        address: String? = nil,
+        root: String? = nil,
+        _ body: (Shop) async throws -> Void
+    ) async throws {
+        var configuration = SimulatorConfiguration()
+        configuration.recordsDeliveries = true
+        try configure(&configuration)
+        let gateway = try APNsSimulator(configuration)
+        try await gateway.start()
+        let outcome: Swift::Result<Void, any Error>
+        do {
+            try await TestDatabase.connected { connection, url in
+                _ = try await Migrator(connection).up()
+                let issued = try gateway.issueCertificate(topics: [topic])
+                try await CredentialStore(connection).save(
+                    CredentialText(certificate: issued.certificate, privateKey: issued.privateKey),
+                    as: "shop"
+                )
+                var app = NewApp(name: "shop", topic: topic, credential: "shop")
+                app.gateway = address ?? "localhost:\(gateway.port)"
+                app.gatewayCA = root ?? gateway.rootPEM
+                try await AppStore(connection).add(app)
+                try await TemporaryFolder.with { folder in
+                    try await body(Shop(gateway: gateway, connection: connection, url: url, folder: folder))
+                }
+            }
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        await gateway.stop()
+        try outcome.get()
+    }
+
+    func run(_ words: String...) async throws -> ProgramRun {
+        try await ProgramRun.run(words, environment: ["DATABASE_URL": url])
+    }
+
+    /// The program left running; its standard error is what a test listens to.
+    func start(_ words: String...) throws -> BackgroundProgram {
+        try BackgroundProgram(words, environment: ["DATABASE_URL": url], in: folder)
+    }
+
+    /// A token that begins so.
+    static func token(_ digits: String) -> String {
+        digits + String(repeating: "0", count: 64 - digits.count)
+    }
+
+    /// Enqueues one push to each of so many tokens, in one row each.
+    func enqueue(_ count: Int) async throws {
+        try await connection.script(
+            """
+            INSERT INTO carillon.messages (app_id, tokens, payload)
+            SELECT a.id, ARRAY[lpad(to_hex(n), 64, '0')], '{"aps":{"alert":"hi"}}'
+            FROM carillon.apps a, generate_series(1, \(count)) n
+            """
+        )
+    }
+
+    func number(_ sql: String) async throws -> Int {
+        // One name, one statement.
+        let name = "number \(String(UInt(bitPattern: sql.hashValue), radix: 36))"
+        return try await connection.query(Statement(name, sql)) { rows in Int(try rows.int64(0, 0)) }
+    }
+}

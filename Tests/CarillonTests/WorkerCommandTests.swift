@@ -1,0 +1,222 @@
+import Glibc
+import IO
+import Postgres
+import PushQueue
+import Simulator
+import TLS
+import TestSupport
+import Testing
+
+@testable import Carillon
+
+@Suite struct WorkerCommandTests {
+    @Test func `without the schema it does not start, and says how to make it`() async throws {
+        try await TestDatabase.with { url in
+            let run = try await ProgramRun.run(["worker"], environment: ["DATABASE_URL": url])
+            #expect(run.status == 78)
+            #expect(run.errors.contains("migrate up"))
+        }
+    }
+
+    @Test func `with a schema from a newer program it does not start`() async throws {
+        try await Shop.with { shop in
+            try await shop.connection.script(
+                "INSERT INTO carillon.schema_migrations (version, name) VALUES (999, 'future')"
+            )
+            let run = try await shop.run("worker")
+            #expect(run.status == 78)
+            #expect(run.errors.contains("999"))
+        }
+    }
+
+    @Test func `without a database it does not start`() async throws {
+        let run = try await ProgramRun.run(["worker", "--database", "postgresql://u:canary-word@127.0.0.1:1/db"])
+        #expect(run.status == 69)
+        #expect(run.errors.contains("\"level\":\"error\"") && !run.errors.contains("canary"))
+    }
+
+    @Test func `once sends what is due, and ends with 0`() async throws {
+        try await Shop.with { shop in
+            try await shop.enqueue(300)
+            let run = try await shop.run("worker", "--once")
+            #expect(run.status == 0 && run.output == "")
+            #expect(try await shop.number("SELECT sum(sent)::int8 FROM carillon.results") == 300)
+            let tokens = await shop.gateway.deliveries().map(\.token)
+            #expect(tokens.count == 300 && Set(tokens).count == 300)
+            for line in run.errors.split(separator: "\n") { #expect(line.hasPrefix("{\"time\":")) }
+        }
+    }
+
+    @Test func `send waits for the outcome that a worker brings`() async throws {
+        try await Shop.with({ $0.answers = [try AnswerRule(parsing: "dead=410:Unregistered")] }) { shop in
+            try await TestLoop.with { loop in
+                let worker = try shop.start("worker")
+                _ = try await worker.line(containing: "has started", on: loop)
+                let good = try await shop.run("send", "--app", "shop", "--token", Shop.token("a0"), "--alert", "hi")
+                #expect(good.status == 0 && good.output.contains("1 sent"))
+                let mixed = try await shop.run(
+                    "send",
+                    "--app",
+                    "shop",
+                    "--token",
+                    Shop.token("a0"),
+                    "--token",
+                    Shop.token("dead"),
+                    "--alert",
+                    "hi",
+                    "--json"
+                )
+                #expect(mixed.status == 1)
+                #expect(mixed.output.contains("\"sent\":1,\"failed\":1"))
+                #expect(mixed.output.contains("\"status\":410,\"reason\":\"Unregistered\""))
+                #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+            }
+            #expect(try await shop.number("SELECT count(*) FROM carillon.workers") == 0)
+        }
+    }
+
+    @Test func `a gateway that is not there is named, and nothing is lost`() async throws {
+        try await Shop.with(address: "localhost:1") { shop in
+            try await shop.enqueue(5)
+            let run = try await shop.run("worker", "--once")
+            #expect(run.status == 69)
+            #expect(run.errors.contains("localhost:1"))
+            #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 5)
+        }
+    }
+
+    @Test func `a gateway that nobody trusted vouches for is not sent to`() async throws {
+        try await Shop.with(root: try CertificateAuthority(name: "Other").pem) { shop in
+            try await shop.enqueue(5)
+            let run = try await shop.run("worker", "--once")
+            #expect(run.status == 69 || run.status == 78)
+            #expect(run.errors.contains("trust"))
+            #expect(await shop.gateway.deliveries().isEmpty)
+            #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 5)
+        }
+    }
+
+    @Test func `a gateway with another name in its certificate is not sent to`() async throws {
+        try await Shop.with({ $0.serverNames = ["other.example"] }) { shop in
+            try await shop.enqueue(5)
+            let run = try await shop.run("worker", "--once")
+            #expect(run.status == 69 || run.status == 78)
+            #expect(run.errors.contains("localhost"))
+            #expect(await shop.gateway.deliveries().isEmpty)
+            #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 5)
+        }
+    }
+
+    @Test func `a credential that was spoilt in the table holds its app, and its secrets stay secret`() async throws {
+        try await Shop.with { shop in
+            try await shop.connection.script("UPDATE carillon.certificates SET private_key = 'canary-key'")
+            try await shop.enqueue(5)
+            let run = try await shop.run("worker", "--once")
+            #expect(run.status == 78)
+            #expect(run.errors.contains("shop") && !run.errors.contains("canary"))
+            #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 5)
+            let unreadable = "SELECT count(*) FROM carillon.certificates WHERE last_error LIKE '%canary%'"
+            #expect(try await shop.number(unreadable) == 0)
+            #expect(try await shop.run("credential", "check").status == 78)
+        }
+    }
+
+    @Test func `SIGTERM lets what is in flight land`() async throws {
+        try await Shop.with({ $0.delay = .milliseconds(500) }) { shop in
+            try await shop.enqueue(200)
+            try await TestLoop.with { loop in
+                let worker = try shop.start("worker")
+                try await shop.waitForRequests()
+                #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+                #expect(worker.said.contains("waiting for the answers"))
+            }
+            let tokens = await shop.gateway.deliveries().map(\.token)
+            #expect(Set(tokens).count == tokens.count)
+            #expect(try await shop.number("SELECT coalesce(sum(sent), 0)::int8 FROM carillon.results") == tokens.count)
+            #expect(try await shop.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(try await shop.number("SELECT count(*) FROM carillon.workers") == 0)
+        }
+    }
+
+    @Test func `a second SIGTERM ends it at once, and every unsent job can be claimed`() async throws {
+        try await Shop.with({ $0.delay = .seconds(3_000) }) { shop in
+            try await shop.enqueue(200)
+            try await TestLoop.with { loop in
+                let worker = try shop.start("worker")
+                try await shop.waitForRequests()
+                worker.signal(SIGTERM)
+                _ = try await worker.line(containing: "waiting for the answers", on: loop)
+                let begin = MonotonicInstant.now
+                #expect(try await worker.end(by: SIGTERM, on: loop) == .status(75))
+                #expect(MonotonicInstant.now - begin < .seconds(10))
+            }
+            #expect(try await shop.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(try await shop.number("SELECT count(*) FROM carillon.pending") == 200)
+        }
+    }
+
+    @Test func `a log that nobody reads does not stop it`() async throws {
+        try await Shop.with { shop in
+            try await shop.enqueue(100)
+            let (ours, theirs) = try SocketPair().release()
+            defer { close(ours) }
+            let full = [UInt8](repeating: 0, count: 4_096)
+            while write(theirs, full, full.count) > 0 {}
+            var command = ChildProcess.Command(try ProgramRun.path, ["worker", "--once", "--log-level", "debug"])
+            command.environment = ProgramRun.environment(["DATABASE_URL": shop.url])
+            command.output = .descriptor(theirs)
+            command.error = .descriptor(theirs)
+            let child = try ChildProcess(command)
+            close(theirs)
+            let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(60)) }
+            #expect(exit == .status(0))
+            #expect(try await shop.number("SELECT sum(sent)::int8 FROM carillon.results") == 100)
+        }
+    }
+
+    @Test func `closed standard streams do not stop it`() async throws {
+        try await Shop.with { shop in
+            try await shop.enqueue(100)
+            let line = "exec \"$0\" worker --once <&- >&- 2>&-"
+            var command = ChildProcess.Command("/bin/sh", ["-c", line, try ProgramRun.path])
+            command.environment = ProgramRun.environment(["DATABASE_URL": shop.url])
+            let child = try ChildProcess(command)
+            let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(60)) }
+            #expect(exit == .status(0))
+            #expect(try await shop.number("SELECT sum(sent)::int8 FROM carillon.results") == 100)
+        }
+    }
+
+    @Test func `an embedded database keeps what it has`() async throws {
+        try await TemporaryFolder.with { folder in
+            let words = ["worker", "--once", "--embedded", "--data", folder.file("data")]
+            let first = try await ProgramRun.run(words)
+            #expect(first.status == 0 && first.errors.contains("embedded PostgreSQL is running"))
+            let second = try await ProgramRun.run(words)
+            #expect(second.status == 0)
+            // The second worker of this database.
+            #expect(second.errors.contains("\"worker\":2"))
+        }
+    }
+
+    @Test(arguments: [
+        ["--embedded"], ["--data", "/tmp/none"], ["--embedded", "--data", "/tmp/none", "--database", "x=y"],
+    ])
+    func `an embedded database needs its folder, and no other database`(words: [String]) async throws {
+        let run = try await ProgramRun.run(["worker"] + words)
+        #expect(run.status == 2)
+        #expect(run.errors.contains("--embedded") && run.errors.contains("--data"))
+    }
+}
+
+extension Shop {
+    /// Until the gateway has seen a request. Each look is a question to the database, and so gives way to the worker.
+    fileprivate func waitForRequests() async throws {
+        let deadline = MonotonicInstant.now + .seconds(60)
+        while true {
+            let held = try await number("SELECT count(*) FROM carillon.inflight")
+            if held > 0, await gateway.statistics().requests > 0 { return }
+            guard .now < deadline else { throw IOError(.timedOut, "no request came") }
+        }
+    }
+}
