@@ -7,15 +7,19 @@ import CNGHTTP2
 enum ClientCallbacks {
     private typealias State = UnsafeMutablePointer<ClientStreams>
 
-    /// An engine that reports to `state`.
-    static func makeSession(_ state: UnsafeMutablePointer<ClientStreams>) throws(HTTP2Error) -> OpaquePointer {
+    /// An engine that reports to `state` and takes its memory from `pool`.
+    static func makeSession(
+        _ state: UnsafeMutablePointer<ClientStreams>,
+        _ pool: UnsafeMutablePointer<MemoryPool>
+    ) throws(HTTP2Error) -> OpaquePointer {
         var callbacks: OpaquePointer?
         try Engine.check(nghttp2_session_callbacks_new(&callbacks))
         defer { nghttp2_session_callbacks_del(callbacks) }
         self.setReceiving(callbacks)
         self.setSending(callbacks)
         var session: OpaquePointer?
-        try Engine.check(nghttp2_session_client_new(&session, callbacks, state))
+        var memory = MemoryPool.functions(pool)
+        try Engine.check(nghttp2_session_client_new3(&session, callbacks, state, nil, &memory))
         guard let session else { throw Engine.error(NGHTTP2_ERR_NOMEM.rawValue) }
         return session
     }

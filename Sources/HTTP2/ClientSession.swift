@@ -18,15 +18,20 @@ import CNGHTTP2
 package final class ClientSession {
     private let engine: OpaquePointer
     private let streams: UnsafeMutablePointer<ClientStreams>
+    private let pool: UnsafeMutablePointer<MemoryPool>
 
     package init(_ settings: LocalSettings = LocalSettings()) throws(HTTP2Error) {
         self.streams = .allocate(capacity: 1)
         self.streams.initialize(to: ClientStreams(settings))
+        self.pool = .allocate(capacity: 1)
+        self.pool.initialize(to: MemoryPool())
         do {
-            self.engine = try ClientCallbacks.makeSession(self.streams)
+            self.engine = try ClientCallbacks.makeSession(self.streams, self.pool)
         } catch {
             self.streams.deinitialize(count: 1)
             self.streams.deallocate()
+            self.pool.deinitialize(count: 1)
+            self.pool.deallocate()
             throw error
         }
         try self.announce(settings)
@@ -36,6 +41,8 @@ package final class ClientSession {
         nghttp2_session_del(self.engine)
         self.streams.deinitialize(count: 1)
         self.streams.deallocate()
+        self.pool.deinitialize(count: 1)
+        self.pool.deallocate()
     }
 
     /// The peer allows nothing before its own first frame, so there is nothing to wait for.

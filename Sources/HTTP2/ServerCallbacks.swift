@@ -14,8 +14,11 @@ enum ServerCallbacks {
         case body(UInt32)
     }
 
-    /// An engine that reports to `state`.
-    static func makeSession(_ state: UnsafeMutablePointer<ServerStreams>) throws(HTTP2Error) -> OpaquePointer {
+    /// An engine that reports to `state` and takes its memory from `pool`.
+    static func makeSession(
+        _ state: UnsafeMutablePointer<ServerStreams>,
+        _ pool: UnsafeMutablePointer<MemoryPool>
+    ) throws(HTTP2Error) -> OpaquePointer {
         var callbacks: OpaquePointer?
         try Engine.check(nghttp2_session_callbacks_new(&callbacks))
         defer { nghttp2_session_callbacks_del(callbacks) }
@@ -26,7 +29,8 @@ enum ServerCallbacks {
         self.setHeader(callbacks)
         self.setRest(callbacks)
         var session: OpaquePointer?
-        try Engine.check(nghttp2_session_server_new2(&session, callbacks, state, options))
+        var memory = MemoryPool.functions(pool)
+        try Engine.check(nghttp2_session_server_new3(&session, callbacks, state, options, &memory))
         guard let session else { throw Engine.error(NGHTTP2_ERR_NOMEM.rawValue) }
         return session
     }

@@ -16,18 +16,23 @@ import CNGHTTP2
 package final class ServerSession {
     private let engine: OpaquePointer
     private let streams: UnsafeMutablePointer<ServerStreams>
+    private let pool: UnsafeMutablePointer<MemoryPool>
     /// Where the fields of a response are laid out for the engine, which copies them.
     private let scratch: UnsafeMutableBufferPointer<nghttp2_nv>
 
     package init(_ settings: ServerSettings = ServerSettings()) throws(HTTP2Error) {
         self.streams = .allocate(capacity: 1)
         self.streams.initialize(to: ServerStreams(settings))
+        self.pool = .allocate(capacity: 1)
+        self.pool.initialize(to: MemoryPool())
         self.scratch = .allocate(capacity: Self.scratchCount)
         do {
-            self.engine = try ServerCallbacks.makeSession(self.streams)
+            self.engine = try ServerCallbacks.makeSession(self.streams, self.pool)
         } catch {
             self.streams.deinitialize(count: 1)
             self.streams.deallocate()
+            self.pool.deinitialize(count: 1)
+            self.pool.deallocate()
             self.scratch.deallocate()
             throw error
         }
@@ -38,6 +43,8 @@ package final class ServerSession {
         nghttp2_session_del(self.engine)
         self.streams.deinitialize(count: 1)
         self.streams.deallocate()
+        self.pool.deinitialize(count: 1)
+        self.pool.deallocate()
         self.scratch.deallocate()
     }
 

@@ -1,0 +1,101 @@
+import CNGHTTP2
+
+/// Where a session's engine takes its memory from: blocks of a few sizes that are handed out again and again.
+///
+/// For each request the engine allocates and frees half a dozen small things, hundreds of them before the first is
+/// freed. That is where a general allocator is slow, and where one that serves a single thread is not. Memory goes back
+/// to the system with the session.
+struct MemoryPool: ~Copyable {
+    /// What stands before each block: how much it holds. Sixteen bytes, so that blocks stay aligned.
+    private static let headerSize = 16
+    /// Sizes are multiples of this…
+    private static let step = 64
+    /// … up to this many; larger blocks are the system's.
+    private static let classes = 16
+    private static let slabSize = 64 << 10
+
+    /// The first free block of each size; each begins with the address of the next.
+    private var free = InlineArray<17, UnsafeMutableRawPointer?>(repeating: nil)
+    private var slabs: [UnsafeMutableRawPointer] = []
+    /// What is left of the last slab.
+    private var rest: UnsafeMutableRawPointer?
+    private var restCount = 0
+
+    deinit {
+        for slab in self.slabs { slab.deallocate() }
+    }
+
+    mutating func allocate(_ count: Int) -> UnsafeMutableRawPointer? {
+        let index = max(1, (count + Self.step - 1) / Self.step)
+        guard index <= Self.classes else { return Self.allocateLarge(count) }
+        if let block = self.free[index] {
+            self.free[index] = block.load(as: UnsafeMutableRawPointer?.self)
+            return block
+        }
+        return self.carve(index)
+    }
+
+    mutating func release(_ block: UnsafeMutableRawPointer?) {
+        guard let block else { return }
+        let capacity = Self.capacity(of: block)
+        guard capacity <= Self.classes * Self.step else { return (block - Self.headerSize).deallocate() }
+        let index = capacity / Self.step
+        block.storeBytes(of: self.free[index], as: UnsafeMutableRawPointer?.self)
+        self.free[index] = block
+    }
+
+    mutating func reallocate(_ block: UnsafeMutableRawPointer?, _ count: Int) -> UnsafeMutableRawPointer? {
+        guard let block else { return self.allocate(count) }
+        let capacity = Self.capacity(of: block)
+        if count <= capacity { return block }
+        guard let larger = self.allocate(count) else { return nil }
+        larger.copyMemory(from: block, byteCount: capacity)
+        self.release(block)
+        return larger
+    }
+
+    private static func capacity(of block: UnsafeMutableRawPointer) -> Int {
+        (block - self.headerSize).load(as: Int.self)
+    }
+
+    private static func allocateLarge(_ count: Int) -> UnsafeMutableRawPointer? {
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: self.headerSize + count, alignment: 16)
+        memory.storeBytes(of: count, as: Int.self)
+        return memory + self.headerSize
+    }
+
+    private mutating func carve(_ index: Int) -> UnsafeMutableRawPointer? {
+        let capacity = index * Self.step
+        let size = Self.headerSize + capacity
+        if self.restCount < size {
+            let slab = UnsafeMutableRawPointer.allocate(byteCount: Self.slabSize, alignment: 16)
+            self.slabs.append(slab)
+            (self.rest, self.restCount) = (slab, Self.slabSize)
+        }
+        guard let memory = self.rest else { return nil }
+        (self.rest, self.restCount) = (memory + size, self.restCount - size)
+        memory.storeBytes(of: capacity, as: Int.self)
+        return memory + Self.headerSize
+    }
+}
+
+extension MemoryPool {
+    /// The functions by which the engine uses the pool at `address`.
+    static func functions(_ address: UnsafeMutablePointer<MemoryPool>) -> nghttp2_mem {
+        nghttp2_mem(
+            mem_user_data: address,
+            malloc: { MemoryPool.at($1).pointee.allocate($0) },
+            free: { MemoryPool.at($1).pointee.release($0) },
+            calloc: { count, size, context in
+                guard let block = MemoryPool.at(context).pointee.allocate(count * size) else { return nil }
+                block.initializeMemory(as: UInt8.self, repeating: 0, count: count * size)
+                return block
+            },
+            realloc: { MemoryPool.at($2).pointee.reallocate($0, $1) }
+        )
+    }
+
+    private static func at(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<MemoryPool> {
+        context!.assumingMemoryBound(to: MemoryPool.self)
+    }
+}
