@@ -1,6 +1,7 @@
 import CLinux
 
-/// What a descriptor is watched for, and what it turned out to be ready for.
+/// What a descriptor is watched for, and what it turned out to be ready for. Errors and hang-ups are reported whatever
+/// the interest is, as both.
 package struct Interest: OptionSet, Sendable {
     package let rawValue: UInt8
 

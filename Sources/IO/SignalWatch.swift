@@ -8,26 +8,30 @@ import Synchronization
 /// process to block the signal, those we did not start too, and children would inherit the block; a handler needs
 /// nothing of either. There is one disposition of a signal in a process, so there is one watch at a time.
 package final class SignalWatch: Sendable {
-    /// Where the handler writes; -1 while nothing is watched.
+    /// Where the handlers write. Made once and never closed: a handler may still run, on any thread, after its signal
+    /// was given back.
     private static let pipeEnd = Atomic<CInt>(-1)
+    /// Where the loop reads; nil before the first watch.
+    private static let pipe = Guarded<CInt?>(nil)
+    private static let isTaken = Atomic(false)
 
     /// Each signal as it comes, until `close()`. For one reader.
     package let signals: AsyncStream<Signal>
     private let continuation: AsyncStream<Signal>.Continuation
-    private let receiver: Receiver
+    private let receiver: SignalReceiver
     private let before: [(signal: Signal, action: sigaction)]
     private let isOpen = Guarded(true)
 
     package init(_ watched: [Signal] = [.terminate, .interrupt], on loop: EventLoop) throws(IOError) {
-        let (reading, writing) = try SocketPair().release()
-        guard Self.pipeEnd.compareExchange(expected: -1, desired: writing, ordering: .sequentiallyConsistent).exchanged
-        else {
-            Glibc.close(reading)
-            Glibc.close(writing)
+        let reading = try Self.readingEnd()
+        guard !Self.isTaken.exchange(true, ordering: .sequentiallyConsistent) else {
             throw IOError(.system, "signals are being watched already: close the first watch")
         }
+        // What came after the watch before this one was closed is not for this one.
+        var stale = [UInt8](repeating: 0, count: 256)
+        while read(reading, &stale, stale.count) > 0 {}
         (self.signals, self.continuation) = AsyncStream.makeStream(of: Signal.self)
-        self.receiver = Receiver(reading, on: loop, to: self.continuation)
+        self.receiver = SignalReceiver(reading, on: loop, to: self.continuation)
         self.receiver.start()
         self.before = watched.map { ($0, Self.install($0)) }
     }
@@ -47,10 +51,19 @@ package final class SignalWatch: Sendable {
             var action = action
             sigaction(signal.rawValue, &action, nil)
         }
-        let writing = Self.pipeEnd.exchange(-1, ordering: .sequentiallyConsistent)
-        Glibc.close(writing)
-        self.receiver.stop()
         self.continuation.finish()
+        self.receiver.stop()
+        Self.isTaken.store(false, ordering: .sequentiallyConsistent)
+    }
+
+    private static func readingEnd() throws(IOError) -> CInt {
+        try self.pipe.withLock { (reading) throws(IOError) -> CInt in
+            if let reading { return reading }
+            let ends = try SocketPair().release()
+            self.pipeEnd.store(ends.1, ordering: .sequentiallyConsistent)
+            reading = ends.0
+            return ends.0
+        }
     }
 
     private static func install(_ signal: Signal) -> sigaction {
@@ -66,48 +79,5 @@ package final class SignalWatch: Sendable {
         var before = sigaction()
         sigaction(signal.rawValue, &action, &before)
         return before
-    }
-}
-
-/// The loop's end of the pipe.
-private actor Receiver {
-    private let descriptor: CInt
-    private let loop: EventLoop
-    private let continuation: AsyncStream<Signal>.Continuation
-    private var watch: WatchToken?
-
-    nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
-
-    init(_ descriptor: CInt, on loop: EventLoop, to continuation: AsyncStream<Signal>.Continuation) {
-        self.descriptor = descriptor
-        self.loop = loop
-        self.continuation = continuation
-    }
-
-    deinit {
-        close(self.descriptor)
-    }
-
-    nonisolated func start() {
-        self.loop.submit { self.assumeIsolated { $0.open() } }
-    }
-
-    nonisolated func stop() {
-        self.loop.submit { self.assumeIsolated { $0.shut() } }
-    }
-
-    private func open() {
-        self.watch = try? self.loop.watch(self.descriptor, for: .read) { _ in self.receive() }
-    }
-
-    private func shut() {
-        if let watch = self.watch.take() { self.loop.cancel(watch) }
-    }
-
-    private func receive() {
-        var bytes = [UInt8](repeating: 0, count: 16)
-        let count = read(self.descriptor, &bytes, bytes.count)
-        guard count > 0 else { return self.shut() }
-        for byte in bytes.prefix(count) { self.continuation.yield(Signal(rawValue: CInt(byte))) }
     }
 }

@@ -93,14 +93,18 @@ package enum PKCS12 {
 
     /// Once in a process, and only where such a file asks for it. With another provider loaded by hand the default one
     /// is not loaded by itself any more, so it is asked for too.
-    private static let oldAlgorithms = Guarded(false)
+    private static let oldAlgorithms = Guarded<[OpaquePointer]>([])
 
     private static func loadOldAlgorithms() throws(TLSError) {
-        let isLoaded = self.oldAlgorithms.withLock { isLoaded in
-            if !isLoaded {
-                isLoaded = OSSL_PROVIDER_load(nil, "legacy") != nil && OSSL_PROVIDER_load(nil, "default") != nil
+        let isLoaded = self.oldAlgorithms.withLock { providers in
+            guard providers.isEmpty else { return true }
+            guard let old = OSSL_PROVIDER_load(nil, "legacy") else { return false }
+            guard let usual = OSSL_PROVIDER_load(nil, "default") else {
+                OSSL_PROVIDER_unload(old)
+                return false
             }
-            return isLoaded
+            providers = [old, usual]
+            return true
         }
         guard isLoaded else {
             let reason = OpenSSLErrors.take().text

