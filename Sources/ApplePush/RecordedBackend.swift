@@ -1,4 +1,4 @@
-import Synchronization
+import IO
 
 /// Plays given answers and keeps what was sent, for tests of programs that send pushes.
 ///
@@ -44,7 +44,7 @@ public struct RecordedBackend: Backend {
     }
 
     private final class Tape: Sendable {
-        let sent = Mutex<[Sent]>([])
+        let sent = Guarded<[Sent]>([])
     }
 
     private let tape = Tape()

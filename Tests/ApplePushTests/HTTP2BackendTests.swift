@@ -3,13 +3,13 @@ import HTTP2
 import Synchronization
 import Testing
 
-/// A backend around a test, on short times.
+/// A backend around a test, with one connection at a time.
 func withBackend<R>(
     _ change: (inout HTTP2Configuration) -> Void = { _ in },
     _ body: (HTTP2Backend) async throws -> R
 ) async throws -> R {
     var configuration = HTTP2Configuration()
-    configuration.requestTimeout = .seconds(5)
+    configuration.connections = 1
     change(&configuration)
     let backend = HTTP2Backend(configuration)
     do {
@@ -23,9 +23,12 @@ func withBackend<R>(
 }
 
 /// A batch with one message to so many tokens: 00000000, 00000001 and so on.
-func batch(_ count: Int, payload: String = #"{"aps":{"alert":"Hello"}}"#, topic: String = "org.example.app")
-    -> PushBatch
-{
+func batch(
+    _ count: Int,
+    digits width: Int = 8,
+    payload: String = #"{"aps":{"alert":"Hello"}}"#,
+    topic: String = "org.example.app"
+) -> PushBatch {
     var batch = PushBatch()
     let heading = batch.addHeading(
         payload: payload.utf8Span.span.bytes,
@@ -34,7 +37,7 @@ func batch(_ count: Int, payload: String = #"{"aps":{"alert":"Hello"}}"#, topic:
     )
     for number in 0..<count {
         let digits = String(number, radix: 16)
-        let token = String(repeating: "0", count: 8 - digits.count) + digits
+        let token = String(repeating: "0", count: width - digits.count) + digits
         batch.addPush(
             token: token.utf8Span.span.bytes,
             heading: heading,
@@ -211,5 +214,64 @@ func batch(_ count: Int, payload: String = #"{"aps":{"alert":"Hello"}}"#, topic:
                 }
             }
         )
+    }
+
+    @Test func `another connection is made when pushes have to wait for streams`() async throws {
+        let isOpen = Mutex(false)
+        try await TestGateway.with(streams: 3) { seen in
+            // Nothing is answered before a second connection is there.
+            isOpen.withLock { $0 = $0 || seen.connection > 1 }
+            return isOpen.withLock { $0 } ? [.answer(200)] : []
+        } test: { server, gateway in
+            try await withBackend {
+                $0.connections = 2
+                $0.requestTimeout = .seconds(1)
+            } _: { backend in
+                let outcomes = await backend.deliver(batch(9), to: gateway, with: try TestCredential.certificate())
+                #expect(outcomes.count { $0.verdict == .delivered } == 6)
+                #expect(outcomes.prefix(3).allSatisfy { $0.verdict == .unknown })
+                #expect(server.connections == 2)
+            }
+        }
+    }
+
+    @Test func `large payloads arrive whole, though the kernel has no room for all of them`() async throws {
+        let payload = #"{"aps":{"alert":"\#(String(repeating: "x", count: 4000))"}}"#
+        try await TestGateway.with(
+            streams: 1000,
+            test: { server, gateway in
+                try await withBackend { backend in
+                    let batch = batch(3000, payload: payload)
+                    let outcomes = await backend.deliver(batch, to: gateway, with: try TestCredential.certificate())
+                    #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+                    #expect(server.seen.count == 3000)
+                    #expect(server.seen.allSatisfy { $0.body == payload })
+                }
+            }
+        )
+    }
+
+    @Test func `many messages at a time, each from a task of its own, are all answered`() async throws {
+        try await TestGateway.with(test: { server, gateway in
+            try await withBackend { backend in
+                let connection = Session(backend: backend).connection(
+                    to: gateway,
+                    credential: try TestCredential.certificate()
+                )
+                let delivered = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for number in 0..<500 {
+                        group.addTask {
+                            let message = try Message(tokens: ["a1", "b2"], alert: "Hello \(number)", badge: number)
+                            return try await APNs(connection).send(message).delivered
+                        }
+                    }
+                    return try await group.reduce(0, +)
+                }
+                #expect(delivered == 1000)
+                #expect(Set(server.seen.map(\.body)).count == 500)
+                #expect(Set(server.seen.map(\.id)).count == 1000)
+                #expect(server.connections == 1)
+            }
+        })
     }
 }

@@ -80,6 +80,14 @@ import Testing
         #expect(state.dial(waiting: 9, at: self.start + .seconds(1)) == .no)
     }
 
+    @Test func `a connection that has yet to prove itself is no reason to make another`() {
+        var state = self.state(free: [1])
+        state.changed(1, to: .proving, free: 1, inFlight: 0, at: self.start)
+        #expect(state.shares(of: 9).map(\.count) == [1])
+        state.changed(1, to: .proving, free: 0, inFlight: 1, at: self.start)
+        #expect(state.dial(waiting: 9, at: self.start + .seconds(5)) == .no)
+    }
+
     @Test func `patience begins anew when streams were free in between`() {
         var state = self.state(limit: 2, free: [0])
         _ = state.dial(waiting: 9, at: self.start)

@@ -57,7 +57,8 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
                 if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 { output.append(UInt8(ascii: "-")) }
                 let word = nibble < 16 ? self.high : self.low
                 let digit = UInt8(truncatingIfNeeded: word &>> UInt64((15 - nibble % 16) * 4)) & 15
-                output.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
+                // "a" is 39 places behind what would follow "9"; without a branch, since digits cannot be foreseen.
+                output.append(UInt8(ascii: "0") &+ digit &+ ((digit &+ 6) &>> 4) &* 39)
             }
         }
     }

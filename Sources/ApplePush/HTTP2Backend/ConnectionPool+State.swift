@@ -12,10 +12,14 @@ extension ConnectionPool {
             var free: Int = 0
             var inFlight: Int = 0
             var idleSince: MonotonicInstant
+
+            var isIdle: Bool { self.inFlight == 0 && (self.phase == .ready || self.phase == .proving) }
         }
 
         enum Phase {
             case dialing
+            /// Takes one push at a time, until it has proved to be good for more.
+            case proving
             case ready
             case draining
         }
@@ -53,7 +57,7 @@ extension ConnectionPool {
             }
             let live = self.members.filter { $0.phase != .draining }
             if !live.isEmpty {
-                if live.contains(where: { $0.phase == .dialing }) || live.count >= self.limit { return .no }
+                if live.contains(where: { $0.phase != .ready }) || live.count >= self.limit { return .no }
                 if live.contains(where: { $0.free > 0 }) {
                     self.fullSince = nil
                     return .no
@@ -71,7 +75,7 @@ extension ConnectionPool {
 
         /// The connections that take a share of the waiting pushes, the oldest first, and how many each takes.
         func shares(of waiting: Int) -> [(id: Int, count: Int)] {
-            let open = self.members.filter { $0.phase == .ready && $0.free > 0 }
+            let open = self.members.filter { $0.free > 0 }
             guard waiting > 0, !open.isEmpty else { return [] }
             let even = max(Self.smallestShare, (waiting + open.count - 1) / open.count)
             var left = waiting
@@ -89,7 +93,7 @@ extension ConnectionPool {
             guard let place = self.members.firstIndex(where: { $0.id == id }) else { return }
             let wasBusy = self.members[place].inFlight > 0 || self.members[place].phase == .dialing
             self.members[place].phase = phase
-            self.members[place].free = phase == .ready ? free : 0
+            self.members[place].free = phase == .ready || phase == .proving ? free : 0
             self.members[place].inFlight = inFlight
             if wasBusy || inFlight > 0 { self.members[place].idleSince = now }
         }
@@ -107,12 +111,12 @@ extension ConnectionPool {
 
         /// The connections that have had nothing to do for longer than that.
         func idle(longerThan limit: Duration, at now: MonotonicInstant) -> [Int] {
-            self.members.filter { $0.phase == .ready && $0.inFlight == 0 && now - $0.idleSince > limit }.map(\.id)
+            self.members.filter { $0.isIdle && now - $0.idleSince > limit }.map(\.id)
         }
 
         /// When the next of them will have been idle for that long.
         func nextIdle(after limit: Duration) -> MonotonicInstant? {
-            self.members.filter { $0.phase == .ready && $0.inFlight == 0 }.map { $0.idleSince + limit }.min()
+            self.members.filter { $0.isIdle }.map { $0.idleSince + limit }.min()
         }
     }
 }

@@ -21,6 +21,7 @@ actor ConnectionPool {
     private var tick: (token: TimerToken, due: MonotonicInstant)?
     private var input: [UInt8] = []
     private var random = SystemRandomNumberGenerator()
+    private var isPumpDue = false
     private var isShutDown = false
     private var nextSerial = 0
 
@@ -43,12 +44,12 @@ actor ConnectionPool {
         let serial = self.nextSerial
         return await withTaskCancellationHandler {
             await withCheckedContinuation { completion in
-                let deadline = MonotonicInstant.now + self.configuration.totalTimeout
+                let deadline = MonotonicInstant.now + self.configuration.waitingTimeout
                 self.deliveries.add(Delivery(serial, batch, deadline: deadline, completion: completion))
                 if self.isShutDown {
                     self.deliveries.giveUp(Self.shutDownError) { _ in true }
                 } else {
-                    self.pump()
+                    self.pumpSoon()
                 }
             }
         } onCancel: {
@@ -78,8 +79,16 @@ actor ConnectionPool {
 
     // MARK: Sending
 
+    /// Has the pump run once, after everything else of this turn of the loop: what many brought is written together.
+    private func pumpSoon() {
+        if self.isPumpDue { return }
+        self.isPumpDue = true
+        self.loop.atEndOfTurn { self.assumeIsolated { $0.pump() } }
+    }
+
     /// Gives waiting pushes to connections that have room, writes, and makes another connection where there is none.
     private func pump() {
+        self.isPumpDue = false
         let now = MonotonicInstant.now
         while self.deliveries.waiting > 0, self.mayAuthorize(at: now) {
             let shares = self.state.shares(of: self.deliveries.waiting)
@@ -90,6 +99,10 @@ actor ConnectionPool {
                 connection.flush(at: now)
                 self.look(at: connection, at: now)
             }
+        }
+        for connection in self.connections where connection.wantsToWrite {
+            connection.flush(at: now)
+            self.look(at: connection, at: now)
         }
         self.dialIfNeeded(at: now)
         self.setTick(at: now)
@@ -148,14 +161,12 @@ actor ConnectionPool {
             self.assumeIsolated { $0.ready(id, interest) }
         }
         self.connections.append(connection)
-        connection.flush(at: now)
-        self.look(at: connection, at: now)
-        self.setTick(at: now)
+        self.pumpSoon()
     }
 
     private func dialFailed(_ id: Int, _ failure: PushError) {
         self.ended(id, wasOfUse: false, failure, at: .now)
-        self.pump()
+        self.pumpSoon()
     }
 
     // MARK: What happened
@@ -163,15 +174,12 @@ actor ConnectionPool {
     private func ready(_ id: Int, _ interest: Interest) {
         guard let connection = self.connections.first(where: { $0.id == id }) else { return }
         let now = MonotonicInstant.now
+        if interest.contains(.write) { connection.hasRoom() }
         if self.read(connection, at: now) {
             self.loop.submit { self.assumeIsolated { $0.ready(id, .read) } }
         }
         self.look(at: connection, at: now)
-        self.pump()
-        if !connection.life.isClosed {
-            connection.flush(at: now)
-            self.look(at: connection, at: now)
-        }
+        self.pumpSoon()
     }
 
     /// True if there may be more to read.
@@ -199,7 +207,7 @@ actor ConnectionPool {
         let phase: State.Phase
         switch connection.life.phase {
         case .connecting, .handshaking: phase = .dialing
-        case .ready: phase = .ready
+        case .ready: phase = connection.isProven ? .ready : .proving
         case .draining, .closed: phase = .draining
         }
         self.state.changed(id, to: phase, free: connection.free, inFlight: connection.inFlightCount, at: now)
@@ -243,12 +251,11 @@ actor ConnectionPool {
         let now = MonotonicInstant.now
         for connection in self.connections {
             connection.passed(to: now, requestTimeout: self.configuration.requestTimeout)
-            connection.flush(at: now)
             self.look(at: connection, at: now)
         }
         self.deliveries.giveUp { now >= $0.deadline }
         self.close(self.state.idle(longerThan: self.configuration.idleTimeout, at: now), .idle, at: now)
-        self.pump()
+        self.pumpSoon()
     }
 
     // MARK: Provider tokens
@@ -282,7 +289,7 @@ actor ConnectionPool {
                 self.renewalFailed(error)
             }
             self.renewal = nil
-            if !self.isShutDown { self.pump() }
+            self.pumpSoon()
         }
     }
 

@@ -20,6 +20,8 @@ final class Delivery {
     private(set) var remaining: Int
     /// How many are neither in flight nor ended.
     private(set) var waiting: Int
+    /// Whether its queue has it in line.
+    var isInLine = false
     private let completion: CheckedContinuation<Outcomes, Never>
 
     init(

@@ -26,6 +26,7 @@ final class DeliveryQueue {
         if Int(number) == self.deliveries.count { self.deliveries.append(nil) }
         self.deliveries[Int(number)] = delivery
         self.line.append(number)
+        delivery.isInLine = true
         self.waiting += delivery.waiting
     }
 
@@ -38,6 +39,7 @@ final class DeliveryQueue {
             self.waiting -= before - delivery.waiting
             if let position { return InFlightTable.Push(delivery: number, position: Int32(position)) }
             self.line.removeFirst()
+            delivery.isInLine = false
             self.finishIfDone(number)
         }
         return nil
@@ -68,7 +70,10 @@ final class DeliveryQueue {
 
     private func goAgain(_ push: InFlightTable.Push) {
         self.waiting += 1
-        if !self.line.contains(push.delivery) { self.line.insert(push.delivery, at: 0) }
+        let delivery = self[push.delivery]
+        if delivery.isInLine { return }
+        delivery.isInLine = true
+        self.line.insert(push.delivery, at: 0)
     }
 
     /// What waits and has run out of time, or whose caller has gone, ends unsent.
@@ -77,15 +82,21 @@ final class DeliveryQueue {
             let delivery = self[number]
             self.waiting -= delivery.waiting
             delivery.giveUpWaiting(failure)
-            self.line.removeAll { $0 == number }
+            self.leaveLine(number)
             self.finishIfDone(number)
         }
     }
 
     private func finishIfDone(_ number: Int32) {
         guard self[number].finishIfDone() else { return }
-        self.line.removeAll { $0 == number }
+        self.leaveLine(number)
         self.deliveries[Int(number)] = nil
         self.free.append(number)
+    }
+
+    private func leaveLine(_ number: Int32) {
+        guard self[number].isInLine else { return }
+        self[number].isInLine = false
+        self.line.removeAll { $0 == number }
     }
 }

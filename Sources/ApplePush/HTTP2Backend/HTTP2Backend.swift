@@ -1,5 +1,4 @@
 package import IO
-import Synchronization
 
 /// Carries pushes to APNs over HTTP/2, on warm connections: one pool for each gateway and credential.
 ///
@@ -17,20 +16,20 @@ public final class HTTP2Backend: Backend {
 
     private let configuration: HTTP2Configuration
     private let ownsLoops: Bool
-    private let shared: Mutex<Shared>
+    private let shared: Guarded<Shared>
 
     /// A backend without connections and threads: they are made when something is sent.
     public init(_ configuration: HTTP2Configuration = HTTP2Configuration()) {
         self.configuration = configuration
         self.ownsLoops = true
-        self.shared = Mutex(Shared())
+        self.shared = Guarded(Shared())
     }
 
     /// A backend on loops that belong to somebody else.
     package init(_ configuration: HTTP2Configuration, loops: EventLoopGroup) {
         self.configuration = configuration
         self.ownsLoops = false
-        self.shared = Mutex(Shared(loops: loops))
+        self.shared = Guarded(Shared(loops: loops))
     }
 
     deinit {

@@ -12,7 +12,7 @@ public struct HTTP2Configuration: Sendable {
     public var settingsTimeout: Duration = .seconds(5)
     /// How long an answer may take from the moment the push was handed to a connection.
     public var requestTimeout: Duration = .seconds(10)
-    /// How long a push may wait for a connection that takes it.
+    /// How long a push may take in all, the time that it waits for a connection included.
     public var totalTimeout: Duration = .seconds(30)
     /// After how long a silence the server is asked whether it is there.
     public var pingAfter: Duration = .seconds(15)
@@ -27,6 +27,11 @@ public struct HTTP2Configuration: Sendable {
     /// The times that a connection measures itself.
     var limits: ConnectionLife.Limits {
         ConnectionLife.Limits(settings: self.settingsTimeout, pingAfter: self.pingAfter, ping: self.pingTimeout)
+    }
+
+    /// How long a push may wait for a connection that takes it: so long that there is time left for an answer.
+    var waitingTimeout: Duration {
+        self.totalTimeout > self.requestTimeout ? self.totalTimeout - self.requestTimeout : self.totalTimeout
     }
 
     /// How often deadlines are looked at: often enough to be kept to within an eighth.

@@ -30,7 +30,7 @@ final class PushConnection {
     private var isRefusedByKernel = false
     private var isWatchedForRoom = false
     /// An answer showed that the gateway accepts the provider token; with a certificate it has by its handshake.
-    private var isProven: Bool
+    private var isAccepted: Bool
 
     init(
         _ id: Int,
@@ -46,7 +46,7 @@ final class PushConnection {
         self.session = try ClientSession()
         self.deliveries = deliveries
         self.authorization = authorization
-        self.isProven = authorization == nil
+        self.isAccepted = authorization == nil
         self.outgoing = Outgoing(authority: authority, token: authorization?.token)
         self.life = ConnectionLife(limits, at: now)
         self.life.connected(at: now)
@@ -61,11 +61,17 @@ final class PushConnection {
     /// How many pushes are in flight.
     var inFlightCount: Int { self.inFlight.count }
 
-    /// How many pushes it takes now. With a provider token it is one until the gateway has accepted the token.
+    /// How many pushes it takes now.
     var free: Int {
-        guard self.life.isReady else { return 0 }
-        return self.isProven ? self.session.freeStreams : min(self.session.freeStreams, 1 - min(1, self.inFlight.count))
+        self.life.isReady ? max(0, min(self.session.freeStreams, self.allowance - self.inFlight.count)) : 0
     }
+
+    /// It takes as many pushes as the gateway allows for.
+    var isProven: Bool { self.allowance >= self.session.openStreams + self.session.freeStreams }
+
+    /// How many pushes may be in flight: one until the provider token is accepted; then few, and one more with each
+    /// answer, so that a gateway that soon says goodbye has little to send back.
+    private var allowance: Int { self.isAccepted ? 64 + self.life.answered : 1 }
 
     // MARK: Pushes
 
@@ -94,6 +100,9 @@ final class PushConnection {
             }
         }
     }
+
+    /// There is something to write that nobody refused to take.
+    var wantsToWrite: Bool { !self.isRefusedByKernel && (!self.output.isEmpty || self.session.wantsToWrite) }
 
     /// Writes what there is to write, until there is no more or the kernel has no room.
     func flush(at now: MonotonicInstant) {
@@ -127,6 +136,9 @@ final class PushConnection {
             }
         }
     }
+
+    /// The kernel has room again.
+    func hasRoom() { self.isRefusedByKernel = false }
 
     private func writeOnce() throws(TLSError) -> WriteResult? {
         let output = self.output
@@ -190,7 +202,7 @@ final class PushConnection {
         self.life.wasAnswered()
         // Nearly every answer is this one, and it says nothing more.
         if answer.status == 200 {
-            self.isProven = true
+            self.isAccepted = true
             return self.deliveries.end(push, .delivered)
         }
         let outcome = self.session.withBody(of: answer) { body in
@@ -221,7 +233,7 @@ final class PushConnection {
         case .keepProviderToken, .replaceConnection:
             self.life.retire(.usedUp)
         case .pauseCredential: break
-        default: self.isProven = true
+        default: self.isAccepted = true
         }
         return false
     }
