@@ -16,16 +16,15 @@ struct MemoryPool: ~Copyable {
 
     /// The first free block of each size; each begins with the address of the next.
     private var free = InlineArray<17, UnsafeMutableRawPointer?>(repeating: nil)
-    private var slabs: [UnsafeMutableRawPointer] = []
+    private var slabs: [UnsafeMutableRawBufferPointer] = []
     /// What is left of the last slab.
-    private var rest: UnsafeMutableRawPointer?
-    private var restCount = 0
+    private var rest = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
     deinit {
         for slab in self.slabs { slab.deallocate() }
     }
 
-    mutating func allocate(_ count: Int) -> UnsafeMutableRawPointer? {
+    mutating func allocate(_ count: Int) -> UnsafeMutableRawPointer {
         let index = max(1, (count + Self.step - 1) / Self.step)
         guard index <= Self.classes else { return Self.allocateLarge(count) }
         if let block = self.free[index] {
@@ -44,11 +43,11 @@ struct MemoryPool: ~Copyable {
         self.free[index] = block
     }
 
-    mutating func reallocate(_ block: UnsafeMutableRawPointer?, _ count: Int) -> UnsafeMutableRawPointer? {
+    mutating func reallocate(_ block: UnsafeMutableRawPointer?, _ count: Int) -> UnsafeMutableRawPointer {
         guard let block else { return self.allocate(count) }
         let capacity = Self.capacity(of: block)
         if count <= capacity { return block }
-        guard let larger = self.allocate(count) else { return nil }
+        let larger = self.allocate(count)
         larger.copyMemory(from: block, byteCount: capacity)
         self.release(block)
         return larger
@@ -58,24 +57,23 @@ struct MemoryPool: ~Copyable {
         (block - self.headerSize).load(as: Int.self)
     }
 
-    private static func allocateLarge(_ count: Int) -> UnsafeMutableRawPointer? {
+    private static func allocateLarge(_ count: Int) -> UnsafeMutableRawPointer {
         let memory = UnsafeMutableRawPointer.allocate(byteCount: self.headerSize + count, alignment: 16)
         memory.storeBytes(of: count, as: Int.self)
         return memory + self.headerSize
     }
 
-    private mutating func carve(_ index: Int) -> UnsafeMutableRawPointer? {
+    private mutating func carve(_ index: Int) -> UnsafeMutableRawPointer {
         let capacity = index * Self.step
         let size = Self.headerSize + capacity
-        if self.restCount < size {
-            let slab = UnsafeMutableRawPointer.allocate(byteCount: Self.slabSize, alignment: 16)
-            self.slabs.append(slab)
-            (self.rest, self.restCount) = (slab, Self.slabSize)
+        if self.rest.count < size {
+            self.rest = .allocate(byteCount: Self.slabSize, alignment: 16)
+            self.slabs.append(self.rest)
         }
-        guard let memory = self.rest else { return nil }
-        (self.rest, self.restCount) = (memory + size, self.restCount - size)
+        let memory = UnsafeMutableRawBufferPointer(rebasing: self.rest[..<size])
+        self.rest = UnsafeMutableRawBufferPointer(rebasing: self.rest[size...])
         memory.storeBytes(of: capacity, as: Int.self)
-        return memory + Self.headerSize
+        return memory.baseAddress! + Self.headerSize
     }
 }
 
@@ -87,7 +85,7 @@ extension MemoryPool {
             malloc: { MemoryPool.at($1).pointee.allocate($0) },
             free: { MemoryPool.at($1).pointee.release($0) },
             calloc: { count, size, context in
-                guard let block = MemoryPool.at(context).pointee.allocate(count * size) else { return nil }
+                let block = MemoryPool.at(context).pointee.allocate(count * size)
                 block.initializeMemory(as: UInt8.self, repeating: 0, count: count * size)
                 return block
             },
