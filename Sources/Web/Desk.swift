@@ -48,7 +48,7 @@ final class Desk: Sendable {
         }
     }
 
-    /// No more work: what is under way is answered now.
+    /// No more work: what is under way is answered now, as far as its connection lives long enough to carry it.
     func close() {
         let left = self.work.withLock { work in
             work.isClosed = true

@@ -27,7 +27,11 @@ package final class WebServer: Sendable {
     }
 
     /// The port it listens on, 0 before it does.
-    package var port: UInt16 { self.running.withLock { $0?.port ?? 0 } }
+    package var port: UInt16 {
+        self.running.withLock { running in
+            if let running { running.port } else { 0 }
+        }
+    }
 
     package func start() throws(WebError) {
         let socket = try ListeningSocket(host: self.host, port: self.wantedPort)
@@ -71,8 +75,8 @@ package final class WebServer: Sendable {
         self.running.withLock { $0 = Running(daemon: daemon, port: port) }
     }
 
-    /// Answers what is under way with 503, closes all connections and waits for the thread's end. Once stopped, a
-    /// server stays so.
+    /// Cancels what is under way, closes all connections and waits for the thread's end. Once stopped, a server stays
+    /// so.
     package func stop() {
         guard let running = self.running.withLock({ $0.take() }) else { return }
         self.desk.close()
