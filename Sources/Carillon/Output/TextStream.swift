@@ -1,5 +1,5 @@
-import CLinux
 import Glibc
+import IO
 
 /// Standard output or standard error: where text goes, and whether a person sees it.
 struct TextStream: Sendable {
@@ -30,11 +30,7 @@ struct TextStream: Sendable {
     }
 
     /// How many letters fit on a line of the terminal.
-    var columns: Int {
-        var size = winsize()
-        guard isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-        return Int(size.ws_col)
-    }
+    var columns: Int { Terminal.columns(of: descriptor) ?? 80 }
 
     func styled(_ text: String, _ style: TextStyle) -> String {
         hasColour ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
