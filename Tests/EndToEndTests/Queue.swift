@@ -24,19 +24,31 @@ struct Queue: Sendable {
         }
     }
 
-    func addApp(_ name: String, topic: String, gateway: String = "localhost:1") async throws {
+    func addApp(_ name: String, topic: String) async throws {
         let (certificate, key) = try Self.identity.get()
+        try await self.addApp(name, topic: topic, gateway: "localhost:1", authority: nil, credential: certificate + key)
+    }
+
+    func addApp(
+        _ name: String,
+        topic: String,
+        gateway: String,
+        authority: String?,
+        credential: String
+    ) async throws {
         var parameters = Parameters()
         parameters.append(name)
         parameters.append(topic)
         parameters.append(gateway)
-        parameters.append(certificate + key)
+        parameters.append(credential)
+        parameters.append(authority)
         try await self.connection.execute(
             Statement(
                 "add_app",
                 """
                 WITH c AS (INSERT INTO carillon.certificates (name, certificate) VALUES ($1, $4) RETURNING id)
-                INSERT INTO carillon.apps (name, topic, gateway, certificate_id) SELECT $1, $2, $3, c.id FROM c
+                INSERT INTO carillon.apps (name, topic, gateway, gateway_ca, certificate_id)
+                SELECT $1, $2, $3, $5, c.id FROM c
                 """
             ),
             parameters

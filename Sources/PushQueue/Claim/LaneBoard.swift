@@ -148,7 +148,8 @@ struct LaneBoard: Sendable {
 
     /// The next claim, or nil when there is none to make: no lane has rows, or none that has may claim.
     mutating func next(at now: MonotonicInstant, allowance: (Lane) -> Allowance) -> ClaimPlan? {
-        for _ in 0..<Urgency.allCases.count {
+        // Once around and back to the urgency that has used up its turn, which may be the only one with rows.
+        for _ in 0...Urgency.allCases.count {
             if self.turn.left > 0, let plan = self.next(of: self.turn.urgency, at: now, allowance: allowance) {
                 self.turn.left -= 1
                 return plan

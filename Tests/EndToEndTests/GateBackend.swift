@@ -1,0 +1,52 @@
+import ApplePush
+import IO
+
+/// Lets its batches wait until it is opened.
+struct GateBackend: Backend {
+    let recorded = RecordedBackend()
+    private let gate = Gate()
+
+    private final class Gate: Sendable {
+        let state = Guarded<(isOpen: Bool, isShut: Bool, waiting: [CheckedContinuation<Void, Never>])>(
+            (false, false, [])
+        )
+        let (arrivals, arrived) = AsyncStream.makeStream(of: Int.self)
+    }
+
+    var arrivals: AsyncStream<Int> { self.gate.arrivals }
+
+    func open() {
+        let waiting = self.gate.state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    func deliver(_ batch: consuming PushBatch, to gateway: Gateway, with credential: Credential) async -> Outcomes {
+        self.gate.arrived.yield(batch.count)
+        await withCheckedContinuation { continuation in
+            let isOpen = self.gate.state.withLock { state in
+                if !state.isOpen { state.waiting.append(continuation) }
+                return state.isOpen
+            }
+            if isOpen { continuation.resume() }
+        }
+        if self.gate.state.withLock({ $0.isShut }) {
+            return Outcomes(repeating: Outcome(.unknown), count: batch.count)
+        }
+        return await self.recorded.deliver(batch, to: gateway, with: credential)
+    }
+
+    func feedback(
+        from gateway: Gateway,
+        with credential: Credential
+    ) async throws(PushError) -> AsyncStream<Feedback> { AsyncStream { $0.finish() } }
+    func separate() -> Self { self }
+    func outdate(idle: Duration) async {}
+    func shutdown() async {
+        self.gate.state.withLock { $0.isShut = true }
+        self.open()
+    }
+}

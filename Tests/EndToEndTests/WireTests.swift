@@ -1,0 +1,125 @@
+import ApplePush
+import PushQueue
+import Simulator
+import Testing
+
+/// The whole way: PostgreSQL, worker, TLS, HTTP/2, the simulator, and back.
+@Suite struct WireTests {
+    private func simulator(_ change: (inout SimulatorConfiguration) -> Void = { _ in }) throws -> APNsSimulator {
+        var configuration = SimulatorConfiguration()
+        configuration.recordsDeliveries = true
+        change(&configuration)
+        return try APNsSimulator(configuration)
+    }
+
+    private func addApp(_ queue: Queue, _ name: String, at simulator: APNsSimulator) async throws {
+        let topic = "org.example.\(name)"
+        let issued = try simulator.issueCertificate(topics: [topic])
+        try await queue.addApp(
+            name,
+            topic: topic,
+            gateway: "localhost:\(simulator.port)",
+            authority: simulator.rootPEM,
+            credential: issued.certificate + issued.privateKey
+        )
+    }
+
+    /// Rows of tokens that begin with the message's number.
+    private func fill(_ queue: Queue, app: Int, rows: Int, tokens: Int, prefix: String = "a") async throws {
+        try await queue.run(
+            """
+            INSERT INTO carillon.messages (app_id, tokens, payload)
+            SELECT \(app), ARRAY(SELECT rpad('\(prefix)' || to_hex(m * 10000 + t), 64, '0') FROM generate_series(1, \(tokens)) AS t),
+                ('{"aps":{"alert":"Number ' || m || '"}}')::json
+            FROM generate_series(1, \(rows)) AS m
+            """
+        )
+    }
+
+    @Test func `every token of every row arrives exactly once`() async throws {
+        let simulator = try self.simulator()
+        try await simulator.start()
+        try await Queue.with { queue in
+            try await self.addApp(queue, "wire", at: simulator)
+            try await self.fill(queue, app: 2, rows: 1500, tokens: 1)
+            try await self.fill(queue, app: 2, rows: 3, tokens: 1000, prefix: "b")
+            let backend = HTTP2Backend()
+            let report = try await queue.drain(backend)
+            await backend.shutdown()
+            #expect(report.isClean)
+            #expect(report.counters.total.sent == 4500)
+            let deliveries = await simulator.deliveries()
+            #expect(deliveries.count == 4500)
+            #expect(Set(deliveries.map(\.token)).count == 4500)
+            #expect(Set(deliveries.map(\.apnsID)).count == 4500)
+            #expect(deliveries.allSatisfy { $0.status == 200 && $0.topic == "org.example.wire" })
+            #expect(try await queue.number("SELECT sum(sent) FROM carillon.results") == 4500)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 1503)
+        }
+        await simulator.stop()
+    }
+
+    @Test func `dead, throttled and good tokens end as they should, over the wire`() async throws {
+        let rules = try [
+            AnswerRule(parsing: "dead=410:Unregistered:1700000000000"), AnswerRule(parsing: "ba=400:BadDeviceToken"),
+            AnswerRule(parsing: "c=429:TooManyRequests*1"),
+        ]
+        let simulator = try self.simulator { $0.answers = rules }
+        try await simulator.start()
+        try await Queue.with { queue in
+            try await self.addApp(queue, "wire", at: simulator)
+            for prefix in ["dead", "ba", "c", "d"] {
+                try await self.fill(queue, app: 2, rows: 20, tokens: 2, prefix: prefix)
+            }
+            let backend = HTTP2Backend()
+            try await queue.drain(backend)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.scheduled") == 20)
+            try await queue.run("UPDATE carillon.scheduled SET run_at = now()")
+            try await queue.drain(backend)
+            await backend.shutdown()
+            #expect(
+                try await queue.rows("SELECT sum(sent), sum(failed), count(*), max(attempts) FROM carillon.results")
+                    == ["(80,80,80,2)"]
+            )
+            #expect(
+                try await queue.rows(
+                    """
+                    SELECT status, reason, count(*), count(DISTINCT apns_id), min(extract(epoch FROM unregistered_at))::bigint
+                    FROM carillon.failures GROUP BY 1, 2 ORDER BY 1
+                    """
+                ) == ["(400,BadDeviceToken,40,40,)", "(410,Unregistered,40,40,1700000000)"]
+            )
+            #expect(try await queue.number("SELECT count(*) FROM carillon.feedback") == 40)
+            // A push that was throttled came again as the same push.
+            let throttled = await simulator.deliveries().filter { $0.token.hasPrefix("c") }
+            #expect(throttled.count == 80)
+            #expect(Set(throttled.map(\.apnsID)).count == 40)
+        }
+        await simulator.stop()
+    }
+
+    @Test func `a gateway that nobody answers at costs no push, and is found when it comes back`() async throws {
+        let simulator = try self.simulator()
+        try await simulator.start()
+        try await Queue.with { queue in
+            try await self.addApp(queue, "wire", at: simulator)
+            try await queue.run("UPDATE carillon.apps SET gateway = 'localhost:1' WHERE id = 2")
+            try await self.fill(queue, app: 2, rows: 10, tokens: 3)
+            let backend = HTTP2Backend()
+            let report = try await queue.drain(backend)
+            #expect(report.troubles.map(\.name) == ["wire"])
+            #expect(report.counters.total.sent == 0)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.messages WHERE attempt = 1") == 10)
+            #expect(
+                try await queue.number(
+                    "SELECT count(*) FROM carillon.certificates WHERE id = 2 AND last_error IS NOT NULL"
+                )
+                    == 1
+            )
+            try await queue.run("UPDATE carillon.apps SET gateway = 'localhost:\(simulator.port)' WHERE id = 2")
+            #expect(try await queue.drain(backend).counters.total.sent == 30)
+            await backend.shutdown()
+        }
+        await simulator.stop()
+    }
+}

@@ -1,0 +1,23 @@
+import Testing
+
+@testable import PushQueue
+
+@Suite struct AdmissionTests {
+    @Test func `one app cannot have all of it`() {
+        var admission = Admission(limit: 100)
+        #expect(admission.room(for: 1) == 75)
+        admission.admit(75, of: 1)
+        #expect(admission.room(for: 1) == 0)
+        #expect(admission.room(for: 2) == 25)
+        admission.release(50, of: 1)
+        #expect(admission.inFlight == 25)
+        #expect(admission.room(for: 1) == 50)
+        #expect(admission.room(for: 2) == 75)
+    }
+
+    @Test(arguments: [1, 2, 3, 7, 1000]) func `there is always room for something`(limit: Int) {
+        let admission = Admission(limit: limit)
+        #expect(admission.room(for: 1) >= 1)
+        #expect(admission.most >= 1)
+    }
+}

@@ -1,0 +1,47 @@
+import IO
+import Testing
+
+@testable import PushQueue
+
+@Suite struct AppHoldsTests {
+    private let trouble = Trouble(.connection, "Nobody answers.")
+
+    @Test func `an app is held for longer each time, and for a minute at the most`() {
+        var holds = AppHolds()
+        var generator = SeededGenerator(seed: 3)
+        var now = MonotonicInstant(nanoseconds: 0)
+        var waits: [Duration] = []
+        for _ in 0..<12 {
+            guard let wait = holds.hold(1, for: self.trouble, at: now, using: &generator) else { continue }
+            waits.append(wait)
+            #expect(holds.isHeld(1, at: now))
+            #expect(!holds.isHeld(2, at: now))
+            now = now + wait
+            #expect(!holds.isHeld(1, at: now))
+            #expect(holds.isOnTrial(1))
+        }
+        #expect(waits.count == 12)
+        #expect(waits.first.map { $0 <= .seconds(1) } == true)
+        #expect(waits.allSatisfy { $0 <= .seconds(60) })
+        #expect(waits.last.map { $0 >= .seconds(30) } == true)
+    }
+
+    @Test func `claims that come back together are one trouble`() {
+        var holds = AppHolds()
+        var generator = SeededGenerator(seed: 4)
+        let now = MonotonicInstant(nanoseconds: 0)
+        let first = holds.hold(1, for: self.trouble, at: now, using: &generator)
+        let second = holds.hold(1, for: self.trouble, at: now, using: &generator)
+        #expect(first != nil)
+        #expect(second == nil)
+    }
+
+    @Test func `an answer ends it, once`() {
+        var holds = AppHolds()
+        var generator = SeededGenerator(seed: 5)
+        _ = holds.hold(1, for: self.trouble, at: .now, using: &generator)
+        let ends = [holds.end(1), holds.end(1)]
+        #expect(ends == [true, false])
+        #expect(!holds.isOnTrial(1))
+    }
+}

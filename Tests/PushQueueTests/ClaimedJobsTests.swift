@@ -1,0 +1,106 @@
+import ApplePush
+import Testing
+
+@testable import PushQueue
+
+/// A claim built by hand.
+struct ClaimBuilder {
+    var jobs: ClaimedJobs
+    private var seen = TokenSet()
+    private var id: Int64 = 0
+
+    init(claimedAt: Int64 = 1_000_000_000_000) {
+        self.jobs = ClaimedJobs(id: 9, app: 1, lane: 1, claimedAt: claimedAt, installation: (1, 2))
+    }
+
+    mutating func add(
+        tokens: [String],
+        payload: String = #"{"aps":{}}"#,
+        origin: Int64? = nil,
+        expiresAt: Int64? = nil,
+        attempt: Int16 = 1,
+        mayRepeat: Bool = true,
+        topic: String = "org.example.app",
+        priority: Int16? = nil,
+        appIsKnown: Bool = true
+    ) {
+        self.id += 1
+        let job = ClaimedJobs.Job(
+            id: self.id,
+            origin: origin,
+            broadcast: nil,
+            reference: nil,
+            expiresAt: expiresAt,
+            attempt: attempt,
+            mayRepeat: mayRepeat
+        )
+        let payload = Array(payload.utf8)
+        let topic = Array(topic.utf8)
+        self.jobs.begin(
+            job,
+            payload: payload.span.bytes,
+            topic: topic.span.bytes,
+            collapseID: RawSpan(),
+            priority: priority,
+            pushType: .alert,
+            appIsKnown: appIsKnown
+        )
+        self.seen.begin()
+        for token in tokens {
+            let token = Array(token.utf8)
+            self.jobs.add(token.span.bytes, unlessIn: &self.seen)
+        }
+    }
+}
+
+@Suite struct ClaimedJobsTests {
+    @Test func `pushes stand in the batch job by job, each token once`() {
+        var claim = ClaimBuilder()
+        claim.add(tokens: ["aa", "bb", "aa"])
+        claim.add(tokens: ["aa", "AA"])
+        #expect(claim.jobs.batch.count == 3)
+        #expect((0..<3).map { claim.jobs.batch.token(of: $0) } == ["aa", "bb", "aa"])
+        #expect(claim.jobs.jobs.map(\.pushes) == [2, 1])
+        #expect(claim.jobs.jobs.map(\.firstPush) == [0, 2])
+        #expect(claim.jobs.tokens == 3)
+    }
+
+    @Test func `a push has the identity of the original message's, and of its token in any case of letters`() {
+        var original = ClaimBuilder()
+        original.add(tokens: ["abcd"])
+        var retry = ClaimBuilder()
+        retry.add(tokens: ["ff"])
+        retry.add(tokens: ["ABCD"], origin: 1)
+        #expect(original.jobs.batch.id(of: 0) == retry.jobs.batch.id(of: 1))
+        #expect(retry.jobs.batch.id(of: 0) != retry.jobs.batch.id(of: 1))
+    }
+
+    @Test func `what has expired is not in the batch`() {
+        var claim = ClaimBuilder(claimedAt: 5_000_000)
+        claim.add(tokens: ["aa", "bb"], expiresAt: 5_000_000)
+        claim.add(tokens: ["cc"], expiresAt: 5_000_001)
+        #expect(claim.jobs.batch.count == 1)
+        #expect(claim.jobs.jobs.map(\.expired) == [2, 0])
+        #expect(claim.jobs.batch.expiration(of: 0) == 5)
+    }
+
+    @Test func `what is refused keeps its token and says why`() {
+        var claim = ClaimBuilder()
+        claim.add(tokens: ["aa", "zz", "a", ""])
+        claim.add(tokens: ["bb"], payload: "[]")
+        claim.add(tokens: ["cc"], priority: 3)
+        claim.add(tokens: ["dd"], appIsKnown: false)
+        #expect(claim.jobs.batch.count == 1)
+        #expect(
+            claim.jobs.refusals.map(\.reason) == [
+                .malformedToken, .malformedToken, .malformedToken, .malformedPayload, .unknownPriority, .unknownApp,
+            ]
+        )
+    }
+
+    @Test(arguments: [(4096, true), (4097, false)]) func `a payload has its limit to the byte`(size: Int, fits: Bool) {
+        var claim = ClaimBuilder()
+        claim.add(tokens: ["aa"], payload: #"{"a":""# + String(repeating: "x", count: size - 8) + #""}"#)
+        #expect(claim.jobs.batch.isEmpty == !fits)
+    }
+}

@@ -1,0 +1,154 @@
+import IO
+import Testing
+
+@testable import PushQueue
+
+@Suite struct LaneBoardTests {
+    private let start = MonotonicInstant(nanoseconds: 1_000_000_000)
+    private let room = LaneBoard.Allowance.pushes(room: 10000)
+
+    private func lane(_ app: Int32, _ number: Int16 = 1) -> Lane { Lane(app: app, number: number) }
+
+    /// Claims from lanes that never run dry, and counts whose turn it was.
+    private func turns(_ board: inout LaneBoard, _ count: Int) -> [Lane: Int] {
+        var turns: [Lane: Int] = [:]
+        for _ in 0..<count {
+            guard let plan = board.next(at: self.start, allowance: { _ in self.room }) else { break }
+            turns[plan.lane, default: 0] += Int(plan.pushes)
+            board.claimed(plan, rows: Int(plan.rows), pushes: Int(plan.pushes), first: 1, next: nil, at: self.start)
+        }
+        return turns
+    }
+
+    @Test func `a lane without rows is not claimed from`() {
+        var board = LaneBoard(quantum: 100)
+        do {
+            let none = board.next(at: self.start, allowance: { _ in self.room })
+            #expect(none == nil)
+        }
+    }
+
+    @Test func `what a lane holds is felt for before much room is taken for it`() throws {
+        var board = LaneBoard(quantum: 800)
+        board.found([self.lane(1)], at: self.start)
+        let firstPlan = board.next(at: self.start, allowance: { _ in self.room })
+        let first = try #require(firstPlan)
+        #expect(first.pushes == 100)
+        do {
+            let none = board.next(at: self.start, allowance: { _ in self.room })
+            #expect(none == nil, "one look at a time")
+        }
+        board.claimed(first, rows: 100, pushes: 100, first: 1, next: nil, at: self.start)
+        let secondPlan = board.next(at: self.start, allowance: { _ in self.room })
+        let second = try #require(secondPlan)
+        #expect(second.pushes > 100)
+        board.claimed(second, rows: 3, pushes: 3, first: 101, next: nil, at: self.start)
+        do {
+            let none = board.next(at: self.start, allowance: { _ in self.room })
+            #expect(none == nil, "it had less than was asked for")
+        }
+    }
+
+    @Test func `apps take turns of the same length`() {
+        var board = LaneBoard(quantum: 100)
+        board.found([self.lane(1), self.lane(2), self.lane(3)], at: self.start)
+        let turns = self.turns(&board, 300)
+        let least = turns.values.min() ?? 0
+        let most = turns.values.max() ?? 0
+        #expect(turns.count == 3)
+        #expect(most - least <= 200)
+    }
+
+    @Test func `what is urgent goes first, and what is bulk has its share`() {
+        var board = LaneBoard(quantum: 100)
+        board.found([self.lane(1, 0), self.lane(1, 1), self.lane(1, 2)], at: self.start)
+        let first = board.next(at: self.start, allowance: { _ in self.room })
+        #expect(first?.lane.urgency == .urgent)
+        var busy = LaneBoard(quantum: 100)
+        busy.found([self.lane(1, 0), self.lane(1, 1), self.lane(1, 2)], at: self.start)
+        let turns = self.turns(&busy, 2100)
+        let bulk = turns[self.lane(1, 2)] ?? 0
+        let urgent = turns[self.lane(1, 0)] ?? 0
+        #expect(bulk >= 9000)
+        #expect(urgent > 10 * bulk)
+    }
+
+    @Test func `an app that may not claim holds up nobody`() throws {
+        var board = LaneBoard(quantum: 100)
+        board.found([self.lane(1), self.lane(2)], at: self.start)
+        let found = board.next(at: self.start) { $0.app == 1 ? .nothing : self.room }
+        let plan = try #require(found)
+        #expect(plan.lane.app == 2)
+        #expect(board.isAnyReady { $0.app == 1 })
+    }
+
+    @Test func `a row that did not fit is asked for when there is room for it`() throws {
+        var board = LaneBoard(quantum: 100)
+        board.found([self.lane(1)], at: self.start)
+        let firstPlan = board.next(at: self.start, allowance: { _ in self.room })
+        let first = try #require(firstPlan)
+        board.claimed(first, rows: 0, pushes: 0, first: nil, next: 700, at: self.start)
+        do {
+            let none = board.next(at: self.start, allowance: { _ in .pushes(room: 699) })
+            #expect(none == nil)
+        }
+        let secondPlan = board.next(at: self.start, allowance: { _ in .pushes(room: 700) })
+        let second = try #require(secondPlan)
+        #expect(second.pushes == 700)
+    }
+
+    @Test func `fewer rows are asked for where rows hold many pushes`() throws {
+        var board = LaneBoard(quantum: 1000)
+        board.found([self.lane(1)], at: self.start)
+        let firstPlan = board.next(at: self.start, allowance: { _ in self.room })
+        let first = try #require(firstPlan)
+        board.claimed(first, rows: 1, pushes: 100, first: 1, next: 100, at: self.start)
+        let secondPlan = board.next(at: self.start, allowance: { _ in self.room })
+        let second = try #require(secondPlan)
+        #expect(second.rows <= 10)
+    }
+
+    @Test func `the floor rises behind many rows and some time, and a sweep looks below it`() throws {
+        var board = LaneBoard(quantum: 1000)
+        board.found([self.lane(1)], at: self.start)
+        var now = self.start
+        var id: Int64 = 1
+        for _ in 0..<20 {
+            let planPlan = board.next(at: now, allowance: { _ in self.room })
+            let plan = try #require(planPlan)
+            board.claimed(plan, rows: Int(plan.rows), pushes: Int(plan.pushes), first: id, next: nil, at: now)
+            id += Int64(plan.rows)
+            now = now + .milliseconds(20)
+        }
+        let floor = try #require(board.floors.first)
+        #expect(floor.id > 1)
+        #expect(floor.id < id - 4096)
+        let usualPlan = board.next(at: now, allowance: { _ in self.room })
+        let usual = try #require(usualPlan)
+        #expect(usual.floor == floor.id)
+        board.claimed(usual, rows: Int(usual.rows), pushes: Int(usual.pushes), first: id, next: nil, at: now)
+        now = now + LaneBoard.sweepInterval
+        let sweepPlan = board.next(at: now, allowance: { _ in self.room })
+        let sweep = try #require(sweepPlan)
+        #expect(sweep.floor == .min)
+    }
+
+    @Test func `rows that come back below the floor are seen`() throws {
+        var board = LaneBoard(quantum: 10)
+        board.returned(to: self.lane(1), lowest: 7, at: self.start)
+        let planPlan = board.next(at: self.start, allowance: { _ in self.room })
+        let plan = try #require(planPlan)
+        #expect(plan.floor <= 7)
+    }
+
+    @Test func `lanes without rows are forgotten after a while`() {
+        var board = LaneBoard(quantum: 10)
+        board.found([self.lane(1)], at: self.start)
+        if let plan = board.next(at: self.start, allowance: { _ in self.room }) {
+            board.claimed(plan, rows: 0, pushes: 0, first: nil, next: nil, at: self.start)
+        }
+        board.forgetIdle(at: self.start + .seconds(11))
+        #expect(!board.isAnyReady { _ in true })
+        #expect(board.floors.isEmpty)
+    }
+}

@@ -1,0 +1,36 @@
+import Testing
+
+@testable import PushQueue
+
+@Suite struct PollingPaceTests {
+    @Test func `it slows down while there is nothing, jittered, and is quick again at once`() {
+        var pace = PollingPace()
+        var generator = SeededGenerator(seed: 1)
+        var waits: [Duration] = []
+        for _ in 0..<100 { waits.append(pace.foundNothing(after: .zero, using: &generator)) }
+        #expect(waits.allSatisfy { $0 <= PollingPace.longest && $0 >= .microseconds(2500) })
+        #expect(Set(waits.suffix(50)).count > 40)
+        #expect(waits.suffix(50).allSatisfy { $0 >= PollingPace.longest / 2 })
+        do {
+            let wait = pace.foundWork(after: .zero, isBusy: false)
+            #expect(wait == PollingPace.shortest)
+        }
+        do {
+            let wait = pace.foundNothing(after: .zero, using: &generator)
+            #expect(wait <= PollingPace.shortest)
+        }
+    }
+
+    @Test func `a look that costs much is taken rarely`() {
+        var pace = PollingPace()
+        var generator = SeededGenerator(seed: 2)
+        do {
+            let wait = pace.foundNothing(after: .milliseconds(30), using: &generator)
+            #expect(wait == .milliseconds(600))
+        }
+        do {
+            let wait = pace.foundWork(after: .milliseconds(30), isBusy: true)
+            #expect(wait == .milliseconds(600))
+        }
+    }
+}
