@@ -113,7 +113,7 @@ import Testing
         board.found([self.lane(1)], at: self.start)
         var now = self.start
         var id: Int64 = 1
-        for _ in 0..<20 {
+        for _ in 0..<40 {
             let planPlan = board.next(at: now, allowance: { _ in self.room })
             let plan = try #require(planPlan)
             board.claimed(plan, rows: Int(plan.rows), pushes: Int(plan.pushes), first: id, next: nil, at: now)
