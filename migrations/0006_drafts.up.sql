@@ -196,7 +196,7 @@ BEGIN
         PERFORM carillon.check_heading(made.push_type, priority, expires_at, collapse_id, topic, run_at, lane,
             dedupe_key, dedupe_for, on_unknown);
         made.priority := coalesce(priority, CASE made.push_type WHEN 'background' THEN 5 END);
-        made.scheduled := run_at > now();
+        made.scheduled := CASE WHEN run_at > now() THEN true END;
     END IF;
     RETURN made;
 END

@@ -32,12 +32,6 @@ BEGIN
             CASE WHEN tokens IS NULL THEN 'null' WHEN cardinality(tokens) = 0 THEN 'none'
                 ELSE 'an array of arrays' END);
     END IF;
-    IF cardinality(tokens) = 1 THEN
-        clean[1] := carillon.token(tokens[array_lower(tokens, 1)]);
-        IF clean[1] IS NOT NULL THEN
-            RETURN clean;
-        END IF;
-    END IF;
     SELECT array_agg(once.token ORDER BY once.place), min(once.place) FILTER (WHERE once.token IS NULL)
     INTO clean, bad
     FROM (
@@ -82,22 +76,37 @@ CREATE FUNCTION carillon.submit(
     reference text, dedupe_key text, dedupe_for interval, on_unknown text
 ) RETURNS bigint
 LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
 DECLARE
     size CONSTANT integer := carillon.tokens_per_job();
     made carillon.draft := carillon.draft(app, alert, badge, sound, content_available, mutable_content, category,
         thread_id, extra, payload, push_type, priority, expires_at, collapse_id, topic, run_at, lane, dedupe_key,
         dedupe_for, on_unknown);
     clean text[];
-    first CONSTANT bigint := nextval('carillon.messages_id_seq');
-    job bigint := first;
+    token text := carillon.token(tokens[array_lower(tokens, 1)]);
+    first bigint;
+    job bigint;
     jobs integer := 0;
     pushes bigint := 0;
     parts refcursor;
     part text[];
 BEGIN
-    IF NOT everyone THEN
+    IF cardinality(tokens) = 1 AND token IS NOT NULL THEN
+        clean := ARRAY[token];
+    ELSIF NOT everyone THEN
         clean := carillon.clean_tokens(tokens);
     END IF;
+    -- The way of most calls, and the short one.
+    IF cardinality(clean) <= size AND dedupe_key IS NULL AND made.scheduled IS NULL THEN
+        INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
+            topic, reference, on_unknown)
+        VALUES (made.app_id, lane, clean, made.payload::json, made.push_type, made.priority, expires_at, collapse_id,
+            topic, reference, on_unknown)
+        RETURNING messages.id INTO first;
+        RETURN first;
+    END IF;
+    first := nextval('carillon.messages_id_seq');
+    job := first;
     IF dedupe_key IS NOT NULL AND NOT carillon.take_key(made.app_id, dedupe_key, dedupe_for, first) THEN
         RETURN NULL;
     END IF;

@@ -13,11 +13,14 @@ package enum TestDatabase {
         )
     }
 
-    /// Gives the body the URL of an empty database, which is gone when the body is through.
-    package static func with<R>(_ body: (_ url: String) async throws -> R) async throws -> R {
+    /// Gives the body the URL of an empty database, or a copy of another, which is gone when the body is through.
+    package static func with<R>(
+        copyOf model: String = "template0",
+        _ body: (_ url: String) async throws -> R
+    ) async throws -> R {
         let administration = try await self.administration.value
         let name = "test_\(self.number.wrappingAdd(1, ordering: .relaxed).newValue)"
-        try await administration.script("CREATE DATABASE \(name) TEMPLATE template0")
+        try await administration.script("CREATE DATABASE \(name) TEMPLATE \(model)")
         let outcome: Swift::Result<R, any Error>
         do {
             outcome = .success(try await body(try await TestCluster.shared.url(database: name)))
@@ -30,9 +33,10 @@ package enum TestDatabase {
 
     /// The same, with a connection to it.
     package static func connected<R>(
+        copyOf model: String = "template0",
         _ body: (_ connection: PostgresConnection, _ url: String) async throws -> R
     ) async throws -> R {
-        try await self.with { url in
+        try await self.with(copyOf: model) { url in
             let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test")
             let outcome: Swift::Result<R, any Error>
             do {

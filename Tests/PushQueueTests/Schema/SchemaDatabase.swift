@@ -7,17 +7,35 @@ struct SchemaDatabase {
     let connection: PostgresConnection
     let url: String
 
+    /// Migrated once; every test has a copy of it.
+    private static let model = Task {
+        let name = "schema_model"
+        let administration = try await PostgresConnection.connect(
+            TestCluster.shared.url(),
+            on: TestLoop.shared,
+            application: "test"
+        )
+        try await administration.script("CREATE DATABASE \(name) TEMPLATE template0")
+        await administration.close()
+        let connection = try await PostgresConnection.connect(
+            TestCluster.shared.url(database: name),
+            on: TestLoop.shared,
+            application: "test"
+        )
+        _ = try await Migrator(connection).up()
+        try await connection.script(
+            """
+            INSERT INTO carillon.certificates (name, certificate) VALUES ('main', 'unread');
+            INSERT INTO carillon.apps (name, topic, certificate_id) VALUES ('demo', 'com.example.demo', 1)
+            """
+        )
+        await connection.close()
+        return name
+    }
+
     static func with<R>(_ body: (SchemaDatabase) async throws -> R) async throws -> R {
-        try await TestDatabase.connected { connection, url in
-            _ = try await Migrator(connection).up()
-            let database = SchemaDatabase(connection: connection, url: url)
-            try await database.run(
-                """
-                INSERT INTO carillon.certificates (name, certificate) VALUES ('main', 'unread');
-                INSERT INTO carillon.apps (name, topic, certificate_id) VALUES ('demo', 'com.example.demo', 1)
-                """
-            )
-            return try await body(database)
+        try await TestDatabase.connected(copyOf: try await self.model.value) { connection, url in
+            try await body(SchemaDatabase(connection: connection, url: url))
         }
     }
 
