@@ -20,6 +20,11 @@ import Testing
         #expect(Option.all.contains { $0.flag == option.flag })
     }
 
+    @Test(arguments: Option.all)
+    func `an option of the table belongs to a command`(option: Option) {
+        #expect(Command.all.contains { $0.allOptions.contains { $0.flag == option.flag } })
+    }
+
     @Test(arguments: Command.all)
     func `a command takes an option once, and is called by words of its own`(command: Command) {
         let flags = command.allOptions.map(\.flag)

@@ -5,9 +5,11 @@ import Testing
 // What a test's argument is called where results are printed.
 
 extension Option: CustomTestStringConvertible {
+    /// As a user writes it.
     public var testDescription: String { "--\(flag)" }
 }
 
 extension Command: CustomTestStringConvertible {
+    /// As a user writes it.
     public var testDescription: String { title }
 }

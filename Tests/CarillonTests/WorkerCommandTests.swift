@@ -75,6 +75,29 @@ import Testing
         }
     }
 
+    @Test func `over HTTP it says that it lives, that it is ready, and what it counts`() async throws {
+        try await Shop.with { shop in
+            try await shop.enqueue(30)
+            try await TestLoop.with { loop in
+                let worker = try shop.start("worker", "--http", "127.0.0.1:0")
+                let line = try await worker.line(containing: "metrics are served", on: loop)
+                let digits = line.split(separator: "\"port\":")[1].prefix { $0.isNumber }
+                _ = try await worker.line(containing: "has started", on: loop)
+                let health = try await shop.run("healthcheck", "--http", "127.0.0.1:\(digits)")
+                #expect(health.status == 0 && health.output == "ready\n")
+                #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+            }
+        }
+    }
+
+    @Test func `a port in use is unavailable, and named`() async throws {
+        try await Shop.with { shop in
+            let run = try await shop.run("worker", "--http", "127.0.0.1:\(shop.gateway.port)")
+            #expect(run.status == 69)
+            #expect(run.errors.contains("\(shop.gateway.port)"))
+        }
+    }
+
     @Test func `a gateway that is not there is named, and nothing is lost`() async throws {
         try await Shop.with(address: "localhost:1") { shop in
             try await shop.enqueue(5)

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import IO
 import Simulator
+import Web
 
 extension Command {
     static let simulator = Command(
@@ -10,12 +11,12 @@ extension Command {
             + "output; give that to 'app add --gateway-ca'. It takes any client certificate, and provider tokens of "
             + "any key, or of the key in --file only. SIGTERM ends it.",
         options: [
-            .host, .port, .caOut, .requestLog, .answer, .delay, .goAwayAfter, .resetAfter, .maxStreams,
+            .host, .port, .caOut, .requestLog, .answer, .delay, .goAwayAfter, .resetAfter, .maxStreams, .http,
             .environment, .file, .keyID, .teamID, .allowTopic,
         ],
         examples: [
             "carillon simulator --ca-out ca.pem --log requests.log --answer dead=410:Unregistered",
-            "carillon simulator --answer 'd4=429:TooManyRequests*2' --delay 50ms",
+            "carillon simulator --answer 'd4=429:TooManyRequests*2' --http 127.0.0.1:9000",
         ],
         isService: true,
         run: { try await Simulate(invocation: $0).run() }
@@ -28,10 +29,12 @@ private struct Simulate {
     func run() async throws -> ExitStatus {
         let simulator = try APNsSimulator(configuration())
         return try await LoopScope.with { loop in
+            let server = statisticsServer(of: simulator)
             let result: Result<Void, any Error>
             do {
                 try await Interruption.wait(on: loop) {
                     try await simulator.start()
+                    try server?.start()
                     try announce(simulator)
                 }
                 result = .success(())
@@ -39,6 +42,7 @@ private struct Simulate {
                 result = .failure(error)
             }
             let statistics = await simulator.statistics()
+            server?.stop()
             await simulator.stop()
             try result.get()
             invocation.console.log.info(
@@ -49,6 +53,14 @@ private struct Simulate {
                 ]
             )
             return .done
+        }
+    }
+
+    /// Its counts as JSON under /stats, where --http says so.
+    private func statisticsServer(of simulator: APNsSimulator) -> WebServer? {
+        invocation.settings.address(.http).map { address in
+            let stats = Route(.get, "/stats") { _ in Response(json: await simulator.statistics().json) }
+            return WebServer(host: address.host, port: address.port, routes: [stats])
         }
     }
 

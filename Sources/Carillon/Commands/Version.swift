@@ -1,10 +1,17 @@
+import HTTP2
+import Postgres
+import TLS
+
 extension Command {
     static let version = Command(
         "version",
         summary: "Print the versions of the program and of the libraries it uses.",
         options: [.json],
         run: { invocation in
-            let versions = [("carillon", Program.version)]
+            let versions = [
+                ("carillon", Program.version), ("nghttp2", Engine.version), ("openssl", OpenSSLLibrary.version),
+                ("libpq", ClientLibrary.version),
+            ]
             if invocation.settings.isOn(.json) {
                 invocation.console.print(.object(versions.map { ($0, .string($1)) }))
             } else {

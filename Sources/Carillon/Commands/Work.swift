@@ -3,6 +3,7 @@ import IO
 import Postgres
 import PushQueue
 import Synchronization
+import Web
 
 extension Command {
     static let worker = Command(
@@ -15,7 +16,7 @@ extension Command {
             + "this program's; with --once also with 69 or 78 when an app could not send.",
         options: [
             .once, .maxInFlight, .connections, .idleTimeout, .requestTimeout, .drainTimeout, .lease, .retryBase,
-            .retryCap, .retention, .embedded, .data, .database,
+            .retryCap, .retention, .http, .embedded, .data, .database,
         ],
         examples: [
             "carillon worker --database postgresql://localhost/shop --http 127.0.0.1:9464",
@@ -28,6 +29,8 @@ extension Command {
 }
 
 private struct Work: Sendable {
+    private enum Phase: Int { case working, stopping, givenUp }
+
     let invocation: Invocation
 
     func run() async throws -> ExitStatus {
@@ -45,24 +48,35 @@ private struct Work: Sendable {
     private func work(on database: String, _ loop: EventLoop) async throws -> ExitStatus {
         try await Self.checkSchema(of: database, on: loop)
         let backend = HTTP2Backend(HTTP2Configuration(invocation.settings))
-        let gaveUp = Atomic(false)
+        let phase = Atomic(Phase.working.rawValue)
         let log = WorkerLog(log: invocation.console.log)
         let worker = Worker(WorkerOptions(invocation.settings, database: database), backend: backend, loop: loop) {
             event in
-            if case .gaveUp = event { gaveUp.store(true, ordering: .relaxed) }
+            if case .draining = event { phase.store(Phase.stopping.rawValue, ordering: .relaxed) }
+            if case .gaveUp = event { phase.store(Phase.givenUp.rawValue, ordering: .relaxed) }
             log.tell(event)
         }
-        let report: WorkerReport
+        let endpoints = WorkerEndpoints(
+            loop: loop,
+            counters: { worker.counters },
+            isStopping: { phase.load(ordering: .relaxed) != Phase.working.rawValue }
+        )
+        let server = invocation.settings.address(.http).map { endpoints.server(at: $0) }
+        let result: Result<WorkerReport, any Error>
         do {
-            report = try await Interruption.with(on: loop, signalled: { $0 == 1 ? worker.drain() : worker.giveUp() }) {
-                try await worker.run()
-            }
+            try server?.start()
+            if let server { log.log.info("Health and metrics are served.", ["port": .int(Int64(server.port))]) }
+            let report = try await Interruption.with(
+                on: loop,
+                signalled: { $0 == 1 ? worker.drain() : worker.giveUp() }
+            ) { try await worker.run() }
+            result = .success(report)
         } catch {
-            await backend.shutdown()
-            throw error
+            result = .failure(error)
         }
         await backend.shutdown()
-        return status(of: report, gaveUp: gaveUp.load(ordering: .relaxed))
+        server?.stop()
+        return status(of: try result.get(), gaveUp: phase.load(ordering: .relaxed) == Phase.givenUp.rawValue)
     }
 
     /// A worker that starts on the wrong schema would fail at every turn; better not at all.

@@ -1,5 +1,5 @@
 import Dispatch
-import Synchronization
+import IO
 
 /// Lines on their way to a reader who may be slow, stuck or gone.
 ///
@@ -13,7 +13,7 @@ final class LogQueue: Sendable {
         var dropped = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let queue = DispatchQueue(label: "carillon.log")
     private let write: @Sendable (String) -> Void
     private let lost: @Sendable (Int) -> String

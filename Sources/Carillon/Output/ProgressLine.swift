@@ -1,9 +1,9 @@
-import Synchronization
+import IO
 
 /// One line at the foot of a terminal that is written over again and again. Elsewhere it shows nothing.
 final class ProgressLine: Sendable {
     private let stream: TextStream
-    private let isShown = Mutex(false)
+    private let isShown = Guarded(false)
 
     init(_ stream: TextStream) {
         self.stream = stream

@@ -1,0 +1,81 @@
+import PushQueue
+
+/// What a worker counts, for Prometheus.
+struct WorkerMetrics {
+    let counters: WorkerCounters
+    let version: String
+
+    var text: String {
+        var metrics = MetricsText()
+        metrics.begin("carillon_build_info", .gauge, "The program's version; always 1.")
+        metrics.add(1, ["version": version])
+        addPushes(to: &metrics)
+        addWork(to: &metrics)
+        addState(to: &metrics)
+        return metrics.text
+    }
+
+    private func addPushes(to metrics: inout MetricsText) {
+        let apps = counters.apps.sorted { $0.key < $1.key }
+        metrics.begin(
+            "carillon_pushes_total",
+            .counter,
+            "Pushes that ended, by status and reason; status 0 was refused here or never answered."
+        )
+        for (app, pushes) in apps {
+            metrics.add(pushes.sent, ["app": name(of: app), "status": "200", "reason": ""])
+            if pushes.expired > 0 {
+                metrics.add(pushes.expired, ["app": name(of: app), "status": "0", "reason": "Expired"])
+            }
+        }
+        let failures = counters.failures.sorted {
+            ($0.key.app, $0.key.status, $0.key.reason) < ($1.key.app, $1.key.status, $1.key.reason)
+        }
+        for (failure, count) in failures {
+            metrics.add(
+                count,
+                ["app": name(of: failure.app), "status": String(failure.status), "reason": failure.reason]
+            )
+        }
+        metrics.begin("carillon_retries_total", .counter, "Tries that counted and were followed by another.")
+        for (app, pushes) in apps { metrics.add(pushes.retried, ["app": name(of: app)]) }
+        metrics.begin(
+            "carillon_returned_total",
+            .counter,
+            "Pushes that went back to the queue without a try that counts."
+        )
+        for (app, pushes) in apps { metrics.add(pushes.returned, ["app": name(of: app)]) }
+        metrics.begin("carillon_unknown_outcomes_total", .counter, "Tries of which nobody knows what came.")
+        for (app, pushes) in apps { metrics.add(pushes.unknown, ["app": name(of: app)]) }
+    }
+
+    private func addWork(to metrics: inout MetricsText) {
+        metrics.begin("carillon_claims_total", .counter, "Claims that brought something.")
+        metrics.add(counters.claims)
+        metrics.begin("carillon_jobs_total", .counter, "Jobs that were claimed.")
+        metrics.add(counters.jobs)
+        metrics.begin("carillon_stale_results_total", .counter, "Claims settled too late, after others had taken over.")
+        metrics.add(counters.stale)
+        metrics.begin("carillon_takeovers_total", .counter, "Dead workers whose jobs this one took over.")
+        metrics.add(counters.takeovers)
+        metrics.begin("carillon_database_errors_total", .counter, "Statements and connections that failed.")
+        metrics.add(counters.databaseErrors)
+    }
+
+    private func addState(to metrics: inout MetricsText) {
+        metrics.begin("carillon_in_flight_pushes", .gauge, "Pushes handed to a connection and not settled yet.")
+        metrics.add(counters.inFlight)
+        metrics.begin("carillon_database_up", .gauge, "Whether the worker is connected to its database.")
+        metrics.add(counters.isConnected ? 1 : 0)
+        metrics.begin(
+            "carillon_app_held",
+            .gauge,
+            "Apps that cannot send at the moment, and what kind of trouble it is."
+        )
+        for (app, trouble) in counters.troubles.sorted(by: { $0.key < $1.key }) {
+            metrics.add(1, ["app": name(of: app), "kind": "\(trouble.kind)"])
+        }
+    }
+
+    private func name(of app: Int32) -> String { counters.names[app] ?? String(app) }
+}
