@@ -69,12 +69,22 @@ import Testing
         #expect(life.willSend(at: self.start + .seconds(32)) == .ping)
     }
 
+    @Test func `answers about the credential or the connection make it of no use`() {
+        var life = self.life()
+        life.wasAnswered(isOfUse: false)
+        life.retire(.refused("InvalidProviderToken"))
+        #expect(life.answered == 0)
+        #expect(life.isRefused)
+        life.close(.closedByPeer)
+        #expect(life.phase == .closed(.refused("InvalidProviderToken")))
+    }
+
     @Test func `several late answers in a row retire a connection, and an answer between them does not`() {
         var life = self.life()
         for _ in 0..<5 {
             life.wasLate()
             life.wasLate()
-            life.wasAnswered()
+            life.wasAnswered(isOfUse: true)
         }
         #expect(life.isReady)
         #expect(life.answered == 5)

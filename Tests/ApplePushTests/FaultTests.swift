@@ -249,4 +249,26 @@ import Testing
             }
         }
     }
+
+    @Test func `a shutdown ends what the kernel would not take, too`() async throws {
+        let arrived = AsyncStream.makeStream(of: Void.self)
+        let payload = String(repeating: "x", count: 4096)
+        try await TestGateway.with(streams: 1000) { seen in
+            arrived.continuation.yield()
+            return seen.number <= 500 ? [.answer(200)] : []
+        } test: { server, gateway in
+            try await withBackend { backend in
+                let credential = try TestCredential.certificate()
+                async let sending = backend.deliver(batch(3000, payload: payload), to: gateway, with: credential)
+                var iterator = arrived.stream.makeAsyncIterator()
+                for _ in 0..<600 { await iterator.next() }
+                await backend.shutdown()
+                let outcomes = await sending
+                let counts = self.count(outcomes)
+                #expect(counts[.safe, default: 0] > 0)
+                #expect(counts[.delivered, default: 0] <= 500)
+                #expect(counts.values.reduce(0, +) == 3000)
+            }
+        }
+    }
 }

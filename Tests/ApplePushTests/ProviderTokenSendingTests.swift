@@ -24,19 +24,58 @@ import Testing
     }
 
     @Test func `until a token is accepted there is one stream, though the gateway would allow for more`() async throws {
-        let together = Mutex((now: 0, most: 0, accepted: false))
-        try await TestGateway.with { seen in
-            if seen.number < 4 {
-                #expect(seen.token == "0000000\(seen.number - 1)")
-                return [.answer(403, #"{"reason":"InvalidProviderToken"}"#)]
+        try await TestGateway.with { _ in
+            []
+        } test: { server, gateway in
+            try await withBackend {
+                $0.requestTimeout = .milliseconds(500)
+            } _: { backend in
+                let outcomes = await backend.deliver(batch(20), to: gateway, with: try TestCredential.providerToken())
+                #expect(outcomes.allSatisfy { $0.verdict == .unknown || $0.verdict == .safe })
+                // One stream at a time: each is late before the next is opened, until the connection is given up.
+                #expect((1...3).contains(server.seen.count))
+                #expect(outcomes.count { $0.verdict == .unknown } == server.seen.count)
             }
-            together.withLock { $0.accepted = true }
-            return [.answer(200)]
+        }
+    }
+
+    @Test func `a credential that is refused ends the sending, and what was not sent is safe`() async throws {
+        try await TestGateway.with { _ in
+            [.answer(403, #"{"reason":"InvalidProviderToken"}"#)]
         } test: { server, gateway in
             try await withBackend { backend in
                 let outcomes = await backend.deliver(batch(20), to: gateway, with: try TestCredential.providerToken())
-                #expect(outcomes.prefix(3).allSatisfy { $0.verdict == .rejected && $0.action == .pauseCredential })
-                #expect(outcomes.dropFirst(3).allSatisfy { $0.verdict == .delivered })
+                #expect(outcomes[0].verdict == .rejected)
+                #expect(outcomes[0].action == .pauseCredential)
+                #expect(outcomes.dropFirst().allSatisfy { $0.verdict == .safe })
+                #expect(outcomes.connectFailure?.code == .refused)
+                #expect(outcomes.connectFailure?.message.contains("InvalidProviderToken") == true)
+                #expect(server.seen.count == 1)
+            }
+        }
+    }
+
+    @Test func `a gateway that complains of too many tokens is left alone`() async throws {
+        try await TestGateway.with { _ in
+            [.answer(429, #"{"reason":"TooManyProviderTokenUpdates"}"#)]
+        } test: { server, gateway in
+            try await withBackend { backend in
+                let outcomes = await backend.deliver(batch(20), to: gateway, with: try TestCredential.providerToken())
+                #expect(outcomes[0].action == .keepProviderToken)
+                #expect(outcomes.allSatisfy { $0.isRetryable })
+                #expect(server.seen.count == 1)
+                #expect(server.connections == 1)
+            }
+        }
+    }
+
+    @Test func `a gateway that ends every connection with its first answer is not stormed`() async throws {
+        try await TestGateway.with { _ in
+            [.answer(503, #"{"reason":"Shutdown"}"#)]
+        } test: { server, gateway in
+            try await withBackend { backend in
+                let outcomes = await backend.deliver(batch(20), to: gateway, with: try TestCredential.providerToken())
+                #expect(outcomes.allSatisfy { $0.isRetryable })
                 #expect(server.connections == 1)
             }
         }

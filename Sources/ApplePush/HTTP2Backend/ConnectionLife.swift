@@ -61,7 +61,7 @@ struct ConnectionLife {
     private var pinged: MonotonicInstant?
     private var lateInARow = 0
 
-    /// How many pushes were answered.
+    /// How many pushes got an answer that was about them, and not about the connection or the credential.
     private(set) var answered = 0
 
     init(_ limits: Limits, at now: MonotonicInstant) {
@@ -71,6 +71,11 @@ struct ConnectionLife {
     }
 
     var isReady: Bool { self.phase == .ready }
+
+    /// The gateway does not want what comes with this credential, be it on this connection or on another.
+    var isRefused: Bool {
+        if case .draining(.refused) = self.phase { true } else { false }
+    }
 
     var isClosed: Bool {
         if case .closed = self.phase { true } else { false }
@@ -96,8 +101,8 @@ struct ConnectionLife {
     }
 
     /// A push was answered.
-    mutating func wasAnswered() {
-        self.answered += 1
+    mutating func wasAnswered(isOfUse: Bool) {
+        if isOfUse { self.answered += 1 }
         self.lateInARow = 0
     }
 

@@ -22,6 +22,7 @@ actor ConnectionPool {
     private var input: [UInt8] = []
     private var random = SystemRandomNumberGenerator()
     private var isPumpDue = false
+    private var isOutdated = false
     private var isShutDown = false
     private var nextSerial = 0
 
@@ -38,37 +39,37 @@ actor ConnectionPool {
 
     // MARK: From outside
 
-    /// Sends a batch. Every push of it ends exactly once.
-    func deliver(_ batch: PushBatch) async -> Outcomes {
+    /// Sends a batch. Every push of it ends exactly once. Nil, and nothing sent, if the pool was outdated before.
+    func deliver(_ batch: PushBatch) async -> Outcomes? {
+        if self.isOutdated { return nil }
         self.nextSerial += 1
         let serial = self.nextSerial
         return await withTaskCancellationHandler {
             await withCheckedContinuation { completion in
                 let deadline = MonotonicInstant.now + self.configuration.waitingTimeout
                 self.deliveries.add(Delivery(serial, batch, deadline: deadline, completion: completion))
-                if self.isShutDown {
-                    self.deliveries.giveUp(Self.shutDownError) { _ in true }
-                } else {
-                    self.pumpSoon()
-                }
+                if self.isShutDown { self.giveUpWaiting(Self.shutDownError) }
+                self.pumpSoon()
             }
         } onCancel: {
             self.loop.submit { self.assumeIsolated { $0.deliveries.giveUp { $0.serial == serial } } }
         }
     }
 
-    /// Closes what has been idle for longer than that. True if nothing is left, not even something under way.
+    /// Closes what has been idle for longer than that. True if nothing is left, not even something under way: then the
+    /// pool takes no more.
     func outdate(idle: Duration) -> Bool {
         let now = MonotonicInstant.now
         self.close(self.state.idle(longerThan: idle, at: now), .idle, at: now)
-        return self.state.members.isEmpty && self.deliveries.isEmpty
+        self.isOutdated = self.state.members.isEmpty && self.deliveries.isEmpty
+        return self.isOutdated
     }
 
     /// Ends everything at once.
     func shutdown() async {
         self.isShutDown = true
-        self.deliveries.giveUp(Self.shutDownError) { _ in true }
         self.close(self.connections.map(\.id), .shutDown, at: .now)
+        self.giveUpWaiting(Self.shutDownError)
         if let tick = self.tick.take() { self.loop.cancel(tick.token) }
         let tasks = Array(self.dials.values) + [self.renewal].compactMap { $0 }
         for task in tasks { task.cancel() }
@@ -151,6 +152,7 @@ actor ConnectionPool {
             id,
             stream,
             authority: self.gateway.authority,
+            certified: self.credential.identity != nil,
             authorization: self.authorization,
             deliveries: self.deliveries,
             limits: self.configuration.limits,
@@ -161,7 +163,8 @@ actor ConnectionPool {
             self.assumeIsolated { $0.ready(id, interest) }
         }
         self.connections.append(connection)
-        self.pumpSoon()
+        // What the server said right after the handshake may have been read with it.
+        self.ready(id, .read)
     }
 
     private func dialFailed(_ id: Int, _ failure: PushError) {
@@ -195,7 +198,10 @@ actor ConnectionPool {
             _ = self.read(connection, at: now)
             connection.end(failure)
         }
-        if connection.refusedToken { self.renewToken(refusing: connection.authorization?.token) }
+        if let token = connection.refusedToken { self.renewToken(refusing: token) }
+        if connection.life.isRefused, case .draining(let end) = connection.life.phase {
+            self.giveUpWaiting(PushError(end, of: self.gateway))
+        }
         if case .draining = connection.life.phase, connection.inFlightCount == 0 { connection.end(.usedUp) }
         if case .closed(let end) = connection.life.phase {
             guard let place = self.connections.firstIndex(where: { $0 === connection }) else { return }
@@ -216,8 +222,10 @@ actor ConnectionPool {
 
     private func ended(_ id: Int, wasOfUse: Bool, _ failure: PushError, at now: MonotonicInstant) {
         self.state.ended(id, wasOfUse: wasOfUse, at: now, using: &self.random)
-        if !wasOfUse, !self.state.hasHope { self.deliveries.giveUp(failure) { _ in true } }
+        if !wasOfUse, !self.state.hasHope { self.giveUpWaiting(failure) }
     }
+
+    private func giveUpWaiting(_ failure: PushError) { self.deliveries.giveUp(failure) { _ in true } }
 
     private func close(_ ids: [Int], _ end: ConnectionLife.End, at now: MonotonicInstant) {
         for connection in self.connections where ids.contains(connection.id) {
@@ -276,8 +284,8 @@ actor ConnectionPool {
             return
         }
         if let refused {
-            // It was replaced already.
-            guard refused == self.authorization?.token else { return }
+            // Another connection may have said so before, and it was replaced already.
+            guard refused == self.authorization?.token, self.authorization?.isRenewed == false else { return }
             self.authorization = nil
             self.authorizationDue = nil
         }
@@ -303,7 +311,7 @@ actor ConnectionPool {
     /// A token in use stays in use, and renewing it is tried again soon.
     private func renewalFailed(_ error: PushError) {
         if self.authorization == nil {
-            self.deliveries.giveUp(error) { _ in true }
+            self.giveUpWaiting(error)
         } else {
             self.authorizationDue = .now + .seconds(5)
         }

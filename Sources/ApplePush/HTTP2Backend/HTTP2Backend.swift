@@ -48,9 +48,12 @@ public final class HTTP2Backend: Backend {
         let count = batch.count
         if count == 0 { return Outcomes(repeating: .delivered, count: 0) }
         do throws(PushError) {
-            let pool = try self.enter(gateway, credential)
-            defer { self.leave() }
-            return await pool.deliver(batch)
+            while true {
+                let pool = try self.enter(gateway, credential)
+                defer { self.leave() }
+                if let outcomes = await pool.deliver(batch) { return outcomes }
+                self.forget(pool, gateway, credential)
+            }
         } catch {
             var outcomes = Outcomes(repeating: OutcomeRules.outcome(of: .neverSubmitted), count: count)
             outcomes.connectFailure = error
@@ -86,7 +89,7 @@ public final class HTTP2Backend: Backend {
         }
         defer { self.leave() }
         for (key, pool) in pools where await pool.outdate(idle: idle) {
-            self.shared.withLock { $0.pools[key] = nil }
+            self.shared.withLock { if $0.pools[key] === pool { $0.pools[key] = nil } }
         }
     }
 
@@ -107,6 +110,12 @@ public final class HTTP2Backend: Backend {
             if isLast { continuation.resume() }
         }
         loops?.shutdown()
+    }
+
+    /// A pool that was outdated between the moment it was found and the moment it was asked.
+    private func forget(_ pool: ConnectionPool, _ gateway: Gateway, _ credential: Credential) {
+        let key = PoolKey(gateway, credential)
+        self.shared.withLock { if $0.pools[key] === pool { $0.pools[key] = nil } }
     }
 
     private func leave() {

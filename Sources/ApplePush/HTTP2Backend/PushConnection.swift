@@ -12,8 +12,8 @@ final class PushConnection {
     let id: Int
     private(set) var authorization: Authorization?
     private(set) var life: ConnectionLife
-    /// An answer called the provider token too old.
-    private(set) var refusedToken = false
+    /// The provider token that an answer called too old.
+    private(set) var refusedToken: ProviderToken?
 
     private var stream: TLSStream?
     private let session: ClientSession
@@ -36,6 +36,7 @@ final class PushConnection {
         _ id: Int,
         _ stream: consuming TLSStream,
         authority: String,
+        certified: Bool,
         authorization: Authorization?,
         deliveries: DeliveryQueue,
         limits: ConnectionLife.Limits,
@@ -46,7 +47,7 @@ final class PushConnection {
         self.session = try ClientSession()
         self.deliveries = deliveries
         self.authorization = authorization
-        self.isAccepted = authorization == nil
+        self.isAccepted = certified
         self.outgoing = Outgoing(authority: authority, token: authorization?.token)
         self.life = ConnectionLife(limits, at: now)
         self.life.connected(at: now)
@@ -54,6 +55,7 @@ final class PushConnection {
 
     /// The pushes to come carry this provider token.
     func authorize(_ authorization: Authorization) {
+        if self.refusedToken != nil { return }
         self.authorization = authorization
         self.outgoing.use(authorization.token)
     }
@@ -199,10 +201,10 @@ final class PushConnection {
     }
 
     private func answered(_ push: InFlightTable.Push, _ answer: Answer) {
-        self.life.wasAnswered()
         // Nearly every answer is this one, and it says nothing more.
         if answer.status == 200 {
             self.isAccepted = true
+            self.life.wasAnswered(isOfUse: true)
             return self.deliveries.end(push, .delivered)
         }
         let outcome = self.session.withBody(of: answer) { body in
@@ -226,14 +228,20 @@ final class PushConnection {
     private func follow(_ outcome: Outcome) -> Bool {
         switch outcome.action {
         case .renewProviderToken:
+            self.life.wasAnswered(isOfUse: true)
             guard let authorization = self.authorization else { return false }
-            self.refusedToken = true
+            self.refusedToken = authorization.token
             self.life.retire(.usedUp)
             return !authorization.isRenewed
-        case .keepProviderToken, .replaceConnection:
+        case .keepProviderToken, .pauseCredential:
+            self.life.wasAnswered(isOfUse: false)
+            self.life.retire(.refused(outcome.reason.name ?? "status \(outcome.status)"))
+        case .replaceConnection:
+            self.life.wasAnswered(isOfUse: false)
             self.life.retire(.usedUp)
-        case .pauseCredential: break
-        default: self.isAccepted = true
+        default:
+            self.isAccepted = true
+            self.life.wasAnswered(isOfUse: true)
         }
         return false
     }
