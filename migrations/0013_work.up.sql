@@ -151,7 +151,8 @@ BEGIN
 END
 $$;
 
--- Cuts a message with more tokens than a worker may have in flight into jobs that fit. Each token is kept once.
+-- Cuts a message with more tokens than a worker may have in flight into jobs that fit. Each token is kept once, and of
+-- what is too long to be a token only so much that it still is.
 CREATE FUNCTION carillon.split(app integer, in_lane smallint, message bigint, size integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -165,8 +166,8 @@ BEGIN
         RETURN 0;
     END IF;
     SELECT array_agg(t.token ORDER BY t.place) INTO list FROM (
-        SELECT u.token, min(u.place) AS place FROM unnest(whole.tokens) WITH ORDINALITY AS u(token, place)
-        GROUP BY u.token
+        SELECT left(u.token, 513) AS token, min(u.place) AS place
+        FROM unnest(whole.tokens) WITH ORDINALITY AS u(token, place) GROUP BY left(u.token, 513)
     ) AS t;
     IF whole.origin IS NULL THEN
         INSERT INTO carillon.unfinished (message_id, app_id, reference, broadcast_id, remaining, attempts)

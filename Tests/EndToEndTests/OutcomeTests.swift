@@ -194,6 +194,8 @@ import Testing
         ("tokens", "ARRAY['aa\r\nx: y']", "MalformedToken"),
         ("payload", "'[1]'", "MalformedPayload"),
         ("payload", #"('{"a":"' || repeat('x', 4090) || '"}')::json"#, "PayloadTooLarge"),
+        ("payload", #"('{"a":"' || repeat('x', 20000000) || '"}')::json"#, "PayloadTooLarge"),
+        ("tokens", "ARRAY[repeat('a', 9000000)]", "MalformedToken"),
         ("topic", "'a b'", "MalformedTopic"),
         ("collapse_id", "repeat('x', 65)", "MalformedCollapseId"),
         ("collapse_id", "E'a\\nb'", "MalformedCollapseId"),

@@ -5,7 +5,8 @@ extension ClaimAnswer {
     /// Moves rows of a lane from `messages` into one row of `inflight`, and answers with them.
     ///
     /// The rows taken are the first whose pushes fit together; of what does not fit, the first is named. Nothing is
-    /// claimed for a worker that is gone from `workers`. Waiting for the disk is left to the settlement: a claim that a
+    /// claimed for a worker that is gone from `workers`. What is longer than anything that can be sent is cut to a length
+    /// that is still refused, so that no row, however large, is too large for its claim. Waiting for the disk is left to the settlement: a claim that a
     /// crash undoes was never settled, and its rows are back where they were.
     package static let statement = Statement(
         "claim",
@@ -22,8 +23,11 @@ extension ClaimAnswer {
             SELECT s.place, s.id, s.pushes, sum(s.pushes) OVER (ORDER BY s.id ROWS UNBOUNDED PRECEDING) AS total FROM seen s
         ), picked AS (
             DELETE FROM carillon.messages m WHERE m.ctid = ANY (ARRAY(SELECT f.place FROM fitting f WHERE f.total <= $6))
-            RETURNING m.id, m.lane, m.tokens, m.payload, m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic,
-                m.reference, m.on_unknown, m.attempt, m.claims, m.origin, m.broadcast_id, m.created_at
+            RETURNING m.id, m.lane, m.tokens,
+                CASE WHEN pg_column_size(m.payload) > 8192 THEN to_json(repeat('x', 8192)) ELSE m.payload END AS payload,
+                left(m.push_type, 64) AS push_type, m.priority, m.expires_at, left(m.collapse_id, 65) AS collapse_id,
+                left(m.topic, 256) AS topic, left(m.reference, 16384) AS reference, left(m.on_unknown, 64) AS on_unknown,
+                m.attempt, m.claims, m.origin, m.broadcast_id, m.created_at
         ), kept AS (
             INSERT INTO carillon.inflight (worker_id, app_id, jobs)
             SELECT $4, $1, array_agg(ROW(p.id, p.lane, p.tokens, p.payload, p.push_type, p.priority, p.expires_at,
