@@ -27,27 +27,18 @@ struct QueueBenchmark {
         for statement in [self.enqueueing(for: installation.app), "VACUUM ANALYZE carillon.messages", "CHECKPOINT"] {
             try await installation.connection.script(statement)
         }
-        var command = ChildProcess.Command(
-            Installation.program("carillon"),
-            ["worker", "--once", "--database", installation.url]
-        )
-        command.output = .nothing
-        command.error = .nothing
         let start = MonotonicInstant.now
-        let worker = try ChildProcess(command)
+        let worker = try WorkerProcess(serving: installation.url)
         let end = try await worker.wait(on: loop)
         let time = (MonotonicInstant.now - start) / .seconds(1)
-        guard end == .status(0) else { throw BenchmarkError("The worker ended with \(end).") }
         try await self.check(installation, total)
 
         let unit =
             self.tokensPerRow == 1 ? "one-token rows" : "tokens in rows of \(Report.grouped(Double(self.tokensPerRow)))"
         report.rate("\(unit), claimed, sent and settled a second", Double(total) / time, atLeast: self.leastRate)
-        if let usage = worker.usageIfEnded() {
-            report.memory("  peak memory of the worker", usage.peakMemory, atMost: 60_000_000)
-            let perPush = usage.processorTime / .microseconds(1) / Double(total)
-            report.note("  processor time of the worker a push", "\(Report.decimals(perPush)) µs")
-        }
+        report.memory("  peak memory of the worker", end.peakMemory, atMost: 60_000_000)
+        let perPush = end.processorTime / .microseconds(1) / Double(total)
+        report.note("  processor time of the worker a push", "\(Report.decimals(perPush)) µs")
     }
 
     /// All in one transaction, as an application would; every token is distinct.

@@ -14,10 +14,9 @@ package final class ChildProcess: Sendable {
         case signal(CInt)
     }
 
-    /// What a child took of the machine, once it has ended.
+    /// What a child took of the machine, once it has ended. Not its memory: what the kernel says of that counts ours,
+    /// which the child has for an instant before it becomes another program.
     package struct Usage: Sendable {
-        /// The most memory that it had resident, in bytes.
-        package let peakMemory: Int
         /// The time that its threads were running.
         package let processorTime: Duration
     }
@@ -88,7 +87,6 @@ package final class ChildProcess: Sendable {
 
 extension ChildProcess.Usage {
     fileprivate init(_ usage: rusage) {
-        self.peakMemory = usage.ru_maxrss * 1024
         self.processorTime =
             .seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
             + .microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
