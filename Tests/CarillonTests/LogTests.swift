@@ -1,4 +1,6 @@
 import Dispatch
+import Glibc
+import IO
 import Synchronization
 import Testing
 
@@ -27,12 +29,34 @@ import Testing
 
     @Test func `a line for machines is one JSON object with its fields in order`() {
         let style = LogStyle(format: .json, stream: TextStream(descriptor: -1, environment: [:]))
-        let line = style.line(.warning, "A \"thing\"\nhappened", ["app": "demo", "count": 3])
+        let line = style.line(.warning, "A \"thing\"\nhappened", [("app", "demo"), ("count", 3)])
         #expect(line.hasPrefix("{\"time\":\"2"))
         #expect(
             line.hasSuffix(
                 "\"level\":\"warning\",\"message\":\"A \\\"thing\\\"\\nhappened\",\"app\":\"demo\",\"count\":3}\n"
             )
         )
+    }
+
+    @Test func `a secret is taken out before it is escaped`() async throws {
+        let (ours, theirs) = try SocketPair().release()
+        defer {
+            close(ours)
+            close(theirs)
+        }
+        let log = Log(
+            stream: TextStream(descriptor: theirs, environment: [:]),
+            format: .json,
+            threshold: .info,
+            redactor: Redactor(["hunter\"2"])
+        )
+        log.error("hunter\"2 is wrong", ["error": .string("no hunter\"2 here"), "list": .array(["hunter\"2"])])
+        log.debug("not worth a line")
+        log.flush(within: .seconds(60))
+        var bytes = [UInt8](repeating: 0, count: 4_096)
+        let count = read(ours, &bytes, bytes.count)
+        let line = String(decoding: bytes[..<max(count, 0)], as: UTF8.self)
+        #expect(line.contains("*** is wrong") && line.contains("no *** here") && line.contains("[\"***\"]"))
+        #expect(!line.contains("hunter") && !line.contains("not worth"))
     }
 }

@@ -94,7 +94,7 @@ private struct Work: Sendable {
     private func status(of report: WorkerReport, gaveUp: Bool) -> ExitStatus {
         let total = report.counters.total
         invocation.console.log.info(
-            "All of it:",
+            "What it did:",
             [
                 "sent": .int(Int64(total.sent)), "failed": .int(Int64(total.failed)),
                 "expired": .int(Int64(total.expired)), "retried": .int(Int64(total.retried)),

@@ -28,11 +28,18 @@ final class DemoFleet: Sendable {
         options.version = Program.version
         // What is throttled comes again soon: nobody wants to watch a demonstration wait.
         options.retry = RetryPolicy(base: .milliseconds(100), cap: .seconds(1))
+        // On a machine that is busy with other things nothing is to be taken for dead that is only slow: each push that
+        // is sent again for such a reason would rightly be counted.
+        options.lease = .seconds(120)
+        var limits = HTTP2Configuration()
+        limits.requestTimeout = .seconds(60)
+        limits.totalTimeout = .seconds(120)
         let log = WorkerLog(log: console.log)
+        let configuration = limits
         members = try (1...workers).map { number in
             options.name = "demo-\(number)"
             let loop = try EventLoop(name: options.name)
-            let backend = HTTP2Backend()
+            let backend = HTTP2Backend(configuration)
             let worker = Worker(options, backend: backend, loop: loop) { event in
                 switch event {
                 case .started, .draining, .ended, .split, .maintained: break  // of no interest here

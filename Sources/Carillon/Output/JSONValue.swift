@@ -24,6 +24,16 @@ enum JSONValue: Sendable {
         }
     }
 
+    /// The same with every known secret taken out of its strings.
+    func cleaned(by redactor: Redactor) -> JSONValue {
+        switch self {
+        case .string(let value): .string(redactor.clean(value))
+        case .array(let values): .array(values.map { $0.cleaned(by: redactor) })
+        case .object(let members): .object(members.map { ($0, $1.cleaned(by: redactor)) })
+        case .null, .bool, .int, .double: self
+        }
+    }
+
     private static func quote(_ text: String) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes

@@ -19,7 +19,11 @@ final class Log: Sendable {
         queue = LogQueue(
             write: { stream.write($0) },
             lost: {
-                style.line(.warning, "Lines of the log were lost: its reader is too slow.", ["lines": .int(Int64($0))])
+                style.line(
+                    .warning,
+                    "Lines of the log were lost: its reader is too slow.",
+                    [("lines", .int(Int64($0)))]
+                )
             }
         )
     }
@@ -33,7 +37,8 @@ final class Log: Sendable {
 
     func write(_ level: LogLevel, _ message: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
         guard level >= threshold else { return }
-        queue.add(redactor.clean(style.line(level, message, fields)))
+        // Before it is made a line: a secret that is escaped there would not be known again.
+        queue.add(style.line(level, redactor.clean(message), fields.map { ($0.key, $0.value.cleaned(by: redactor)) }))
     }
 
     /// Waits until what was said is out, but not for a reader that does not read.

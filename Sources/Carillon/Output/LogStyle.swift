@@ -5,19 +5,19 @@ struct LogStyle: Sendable {
     let format: Log.Format
     let stream: TextStream
 
-    func line(_ level: LogLevel, _ message: String, _ fields: KeyValuePairs<String, JSONValue>) -> String {
+    func line(_ level: LogLevel, _ message: String, _ fields: [(String, JSONValue)]) -> String {
         let now = Date.now
         switch format {
         case .json:
             let time = now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
             return JSONValue.object(
                 [("time", .string(time)), ("level", .string(level.rawValue)), ("message", .string(message))]
-                    + fields.map { ($0.key, $0.value) }
+                    + fields
             ).text + "\n"
         case .text:
             let time = now.formatted(Date.ISO8601FormatStyle().time(includingFractionalSeconds: false))
             let word = level.rawValue.padding(to: 7)
-            let rest = fields.map { " \($0.key)=" + Self.plain($0.value) }.joined()
+            let rest = fields.map { " \($0)=" + Self.plain($1) }.joined()
             return [stream.styled(time, .dim), colour(level).map { stream.styled(word, $0) } ?? word, message]
                 .joined(separator: " ") + stream.styled(rest, .dim) + "\n"
         }

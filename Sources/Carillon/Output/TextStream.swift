@@ -33,7 +33,7 @@ struct TextStream: Sendable {
     var columns: Int { Terminal.columns(of: descriptor) ?? 80 }
 
     func styled(_ text: String, _ style: TextStyle) -> String {
-        hasColour ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
+        hasColour && !text.isEmpty ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
     }
 }
 
