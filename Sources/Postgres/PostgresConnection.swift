@@ -124,10 +124,17 @@ package actor PostgresConnection {
     }
 
     private func send() {
-        while let wire, let job = self.pipeline.depart() {
-            guard self.send(job.work, on: wire) else { return self.endAsLost() }
-        }
-        self.flush()
+        var hasDeparted: Bool
+        repeat {
+            hasDeparted = false
+            while let wire, let job = self.pipeline.depart() {
+                hasDeparted = true
+                guard self.send(job.work, on: wire) else { return self.endAsLost() }
+            }
+            self.flush()
+            // While it sends, libpq reads what it must to make room; the descriptor will not tell of that again.
+            if hasDeparted { self.receive() }
+        } while hasDeparted
     }
 
     /// False: the connection is lost.

@@ -195,6 +195,29 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `an answer does not wait for a large statement behind it`() async throws {
+        let lock = Statement("lock", "SELECT pg_advisory_lock(2)")
+        let unlock = Statement("unlock", "SELECT pg_advisory_unlock(2)")
+        let large = Statement("large", "SELECT pg_advisory_lock(2), length($1::text)")
+        try await TestDatabase.connected { connection, url in
+            let other = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "other")
+            try await other.execute(lock)
+            var parameters = Parameters()
+            parameters.append(String(repeating: "x", count: 8 << 20))
+            let text = parameters
+            // What libpq read while it made room for the large one must not stay with it.
+            async let first = Self.increment(1, on: connection)
+            async let second = connection.execute(large, text)
+            let answer = try await first
+            #expect(answer == 2)
+            try await other.execute(unlock)
+            let rows = try await second
+            #expect(rows == 1)
+            await other.close()
+        }
+    }
+
     @Test func `an unused one goes without being closed`() async throws {
         try await TestDatabase.with { url in
             var connection: PostgresConnection? = try await .connect(url, on: TestLoop.shared, application: "forgotten")

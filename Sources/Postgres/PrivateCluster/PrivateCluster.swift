@@ -86,8 +86,9 @@ package actor PrivateCluster {
     private func end(_ mode: StopMode, _ fate: String) async {
         guard let (process, leash) = self.server.take() else { return }
         leash.say("\(mode.rawValue) \(fate)")
-        // Cancelled or not, the guard does what it was told; we only do not see the end of it.
-        _ = try? await process.wait(on: self.loop)
+        // A task of its own, because also who was cancelled wants to see the end of it.
+        let loop = self.loop
+        await Task { _ = try? await process.wait(on: loop) }.value
     }
 
     // MARK: Starting
