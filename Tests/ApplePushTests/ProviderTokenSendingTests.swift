@@ -31,10 +31,14 @@ import Testing
                 $0.requestTimeout = .milliseconds(500)
             } _: { backend in
                 let outcomes = await backend.deliver(batch(20), to: gateway, with: try TestCredential.providerToken())
-                #expect(outcomes.allSatisfy { $0.verdict == .unknown || $0.verdict == .safe })
                 // One stream at a time: each is late before the next is opened, until the connection is given up.
-                #expect((1...3).contains(server.seen.count))
-                #expect(outcomes.count { $0.verdict == .unknown } == server.seen.count)
+                var counts: [Outcome.Verdict: Int] = [:]
+                for outcome in outcomes { counts[outcome.verdict, default: 0] += 1 }
+                let unknown = counts[.unknown, default: 0]
+                let seen = server.seen.count
+                #expect(unknown >= 1 && unknown <= 3)
+                #expect(counts[.safe] == 20 - unknown)
+                #expect(seen <= unknown)
             }
         }
     }
