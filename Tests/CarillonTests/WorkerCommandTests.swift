@@ -85,6 +85,13 @@ import Testing
                 _ = try await worker.line(containing: "has started", on: loop)
                 let health = try await shop.run("healthcheck", "--http", "127.0.0.1:\(digits)")
                 #expect(health.status == 0 && health.output == "ready\n")
+                let address = try #require(Address("127.0.0.1:\(digits)"))
+                let probe = HealthProbe(address: address, timeout: .seconds(30))
+                #expect(try await probe.ask("/livez", on: loop).body == "alive")
+                let metrics = try await probe.ask("/metrics", on: loop).body
+                #expect(metrics.contains("carillon_database_up 1\n"))
+                #expect(metrics.contains("carillon_queue_jobs{app=\"shop\"} "))
+                #expect(metrics.contains("carillon_credential_expiry_seconds{app=\"shop\"} "))
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
             }
         }

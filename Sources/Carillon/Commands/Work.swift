@@ -56,8 +56,10 @@ private struct Work: Sendable {
             if case .gaveUp = event { phase.store(Phase.givenUp.rawValue, ordering: .relaxed) }
             log.tell(event)
         }
+        let gauges = AppGauges(database: database, loop: loop)
         let endpoints = WorkerEndpoints(
             loop: loop,
+            gauges: gauges,
             counters: { worker.counters },
             isStopping: { phase.load(ordering: .relaxed) != Phase.working.rawValue }
         )
@@ -76,6 +78,7 @@ private struct Work: Sendable {
         }
         await backend.shutdown()
         server?.stop()
+        await gauges.close()
         return status(of: try result.get(), gaveUp: phase.load(ordering: .relaxed) == Phase.givenUp.rawValue)
     }
 

@@ -1,6 +1,6 @@
 import IO
 
-/// Asks a worker's `/readyz` how it is.
+/// Asks a worker how it is.
 struct HealthProbe {
     let address: Address
     let timeout: Duration
@@ -19,15 +19,15 @@ struct HealthProbe {
         }
     }
 
-    func ask(on loop: EventLoop) async throws -> Answer {
+    func ask(_ path: String = "/readyz", on loop: EventLoop) async throws -> Answer {
         let deadline = MonotonicInstant.now + timeout
         let socket = try await TCP.connect(host: host, port: address.port, timeout: timeout, on: loop)
-        let request = Array("GET /readyz HTTP/1.1\r\nHost: \(address)\r\nConnection: close\r\n\r\n".utf8)
+        let request = Array("GET \(path) HTTP/1.1\r\nHost: \(address)\r\nConnection: close\r\n\r\n".utf8)
         // So few bytes always fit into the buffer of a new connection.
         _ = try socket.write(request.span.bytes)
         var response: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4_096)
-        while response.count < 65_536 {
+        while response.count < 16 << 20 {
             switch try socket.read(into: &chunk) {
             case .bytes(let count): response += chunk[..<count]
             case .closed: return try Self.read(response, from: address)

@@ -5,6 +5,7 @@ import Web
 /// What a worker answers over HTTP, for orchestrators and for Prometheus.
 struct WorkerEndpoints: Sendable {
     let loop: EventLoop
+    let gauges: AppGauges
     let counters: @Sendable () -> WorkerCounters
     let isStopping: @Sendable () -> Bool
 
@@ -16,10 +17,12 @@ struct WorkerEndpoints: Sendable {
                 Route(.get, "/livez") { _ in await live() },
                 Route(.get, "/readyz") { _ in ready() },
                 Route(.get, "/metrics") { _ in
-                    Response(
-                        text: WorkerMetrics(counters: counters(), version: Program.version).text,
-                        contentType: "text/plain; version=0.0.4; charset=utf-8"
+                    let metrics = WorkerMetrics(
+                        counters: counters(),
+                        apps: await gauges.read(),
+                        version: Program.version
                     )
+                    return Response(text: metrics.text, contentType: "text/plain; version=0.0.4; charset=utf-8")
                 },
             ]
         )

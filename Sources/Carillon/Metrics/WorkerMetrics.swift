@@ -3,6 +3,8 @@ import PushQueue
 /// What a worker counts, for Prometheus.
 struct WorkerMetrics {
     let counters: WorkerCounters
+    /// How the apps stand in the database; empty while that is not to be had.
+    let apps: [AppStatus]
     let version: String
 
     var text: String {
@@ -12,6 +14,7 @@ struct WorkerMetrics {
         addPushes(to: &metrics)
         addWork(to: &metrics)
         addState(to: &metrics)
+        addQueues(to: &metrics)
         return metrics.text
     }
 
@@ -74,6 +77,19 @@ struct WorkerMetrics {
         )
         for (app, trouble) in counters.troubles.sorted(by: { $0.key < $1.key }) {
             metrics.add(1, ["app": name(of: app), "kind": "\(trouble.kind)"])
+        }
+    }
+
+    private func addQueues(to metrics: inout MetricsText) {
+        metrics.begin("carillon_queue_jobs", .gauge, "Jobs that wait, by app; an estimate where they are many.")
+        for app in apps { metrics.add(app.depth, ["app": app.name]) }
+        metrics.begin("carillon_scheduled_jobs", .gauge, "Jobs that wait for their time, by app.")
+        for app in apps { metrics.add(app.scheduled, ["app": app.name]) }
+        metrics.begin("carillon_queue_oldest_age_seconds", .gauge, "How long the oldest job that is due has waited.")
+        for app in apps { metrics.add(app.oldestAge ?? 0, ["app": app.name]) }
+        metrics.begin("carillon_credential_expiry_seconds", .gauge, "How long the app's certificate is valid yet.")
+        for app in apps {
+            if let seconds = app.credentialExpiresIn { metrics.add(seconds, ["app": app.name]) }
         }
     }
 

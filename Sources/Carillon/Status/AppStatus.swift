@@ -8,7 +8,8 @@ struct AppStatus: Sendable {
         SELECT s.app, s.paused, s.depth::int8, s.in_flight::int8, extract(epoch FROM s.oldest_age)::int8,
             s.sent_last_minute::int8, s.failed_last_minute::int8, s.sent_last_hour::int8, s.failed_last_hour::int8,
             s.credential, s.credential_status, s.credential_error,
-            (SELECT count(*) FROM carillon.pending p WHERE p.app_id = s.app_id AND p.state = 'scheduled')
+            (SELECT count(*) FROM carillon.pending p WHERE p.app_id = s.app_id AND p.state = 'scheduled'),
+            extract(epoch FROM s.credential_not_after - now())::int8
         FROM carillon.app_status s ORDER BY s.app
         """
     )
@@ -27,6 +28,8 @@ struct AppStatus: Sendable {
     let credentialStatus: String?
     let credentialError: String?
     let scheduled: Int64
+    /// Seconds; less than nothing once it has expired.
+    let credentialExpiresIn: Int64?
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
         name = try rows.string(row, 0)
@@ -42,6 +45,7 @@ struct AppStatus: Sendable {
         credentialStatus = try rows.stringIfPresent(row, 10)
         credentialError = try rows.stringIfPresent(row, 11)
         scheduled = try rows.int64(row, 12)
+        credentialExpiresIn = try rows.int64IfPresent(row, 13)
     }
 
     var json: JSONValue {
@@ -51,6 +55,7 @@ struct AppStatus: Sendable {
             ("sent_last_minute", .int(sentLastMinute)), ("failed_last_minute", .int(failedLastMinute)),
             ("sent_last_hour", .int(sentLastHour)), ("failed_last_hour", .int(failedLastHour)),
             ("credential", JSONValue(credential)), ("credential_status", JSONValue(credentialStatus)),
+            ("credential_expires_in_seconds", credentialExpiresIn.map { .int($0) } ?? .null),
             ("credential_error", JSONValue(credentialError)),
         ])
     }

@@ -1,0 +1,68 @@
+import IO
+import Postgres
+
+/// How the apps stand, read from the database when somebody asks for metrics, and not more often than it changes.
+actor AppGauges {
+    private static let lifetime = Duration.seconds(5)
+
+    private let database: String
+    private let loop: EventLoop
+    private var connection: PostgresConnection?
+    private var latest: (apps: [AppStatus], readAt: MonotonicInstant)?
+    /// The look that is under way; whoever asks meanwhile waits for it too.
+    private var look: Task<[AppStatus], any Error>?
+
+    init(database: String, loop: EventLoop) {
+        self.database = database
+        self.loop = loop
+    }
+
+    /// None when the database does not answer: then no gauge is better than an old one.
+    func read() async -> [AppStatus] {
+        if let latest, MonotonicInstant.now - latest.readAt < Self.lifetime { return latest.apps }
+        let look = self.look ?? Task { try await ask() }
+        self.look = look
+        let result = await look.result
+        self.look = nil
+        switch result {
+        case .success(let apps):
+            latest = (apps, .now)
+            return apps
+        case .failure:
+            await disconnect()
+            return []
+        }
+    }
+
+    /// For the end: whatever look is under way ends too, before the loop may.
+    func close() async {
+        await disconnect()
+        _ = await look?.result
+        await disconnect()
+    }
+
+    private func disconnect() async {
+        let connection = connection
+        self.connection = nil
+        await connection?.close()
+    }
+
+    private func ask() async throws -> [AppStatus] {
+        let connection = try await connected()
+        return try await connection.query(AppStatus.statement) { rows in
+            try rows.indices.map { row in try AppStatus(rows, row) }
+        }
+    }
+
+    private func connected() async throws -> PostgresConnection {
+        if let connection { return connection }
+        let connection = try await PostgresConnection.connect(
+            database,
+            on: loop,
+            application: "carillon metrics",
+            timeout: .seconds(2)
+        )
+        self.connection = connection
+        return connection
+    }
+}
