@@ -42,9 +42,16 @@ package actor PostgresConnection {
         self.backendProcessID = wire.backendProcessID
     }
 
-    isolated deinit {
-        // Nobody waits for an answer, or we would still be referred to.
-        if let watch { self.loop.cancel(watch) }
+    /// Not on the loop, which may have ended before the last reference goes. Nobody waits for an answer any more, or we
+    /// would still be referred to.
+    deinit {
+        guard let wire, let watch else { return }
+        // The descriptor is closed after its watch is gone; without a loop there is no watch.
+        let loop = self.loop
+        loop.submit {
+            loop.cancel(watch)
+            withExtendedLifetime(wire) {}
+        }
     }
 
     package var isClosed: Bool { self.wire == nil }

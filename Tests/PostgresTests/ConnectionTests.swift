@@ -1,3 +1,4 @@
+import IO
 import Postgres
 import TestSupport
 import Testing
@@ -218,12 +219,28 @@ import Testing
         }
     }
 
-    @Test func `an unused one goes without being closed`() async throws {
+    @Test(arguments: [true, false])
+    func `may go after its loop has ended`(isClosed: Bool) async throws {
         try await TestDatabase.with { url in
-            var connection: PostgresConnection? = try await .connect(url, on: TestLoop.shared, application: "forgotten")
-            weak let weakly = connection
-            connection = nil
-            #expect(weakly == nil)
+            let loop = try EventLoop(name: "short")
+            let connection = try await PostgresConnection.connect(url, on: loop, application: "late")
+            if isClosed { await connection.close() }
+            loop.stop()
+            loop.join()
+            withExtendedLifetime(connection) {}
+        }
+    }
+
+    @Test func `that is forgotten ends its session`() async throws {
+        try await TestDatabase.connected { connection, url in
+            func forget() async throws -> Int32 {
+                try await PostgresConnection.connect(url, on: TestLoop.shared, application: "forgotten")
+                    .backendProcessID
+            }
+            var parameters = Parameters()
+            parameters.append(try await forget())
+            let sessions = "SELECT count(*) FROM pg_stat_activity WHERE pid = $1"
+            while try await connection.number(sessions, parameters) > 0 {}
         }
     }
 
