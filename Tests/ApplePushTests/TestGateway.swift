@@ -148,7 +148,7 @@ actor TestGateway {
                 do {
                     let socket = Socket(owning: descriptor)
                     if self.greeting == .noTLS {
-                        try await self.loop.sleep(for: .seconds(60))
+                        await Self.stayUntilStopped()
                         _ = socket.descriptor
                         return
                     }
@@ -167,11 +167,18 @@ actor TestGateway {
         )
     }
 
+    /// Until the task is cancelled, which the gateway's end does.
+    private static func stayUntilStopped() async {
+        let (never, continuation) = AsyncStream.makeStream(of: Void.self)
+        for await _ in never {}
+        continuation.finish()
+    }
+
     private func serve(_ stream: inout TLSStream, _ connection: Int) async throws {
-        if self.greeting == .silence { return try await self.loop.sleep(for: .seconds(60)) }
+        if self.greeting == .silence { return await Self.stayUntilStopped() }
         if self.greeting == .http1 {
             _ = try stream.write("HTTP/1.1 400 Bad Request\r\n\r\n".utf8Span.span.bytes)
-            return try await self.loop.sleep(for: .seconds(60))
+            return await Self.stayUntilStopped()
         }
         var settings = ServerSettings()
         settings.maxConcurrentStreams = self.streams
