@@ -16,32 +16,30 @@ struct Program {
     }
 
     func run(_ words: [String]) async -> ExitStatus {
-        let streams = (
-            output: TextStream(descriptor: 1, environment: environment),
-            errors: TextStream(descriptor: 2, environment: environment)
-        )
+        let help = HelpText(commands: Command.all)
         do {
             switch try ArgumentParser(commands: Command.all, environment: environment).parse(words) {
             case .nothing:
-                streams.errors.write(HelpText(commands: Command.all).text(for: []))
+                TextStream(descriptor: 2, environment: environment).write(help.text(for: []))
                 return .usage
             case .help(let words):
-                streams.output.write(HelpText(commands: Command.all).text(for: words))
+                TextStream(descriptor: 1, environment: environment).write(help.text(for: words))
                 return .done
             case .run(let command, let arguments, let settings):
                 return await run(command, arguments, settings)
             }
         } catch {
-            let command = (["carillon"] + error.command).joined(separator: " ")
-            streams.errors.write(
-                streams.errors.styled("carillon: ", .red) + error.sentence + "\n  '\(command) --help' says more.\n"
-            )
-            return .usage
+            let title = (["carillon"] + error.command).joined(separator: " ")
+            let error = CommandError(.usage, error.sentence, hint: "'\(title) --help' says more.")
+            // The sentence may repeat a word that was put in the wrong place, such as a database URL.
+            let complaint = Redactor(words.filter(Redactor.isConnection)).clean(error.text)
+            TextStream(descriptor: 2, environment: environment).complain(complaint)
+            return error.status
         }
     }
 
     private func run(_ command: Command, _ arguments: [String], _ settings: Settings) async -> ExitStatus {
-        let console = Console(settings: settings, environment: environment, isService: command.isService)
+        let console = Console(settings: settings, environment: environment)
         defer { console.log.flush() }
         do {
             return try await command.run(

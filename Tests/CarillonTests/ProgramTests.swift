@@ -45,6 +45,22 @@ import Testing
         #expect(run.errors.contains("127.0.0.1") && !run.errors.contains("canary"))
     }
 
+    @Test func `a database URL in the wrong place does not have its password repeated`() async throws {
+        let url = "postgresql://user:canary-password@127.0.0.1:1/db"
+        for words in [["worker", url], [url], ["app", "list", "--database", url, "--databse", url]] {
+            let run = try await ProgramRun.run(words)
+            #expect(run.status == 2)
+            #expect(!run.errors.contains("canary"))
+        }
+    }
+
+    @Test(arguments: ["nonsense", "postgres//user:canary@host/db", "postgresql://user:canary@127.0.0.1:nope/db"])
+    func `a connection string that is none is a matter of configuration`(text: String) async throws {
+        let run = try await ProgramRun.run(["app", "list"], environment: ["DATABASE_URL": text])
+        #expect(run.status == 78)
+        #expect(run.errors.contains("postgresql://") && !run.errors.contains("canary"))
+    }
+
     @Test func `a host that has no address is named`() async throws {
         let run = try await ProgramRun.run(["app", "list", "--database", "postgresql://nowhere.invalid/db"])
         #expect(run.status == 69)

@@ -9,4 +9,7 @@ struct CommandError: Error {
         self.sentence = sentence
         self.hint = hint
     }
+
+    /// For people: the sentence, and the advice on a line of its own.
+    var text: String { sentence + (hint.map { "\n  " + $0 } ?? "") }
 }

@@ -5,7 +5,7 @@ struct Console: Sendable {
     let log: Log
     let redactor: Redactor
 
-    init(settings: Settings, environment: [String: String], isService: Bool) {
+    init(settings: Settings, environment: [String: String]) {
         output = TextStream(descriptor: 1, environment: environment)
         errors = TextStream(descriptor: 2, environment: environment)
         redactor = Redactor(settings.secrets + [environment["PGPASSWORD"]].compactMap { $0 })
@@ -37,7 +37,7 @@ struct Console: Sendable {
         if isService, log.format == .json, error.status != .usage {
             log.error(error.sentence, error.hint.map { ["hint": .string($0)] } ?? [:])
         } else {
-            note(errors.styled("carillon: ", .red) + error.sentence + (error.hint.map { "\n  " + $0 } ?? ""))
+            errors.complain(redactor.clean(error.text))
         }
     }
 }

@@ -28,7 +28,8 @@ struct Redactor: Sendable {
         return text
     }
 
-    private static func isConnection(_ value: String) -> Bool {
+    /// Whether a text may be a connection string, of which only the password is a secret.
+    static func isConnection(_ value: String) -> Bool {
         value.contains("//") || value.contains("=")
     }
 

@@ -32,16 +32,10 @@ struct TextStream: Sendable {
     /// How many letters fit on a line of the terminal.
     var columns: Int { Terminal.columns(of: descriptor) ?? 80 }
 
+    /// The last words of a program that could not do what it was told.
+    func complain(_ text: String) { write(styled("carillon: ", .red) + text + "\n") }
+
     func styled(_ text: String, _ style: TextStyle) -> String {
         hasColour && !text.isEmpty ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
     }
-}
-
-/// How a terminal sets a word apart.
-enum TextStyle: Int {
-    case bold = 1
-    case dim = 2
-    case red = 31
-    case green = 32
-    case yellow = 33
 }

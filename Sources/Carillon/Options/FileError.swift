@@ -1,0 +1,19 @@
+import Glibc
+
+/// A file could not be read or written.
+struct FileError: Error {
+    let path: String
+    let reason: String
+
+    var sentence: String { "Cannot use the file \(path): \(reason)" }
+
+    static func reason(_ code: CInt) -> String {
+        switch code {
+        case ENOENT: "there is no such file; check the path."
+        case EACCES, EPERM: "this user may not open it; check its owner and mode."
+        case EISDIR: "it is a folder; name a file."
+        case ENOSPC: "the disk is full."
+        default: String(cString: strerror(code)) + "."
+        }
+    }
+}
