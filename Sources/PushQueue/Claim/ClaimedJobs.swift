@@ -129,12 +129,13 @@ package struct ClaimedJobs: Sendable {
     /// Adds a token to the job that was begun last.
     mutating func add(_ token: RawSpan, unlessIn seen: inout TokenSet) {
         let last = self.jobs.count - 1
-        let id = self.identity(of: token, in: self.jobs[last].message)
+        let form = TokenForm(token)
+        let id = self.identity(of: token, form, in: self.jobs[last].message)
         guard seen.insert(id) else { return }
         self.tokens += 1
         if self.current.hasExpired {
             self.jobs[last].expired += 1
-        } else if let reason = self.current.refusal ?? (JobRules.isToken(token) ? nil : .malformedToken) {
+        } else if let reason = self.current.refusal ?? (form == .malformed ? .malformedToken : nil) {
             self.jobs[last].refused += 1
             self.refusals.append(Refusal(job: Int32(last), token: self.store(token), id: id, reason: reason))
         } else {
@@ -144,13 +145,14 @@ package struct ClaimedJobs: Sendable {
     }
 
     /// A token is the same in upper and in lower case, so its pushes have one identity.
-    private func identity(of token: RawSpan, in message: Int64) -> PushID {
-        guard token.hasUpperCase else {
+    private func identity(of token: RawSpan, _ form: TokenForm, in message: Int64) -> PushID {
+        guard form == .mixedCase else {
             return .derived(installation: self.installation, message: message, token: token)
         }
         var lower: [UInt8] = []
         lower.append(copying: token)
         for place in lower.indices where lower[place] & 0x60 == 0x40 { lower[place] |= 0x20 }
+        // A span of bytes has no padding that could be read uninitialised, which is what makes `bytes` unsafe.
         return .derived(installation: self.installation, message: message, token: unsafe lower.span.bytes)
     }
 }

@@ -50,15 +50,4 @@ enum JobRules {
         return collapseID.byteCount <= 64 && collapseID.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
             && collapseID[byte: 0] != 0x20 && collapseID[byte: collapseID.byteCount - 1] != 0x20
     }
-
-    /// Hexadecimal digits in pairs, of 1 to 256 bytes.
-    static func isToken(_ token: RawSpan) -> Bool {
-        token.byteCount > 0 && token.byteCount <= 512 && token.byteCount % 2 == 0
-            && token.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
-                default: false
-                }
-            }
-    }
 }

@@ -5,13 +5,6 @@ extension RawSpan {
         unsafe self.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
     }
 
-    /// Whether one of the bytes is an upper-case letter, given that they are ASCII.
-    var hasUpperCase: Bool {
-        // Letters have the bit 0x40, upper-case ones lack the bit 0x20.
-        for offset in self.byteOffsets where self[byte: offset] & 0x60 == 0x40 { return true }
-        return false
-    }
-
     func allSatisfy(_ condition: (UInt8) -> Bool) -> Bool {
         for offset in self.byteOffsets where !condition(self[byte: offset]) { return false }
         return true

@@ -78,6 +78,12 @@ package actor Worker {
     /// Works until it is told to stop or, with `once`, until nothing that is due is left. Throws if it cannot begin.
     package func run() async throws(PostgresError) -> WorkerReport {
         try await self.begin()
+        // Tasks begin on the loop too, and never visit another thread on their way.
+        await withTaskExecutorPreference(self.loop) { await self.work() }
+        return await self.end()
+    }
+
+    private func work() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepConnection() }
             group.addTask { await self.keepLease() }
@@ -93,7 +99,6 @@ package actor Worker {
             }
             group.cancelAll()
         }
-        return await self.end()
     }
 
     private var isDone: Bool {
