@@ -6,6 +6,9 @@ SHELL := /bin/bash
 SWIFT ?= swift
 MESSAGES ?= 20000
 TEST_FLAGS ?=
+# How many tests run at once: each has a server, a database or a gateway of its own, and time limits are real.
+TEST_WIDTH ?= 8
+AT_ONCE = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=
 # ThreadSanitizer and AddressSanitizer builds share nothing with ordinary ones, so each has a folder of its own.
 THREAD_BUILD := .build/thread
 ADDRESS_BUILD := .build/address
@@ -32,13 +35,13 @@ demo: release ## a private PostgreSQL, a stand-in for APNs, two workers: watch p
 
 test: packages ## run every test that a commit must pass
 	$(SWIFT) build --build-tests
-	$(SWIFT) test --skip-build --disable-xctest $(TEST_FLAGS)
+	$(AT_ONCE)$(TEST_WIDTH) $(SWIFT) test --skip-build --disable-xctest $(TEST_FLAGS)
 
 test-thread: packages ## the same tests under ThreadSanitizer
-	$(SWIFT) test --sanitize=thread --scratch-path $(THREAD_BUILD) --disable-xctest $(TEST_FLAGS)
+	$(AT_ONCE)4 $(SWIFT) test --sanitize=thread --scratch-path $(THREAD_BUILD) --disable-xctest $(TEST_FLAGS)
 
 test-address: packages ## the same tests under AddressSanitizer and LeakSanitizer
-	$(SWIFT) test --sanitize=address --scratch-path $(ADDRESS_BUILD) --disable-xctest $(TEST_FLAGS)
+	$(AT_ONCE)4 $(SWIFT) test --sanitize=address --scratch-path $(ADDRESS_BUILD) --disable-xctest $(TEST_FLAGS)
 
 bench: packages ## measure on this machine: every published number comes from here
 	@bash .ci/packages bench

@@ -1,7 +1,6 @@
 import CPostgres
 import Glibc
 import IO
-import Synchronization
 
 /// Connecting, which blocks in many places: the resolver, for every host that the connection string names, service and
 /// password files, Kerberos. So it has a short-lived thread of its own, which nobody waits for longer than allowed.
@@ -10,15 +9,15 @@ final class Connector: Sendable {
 
     private enum State {
         case new
-        case waiting(CheckedContinuation<Answer, Never>)
-        case ended
+        case waiting(CheckedContinuation<Void, Never>)
+        case ended(Answer)
     }
 
     private let string: ConnectionString
     private let application: String
     private let deadline: MonotonicInstant
     private let allowed: Duration
-    private let state = Mutex(State.new)
+    private let state = Guarded(State.new)
 
     init(_ string: ConnectionString, application: String, timeout: Duration) {
         self.string = string
@@ -33,14 +32,14 @@ final class Connector: Sendable {
             self.end(.failure(self.tookTooLong))
         }
         defer { alarm.cancel() }
-        let answer = await withTaskCancellationHandler {
+        await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let mayStart = self.state.withLock { state in
                     guard case .new = state else { return false }
                     state = .waiting(continuation)
                     return true
                 }
-                guard mayStart else { return continuation.resume(returning: .failure(Self.cancelled)) }
+                guard mayStart else { return continuation.resume() }
                 do throws(IOError) {
                     try Thread.detach(name: "pg-connect") { self.end(self.run()) }
                 } catch {
@@ -50,7 +49,15 @@ final class Connector: Sendable {
         } onCancel: {
             self.end(.failure(Self.cancelled))
         }
-        return try answer.get()
+        return try self.answer.get()
+    }
+
+    /// What came of it, once somebody was woken for it.
+    private var answer: Answer {
+        self.state.withLock { state in
+            guard case .ended(let answer) = state else { return .failure(Self.cancelled) }
+            return answer
+        }
     }
 
     private static let cancelled = PostgresError(.cancelled, "connecting to PostgreSQL was cancelled")
@@ -65,12 +72,13 @@ final class Connector: Sendable {
 
     /// The first answer counts; a connection that comes too late is closed by its last reference.
     private func end(_ answer: Answer) {
-        let continuation: CheckedContinuation<Answer, Never>? = self.state.withLock { state in
-            defer { state = .ended }
+        let continuation: CheckedContinuation<Void, Never>? = self.state.withLock { state in
+            if case .ended = state { return nil }
+            defer { state = .ended(answer) }
             if case .waiting(let continuation) = state { return continuation }
             return nil
         }
-        continuation?.resume(returning: answer)
+        continuation?.resume()
     }
 
     // MARK: On the thread
