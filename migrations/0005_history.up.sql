@@ -13,7 +13,8 @@ CREATE TABLE carillon.results (
     finished_at  timestamptz NOT NULL DEFAULT now()
 ) PARTITION BY RANGE (finished_at);
 CREATE INDEX results_by_message ON carillon.results (message_id);
-CREATE INDEX results_by_reference ON carillon.results (reference) WHERE reference IS NOT NULL;
+-- Hashed, because a reference may be longer than an ordered index takes.
+CREATE INDEX results_by_reference ON carillon.results USING hash (reference) WHERE reference IS NOT NULL;
 CREATE INDEX results_by_broadcast ON carillon.results (broadcast_id) WHERE broadcast_id IS NOT NULL;
 -- Takes what no day takes; maintain() moves it on.
 CREATE TABLE carillon.results_default PARTITION OF carillon.results DEFAULT;

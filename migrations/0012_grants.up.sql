@@ -49,6 +49,7 @@ GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, f
     max_attempts, created_at, updated_at) ON carillon.apps TO carillon_reader;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.results, carillon.failures, carillon.feedback,
     carillon.activity, carillon.workers, carillon.broadcasts TO carillon_reader;
+GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 GRANT EXECUTE ON FUNCTION carillon.queue_depth, carillon.broadcast_progress TO carillon_reader;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (12, 'grants');

@@ -66,12 +66,13 @@ END
 $$;
 
 -- Writes what became of a claim, once: the row that is deleted first is the only one of its kind, so writing twice
--- changes nothing the second time, and neither does writing what another worker has taken over. False: it was so.
+-- changes nothing the second time, and neither does writing what another worker has taken over. False: it was so. The
+-- time of the claim belongs to the fence: a crash of the database may undo a claim, and give its number away again.
 --
 -- Arrays that belong together have the same length; those whose every value is the default may be empty. A job that goes
 -- back whole keeps its id; of one that ended in part, the tokens in question become a job of their own.
 CREATE FUNCTION carillon.settle(
-    claim bigint, worker bigint,
+    claim bigint, worker bigint, claimed timestamptz,
     ended bigint[], ended_reference text[], ended_broadcast bigint[], ended_sent integer[], ended_failed integer[],
     ended_expired integer[], ended_attempts smallint[],
     part bigint[], part_reference text[], part_broadcast bigint[], part_returned integer[], part_sent integer[],
@@ -88,10 +89,11 @@ DECLARE
     jobs carillon.job[];
 BEGIN
     IF cardinality(again) > 0 THEN
-        DELETE FROM carillon.inflight f WHERE f.id = claim AND f.worker_id = worker
+        DELETE FROM carillon.inflight f WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
         RETURNING f.app_id, f.jobs INTO app, jobs;
     ELSE
-        DELETE FROM carillon.inflight f WHERE f.id = claim AND f.worker_id = worker RETURNING f.app_id INTO app;
+        DELETE FROM carillon.inflight f WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
+        RETURNING f.app_id INTO app;
     END IF;
     IF app IS NULL THEN
         RETURN false;
@@ -166,8 +168,10 @@ BEGIN
         RETURN 0;
     END IF;
     SELECT array_agg(t.token ORDER BY t.place) INTO list FROM (
-        SELECT left(u.token, 513) AS token, min(u.place) AS place
-        FROM unnest(whole.tokens) WITH ORDINALITY AS u(token, place) GROUP BY left(u.token, 513)
+        -- Upper and lower case are the same token, and null is the empty one, as for those who read it.
+        SELECT min(left(u.token, 513)) AS token, min(u.place) AS place
+        FROM unnest(whole.tokens) WITH ORDINALITY AS u(token, place)
+        GROUP BY lower(left(coalesce(u.token, ''), 513) COLLATE "C")
     ) AS t;
     IF whole.origin IS NULL THEN
         INSERT INTO carillon.unfinished (message_id, app_id, reference, broadcast_id, remaining, attempts)
@@ -217,11 +221,13 @@ BEGIN
         IF cardinality(unsure) > 0 THEN
             jobs := jobs + cardinality(unsure);
             INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
-            SELECT coalesce(j.origin, j.id), held.app_id, j.reference, coalesce(t.token, ''), 'OutcomeUnknown', j.attempt
-            FROM unnest(unsure) AS j, LATERAL (SELECT DISTINCT unnest(j.tokens)) AS t(token);
+            SELECT coalesce(j.origin, j.id), held.app_id, j.reference, t.token, 'OutcomeUnknown', j.attempt
+            FROM unnest(unsure) AS j, LATERAL (
+                SELECT DISTINCT lower(coalesce(u.token, '') COLLATE "C") FROM unnest(j.tokens) AS u(token)) AS t(token);
             INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts)
             SELECT j.id, held.app_id, j.reference, j.broadcast_id, 0,
-                (SELECT count(DISTINCT coalesce(t.token, '')) FROM unnest(j.tokens) AS t(token)), j.attempt
+                (SELECT count(DISTINCT lower(coalesce(t.token, '') COLLATE "C")) FROM unnest(j.tokens) AS t(token)),
+                j.attempt
             FROM unnest(unsure) AS j WHERE j.origin IS NULL;
             PERFORM carillon.progress(held.app_id, array_agg(j.origin), array_agg(j.reference), array_agg(j.broadcast_id),
                 array_agg(0), array_agg(0), array_agg(cardinality(j.tokens)), array_agg(0), array_agg(j.attempt))

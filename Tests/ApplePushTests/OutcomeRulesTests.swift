@@ -29,6 +29,10 @@ import Testing
         #expect(OutcomeRules.outcome(of: ending).verdict == verdict)
     }
 
+    @Test func `a reason that holds no text is made one, since databases take nothing else`() {
+        #expect(self.answer(400, "{\"reason\":\"a\u{0}b\"}").reason == "a?b")
+    }
+
     @Test func `200 is delivered, whatever else is said`() {
         #expect(self.answer(200, "").outcome == .delivered)
         #expect(self.answer(200, #"{"reason":"Unregistered"}"#).outcome == .delivered)

@@ -16,6 +16,38 @@ import Testing
         )
     }
 
+    @Test func `a reference may be longer than an index takes`() async throws {
+        try await Queue.with { queue in
+            let long = "(SELECT string_agg(md5(n::text), '') FROM generate_series(1, 200) n)"
+            try await self.insert(queue, tokens: "{aa}", [("reference", long)])
+            try await self.insert(queue, tokens: "{bb}")
+            let report = try await queue.drain(RecordedBackend { _ in .delivered })
+            #expect(report.counters.total.sent == 2)
+            #expect(try await queue.number("SELECT max(length(reference)) FROM carillon.results") == 6400)
+        }
+    }
+
+    @Test func `a message that is cut counts a token once, in upper and in lower case`() async throws {
+        try await Queue.with { queue in
+            try await self.insert(queue, tokens: "{AB,ab,cd}")
+            #expect(try await queue.number("SELECT carillon.split(1, 1::smallint, 1, 1)") == 2)
+            _ = try await queue.drain(RecordedBackend { _ in .delivered })
+            #expect(try await queue.rows("SELECT message_id, sent FROM carillon.results") == ["(1,2)"])
+            #expect(try await queue.number("SELECT count(*) FROM carillon.unfinished") == 0)
+        }
+    }
+
+    @Test func `a push that its credential is not good for harms no other of its app`() async throws {
+        try await Queue.with { queue in
+            try await self.insert(queue, tokens: "{aa}")
+            try await self.insert(queue, tokens: "{bb}")
+            let backend = RecordedBackend { $0 == "bb" ? .rejected(403, "InvalidProviderToken") : .delivered }
+            let report = try await queue.drain(backend)
+            #expect(report.counters.total.sent == 1)
+            #expect(report.troubles.isEmpty)
+        }
+    }
+
     @Test func `each token ends as APNs says, and dead ones become feedback`() async throws {
         try await Queue.with { queue in
             try await self.insert(queue, tokens: "{aa,bb,cc,dd}", [("reference", "'order 7'")])

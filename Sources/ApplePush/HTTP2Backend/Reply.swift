@@ -23,12 +23,16 @@ struct Reply: Equatable {
         }
     }
 
-    /// The reason: from the table, or with its words kept in the outcomes. Words are cut at 100 bytes.
+    /// The reason: from the table, or with its words kept in the outcomes. Words are cut at 100 bytes, and what is
+    /// no text, such as a zero byte, is replaced: databases and terminals take no such thing.
     func reason(in body: RawSpan, keeping outcomes: inout Outcomes) -> Reason {
         guard let range = self.reason, !range.isEmpty else { return .none }
         if let known = Reason(spelled: body, at: range) { return known }
         var words: [UInt8] = []
-        for offset in range.prefix(100) { words.append(body[byte: offset]) }
+        for offset in range.prefix(100) {
+            let byte = body[byte: offset]
+            words.append(byte < 0x20 || byte == 0x7f ? UInt8(ascii: "?") : byte)
+        }
         return outcomes.reason(named: String(decoding: words, as: UTF8.self))
     }
 

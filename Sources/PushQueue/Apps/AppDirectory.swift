@@ -34,10 +34,9 @@ struct AppDirectory: Sendable {
         self.absent.removeAll()
     }
 
-    /// Whether anything has changed since the last time.
-    mutating func changed(to fingerprint: [Int64]) -> Bool {
-        defer { self.fingerprint = fingerprint }
-        return self.fingerprint != fingerprint
+    /// Everything is known as it is at that fingerprint.
+    mutating func caughtUp(with fingerprint: [Int64]) {
+        self.fingerprint = fingerprint
     }
 
     func parameters(for ids: [Int32]) -> Parameters {
@@ -93,8 +92,12 @@ struct AppDirectory: Sendable {
             throw Trouble(.setting, "App “\(row.name)” has no credential: set its certificate_id.")
         }
         if let secret = row.secret {
-            let credential: Result<Credential, Trouble>
+            var credential: Result<Credential, Trouble>
             do throws(Trouble) { credential = .success(try secret.credential()) } catch { credential = .failure(error) }
+            // The same credential in a row that changed otherwise keeps its provider token and its connections.
+            if case .success(let before) = self.certificates[id]?.credential, credential == .success(before) {
+                credential = .success(before)
+            }
             self.certificates[id] = Certificate(version: version, credential: credential)
         }
         guard let certificate = self.certificates[id] else {

@@ -151,7 +151,9 @@ package struct ClaimedJobs: Sendable {
         }
         var lower: [UInt8] = []
         lower.append(copying: token)
-        for place in lower.indices where lower[place] & 0x60 == 0x40 { lower[place] |= 0x20 }
+        for place in lower.indices where (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(lower[place]) {
+            lower[place] |= 0x20
+        }
         // A span of bytes has no padding that could be read uninitialised, which is what makes `bytes` unsafe.
         return .derived(installation: self.installation, message: message, token: unsafe lower.span.bytes)
     }

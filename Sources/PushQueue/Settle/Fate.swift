@@ -11,7 +11,7 @@ enum Fate: Equatable, Sendable {
     case back
 
     /// Reasons are judged in one table, which is Apple's; what a message allows decides where the table leaves a choice.
-    init(_ outcome: Outcome, mayRepeat: Bool) {
+    init(_ outcome: Outcome, mayRepeat: Bool, credentialWorks: Bool) {
         switch outcome.verdict {
         case .delivered: self = .sent
         case .safe: self = .back
@@ -22,6 +22,8 @@ enum Fate: Equatable, Sendable {
                 return
             }
             switch outcome.action {
+            // Where the same credential was good for others, it is this push that it is not good for.
+            case .pauseCredential where credentialWorks: self = .retry
             case .pauseCredential, .renewProviderToken, .keepProviderToken: self = .back
             default: self = .retry
             }

@@ -7,7 +7,7 @@ extension Settlement {
         "settle",
         """
         SELECT carillon.settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, \
-        $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34)
+        $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35)
         """
     )
 
@@ -15,6 +15,7 @@ extension Settlement {
         var parameters = Parameters(capacity: 1024 + self.ended.count * 24 + self.failures.count * 160)
         parameters.append(claim.id)
         parameters.append(worker)
+        parameters.append(timestamp: claim.claimedAt)
         self.appendEnded(to: &parameters, claim)
         self.appendParts(to: &parameters, claim)
         self.appendFailures(to: &parameters, claim)

@@ -77,6 +77,8 @@ package struct Settlement: Sendable {
 
     private let policy: RetryPolicy
     private let mostAttempts: Int16
+    /// The gateway took a push of the same batch.
+    private let credentialWorks: Bool
     /// The database's clock, in microseconds since 1970.
     private let now: Int64
 
@@ -92,7 +94,8 @@ package struct Settlement: Sendable {
         self.policy = policy
         self.mostAttempts = mostAttempts
         self.now = now
-        self.trouble = Trouble(outcomes)
+        self.credentialWorks = outcomes.contains { $0.verdict == .delivered }
+        self.trouble = Trouble(outcomes, credentialWorks: self.credentialWorks)
         self.ended.reserveCapacity(claim.jobs.count)
         var refusal = 0
         for place in claim.jobs.indices {
@@ -130,7 +133,7 @@ package struct Settlement: Sendable {
         for push in job.firstPush..<job.firstPush + job.pushes {
             let outcome = outcomes[Int(push)]
             if outcome.verdict == .unknown { self.tally.unknown += 1 }
-            switch Fate(outcome, mayRepeat: job.mayRepeat) {
+            switch Fate(outcome, mayRepeat: job.mayRepeat, credentialWorks: self.credentialWorks) {
             case .sent: share.sent += 1
             case .failed: self.fail(push, with: outcome, of: outcomes, &share)
             case .back: backs.append(push)

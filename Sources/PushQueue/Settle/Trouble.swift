@@ -32,8 +32,8 @@ package struct Trouble: Error, Equatable, Sendable {
     }
 
     /// What kept pushes from being sent, if anything did. Reasons that one push got are the app's trouble where they are
-    /// about the credential.
-    init?(_ outcomes: Outcomes) {
+    /// about the credential, and nobody else got through with it.
+    init?(_ outcomes: Outcomes, credentialWorks: Bool) {
         if let failure = outcomes.connectFailure {
             self.init(failure)
             return
@@ -49,7 +49,7 @@ package struct Trouble: Error, Equatable, Sendable {
                 wasAnswered = true
                 let reason = outcomes.text(of: outcome.reason)
                 switch outcome.action {
-                case .pauseCredential:
+                case .pauseCredential where !credentialWorks:
                     self.init(.credential, "APNs refuses the credential: \(outcome.status) \(reason).")
                     return
                 case .renewProviderToken, .keepProviderToken:

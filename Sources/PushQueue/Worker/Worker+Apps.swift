@@ -12,8 +12,10 @@ extension Worker {
                 let fingerprint = try await self.ask(connection, AppRow.fingerprint, Parameters()) { rows in
                     [try rows.int64(0, 0), try rows.int64(0, 1), try rows.int64(0, 2), try rows.int64(0, 3)]
                 }
-                guard self.apps.changed(to: fingerprint) else { continue }
+                guard self.apps.fingerprint != fingerprint else { continue }
                 try await self.readApps(self.apps.ids, on: connection)
+                // Only now: had reading failed, the change would have to be seen again.
+                self.apps.caughtUp(with: fingerprint)
                 self.dispatchBell.ring()
             } catch {
                 self.failed(error, on: connection)

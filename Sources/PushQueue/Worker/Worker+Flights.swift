@@ -6,11 +6,13 @@ import Postgres
 extension Worker {
     func fly(_ plan: ClaimPlan) async {
         let worker = self.id
-        guard let connection = self.connection, let answer = await self.claim(plan, on: connection) else { return }
+        // Between planning a claim and making it, the connection may have gone.
+        guard let connection = self.connection else { return self.abandon(plan) }
+        guard let answer = await self.claim(plan, on: connection) else { return }
         let answeredAt = MonotonicInstant.now
         let pushes = answer.jobs?.batch.count ?? 0
         self.take(answer, to: plan, pushes: pushes)
-        if let next = answer.next, next.pushes > self.admission.most { await self.split(next.id, of: plan.lane) }
+        if let next = answer.next, self.mustBeCut(next) { await self.split(next.id, of: plan.lane) }
         guard let jobs = answer.jobs else { return }
         if let settlement = await self.send(jobs, answeredAt: answeredAt) {
             await self.settle(jobs, settlement, as: worker)
@@ -34,13 +36,19 @@ extension Worker {
             self.asked -= 1
             return answer
         } catch {
-            self.asked -= 1
-            self.board.abandoned(plan, at: .now)
-            self.admission.release(Int(plan.pushes), of: plan.lane.app)
-            self.rates.spend(-Int(plan.pushes), of: plan.lane.app)
+            self.abandon(plan)
             self.failed(error, on: connection)
             return nil
         }
+    }
+
+    /// The claim was not made: what was set aside for it is free again.
+    private func abandon(_ plan: ClaimPlan) {
+        self.asked -= 1
+        self.board.abandoned(plan, at: .now)
+        self.admission.release(Int(plan.pushes), of: plan.lane.app)
+        self.rates.spend(-Int(plan.pushes), of: plan.lane.app)
+        self.dispatchBell.ring()
     }
 
     private func take(_ answer: ClaimAnswer, to plan: ClaimPlan, pushes: Int) {
@@ -50,7 +58,7 @@ extension Worker {
             pushes: pushes,
             first: answer.first,
             // What never fits is cut first; until then there is no use in coming back.
-            next: answer.next.flatMap { $0.pushes > self.admission.most ? nil : $0.pushes },
+            next: answer.next.flatMap { self.mustBeCut($0) ? nil : $0.pushes },
             at: .now
         )
         self.admission.release(Int(plan.pushes) - pushes, of: plan.lane.app)
@@ -63,6 +71,11 @@ extension Worker {
             }
         }
         self.dispatchBell.ring()
+    }
+
+    /// Whether a row has to be cut: a large one would wait, and all behind it, until so much is free at once.
+    private func mustBeCut(_ row: ClaimAnswer.NextRow) -> Bool {
+        row.pushes > min(self.admission.most, 1000)
     }
 
     /// Nil: it was not sent, and must not be any more.

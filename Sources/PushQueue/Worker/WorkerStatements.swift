@@ -134,8 +134,14 @@ enum WorkerStatements {
     static let judgeCredential = Statement(
         "judge_credential",
         """
-        UPDATE carillon.certificates c SET status = coalesce($2, c.status), last_error = $3
-        WHERE c.id = $1 AND (c.status, c.last_error) IS DISTINCT FROM (coalesce($2, c.status), $3)
+        UPDATE carillon.certificates c SET status = n.status, last_error = $3
+        FROM (
+            SELECT o.id, CASE WHEN $2 = 'ok' AND o.not_after <= now() THEN 'expired'
+                WHEN $2 = 'ok' AND o.not_after < now() + interval '30 days' THEN 'expiring'
+                ELSE coalesce($2, o.status) END AS status
+            FROM carillon.certificates o WHERE o.id = $1
+        ) AS n
+        WHERE c.id = n.id AND (c.status, c.last_error) IS DISTINCT FROM (n.status, $3)
         """
     )
 }
