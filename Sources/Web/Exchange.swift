@@ -41,11 +41,15 @@ final class Exchange: @unchecked Sendable {
         MHD_suspend_connection(self.connection)
     }
 
-    /// The task that will answer, to be cancelled when the server stops before it does.
+    /// The task that will answer, to be cancelled when the server stops before it does. The server may have stopped
+    /// before the task had a name; then it is cancelled now.
     func isHandled(by task: Task<Void, Never>) {
-        self.state.withLock { state in
-            if case .handling = state { state = .handling(task) }
+        let isTooLate = self.state.withLock { state in
+            guard case .handling = state else { return true }
+            state = .handling(task)
+            return false
         }
+        if isTooLate { task.cancel() }
     }
 
     /// Wakes the connection with a response. Only the first counts.
