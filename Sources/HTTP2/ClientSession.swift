@@ -269,11 +269,6 @@ package final class ClientSession {
         return max(0, min(state.pointee.settings.maxOpenStreams, self.peerMaxStreams) - state.pointee.openCount)
     }
 
-    /// How many requests were submitted in all; a connection is to be replaced long before 2³⁰.
-    package var streamsOpened: Int {
-        Int(nghttp2_session_get_next_stream_id(self.engine) / 2)
-    }
-
     /// How many frames came in all, those included that mean nothing; to be held against the answers.
     package var framesReceived: UInt64 { self.streams.pointee.frames.count }
 

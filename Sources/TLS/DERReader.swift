@@ -7,7 +7,6 @@ struct DERReader {
 
     static let sequence: UInt8 = 0x30
     static let utf8String: UInt8 = 0x0C
-    static let octetString: UInt8 = 0x04
 
     private var rest: ArraySlice<UInt8>
 

@@ -1,13 +1,10 @@
 /// The five letters by which PostgreSQL names an error, as far as we tell them apart.
 enum SQLState {
-    static let uniqueViolation = "23505"
-    static let foreignKeyViolation = "23503"
     static let insufficientPrivilege = "42501"
     static let undefinedTable = "42P01"
     static let undefinedFunction = "42883"
     static let undefinedColumn = "42703"
     static let undefinedSchema = "3F000"
-    static let readOnly = "25006"
 
     /// The schema is not there, or not the one that the program was built with.
     static let wrongSchema: Set<String> = [undefinedTable, undefinedFunction, undefinedColumn, undefinedSchema]

@@ -30,7 +30,6 @@ final class Wire: @unchecked Sendable {
     var isAlive: Bool { PQstatus(self.session) == CONNECTION_OK }
     var serverVersion: Int { Int(PQserverVersion(self.session)) }
     var backendProcessID: Int32 { PQbackendPID(self.session) }
-    var isInTransaction: Bool { PQtransactionStatus(self.session) == PQTRANS_INTRANS }
     var message: String { String(cString: PQerrorMessage(self.session)).trimmed }
 
     // MARK: Sending

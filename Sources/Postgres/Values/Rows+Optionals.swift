@@ -12,14 +12,6 @@ extension Rows {
         self.isNull(row, column) ? nil : try self.int16(row, column)
     }
 
-    package func boolIfPresent(_ row: Int, _ column: Int) throws(PostgresError) -> Bool? {
-        self.isNull(row, column) ? nil : try self.bool(row, column)
-    }
-
-    package func doubleIfPresent(_ row: Int, _ column: Int) throws(PostgresError) -> Double? {
-        self.isNull(row, column) ? nil : try self.double(row, column)
-    }
-
     package func timestampIfPresent(_ row: Int, _ column: Int) throws(PostgresError) -> Int64? {
         self.isNull(row, column) ? nil : try self.timestamp(row, column)
     }
