@@ -1,9 +1,14 @@
 /// What carries pushes to a gateway. `HTTP2Backend` is the one for every day, `RecordedBackend` plays given answers
 /// in tests.
 public protocol Backend: Sendable {
-    /// Sends every push of the batch and says what became of each, in the order of the batch. It always returns:
-    /// whatever goes wrong on the way is an outcome too.
-    func deliver(_ batch: consuming PushBatch, to gateway: Gateway, with credential: Credential) async -> Outcomes
+    /// Sends every push of the batch, on those terms, and says what became of each, in the order of the batch. It always
+    /// returns: whatever goes wrong on the way is an outcome too.
+    func deliver(
+        _ batch: consuming PushBatch,
+        to gateway: Gateway,
+        with credential: Credential,
+        terms: DeliveryTerms
+    ) async -> Delivered
 
     /// The tokens that the gateway reports dead, for gateways that keep such a list. Reading clears the list.
     func feedback(
@@ -19,4 +24,15 @@ public protocol Backend: Sendable {
 
     /// Closes every connection. What is still on its way ends at once, and nothing is sent afterwards.
     func shutdown() async
+}
+
+extension Backend {
+    /// Sends every push of the batch, without any terms, and says what became of each.
+    public func deliver(
+        _ batch: consuming PushBatch,
+        to gateway: Gateway,
+        with credential: Credential
+    ) async -> Outcomes {
+        await self.deliver(batch, to: gateway, with: credential, terms: DeliveryTerms()).outcomes
+    }
 }

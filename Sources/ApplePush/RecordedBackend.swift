@@ -63,12 +63,16 @@ public struct RecordedBackend: Backend {
     /// Everything that was sent so far.
     public var sent: [Sent] { self.tape.sent.withLock { $0 } }
 
-    /// Plays the answers.
+    /// Plays the answers, all at once. Without a permit in force nothing is sent.
     public func deliver(
         _ batch: consuming PushBatch,
         to gateway: Gateway,
-        with credential: Credential
-    ) async -> Outcomes {
+        with credential: Credential,
+        terms: DeliveryTerms
+    ) async -> Delivered {
+        guard terms.permit?.isInForce ?? true else {
+            return Delivered(Outcomes(repeating: Outcome(.safe), count: batch.count))
+        }
         var outcomes = Outcomes(repeating: .delivered, count: batch.count)
         for position in 0..<batch.count {
             switch self.answer(batch.token(of: position)) {
@@ -101,7 +105,7 @@ public struct RecordedBackend: Backend {
             )
             self.tape.sent.withLock { $0.append(sent) }
         }
-        return outcomes
+        return Delivered(outcomes)
     }
 
     /// Plays the list of dead tokens.

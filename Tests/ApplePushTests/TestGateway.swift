@@ -23,6 +23,8 @@ actor TestGateway {
     /// What to do about a request.
     enum Act: Sendable {
         case answer(UInt16, String = "", retryAfter: Int? = nil)
+        /// Answers a request that came before on the same connection.
+        case answerEarlier(stream: Int32, UInt16)
         case reset(ErrorCode)
         case goAway(last: Int32?, ErrorCode = .noError, String = "")
         case allow(streams: UInt32)
@@ -213,6 +215,8 @@ actor TestGateway {
                         var block = HeaderBlock(status: status)
                         if let retryAfter { block.append("retry-after", String(retryAfter)) }
                         try session.respond(to: request.stream, block, body: body.utf8Span.span.bytes)
+                    case .answerEarlier(let stream, let status):
+                        try session.respond(to: stream, HeaderBlock(status: status), body: RawSpan())
                     case .reset(let code): try session.reset(request.stream, code)
                     case .goAway(let last, let code, let text):
                         try session.goAway(last: last, code, debugData: Array(text.utf8))

@@ -24,7 +24,12 @@ struct GateBackend: Backend {
         for continuation in waiting { continuation.resume() }
     }
 
-    func deliver(_ batch: consuming PushBatch, to gateway: Gateway, with credential: Credential) async -> Outcomes {
+    func deliver(
+        _ batch: consuming PushBatch,
+        to gateway: Gateway,
+        with credential: Credential,
+        terms: DeliveryTerms
+    ) async -> Delivered {
         self.gate.arrived.yield(batch.count)
         await withCheckedContinuation { continuation in
             let isOpen = self.gate.state.withLock { state in
@@ -34,9 +39,9 @@ struct GateBackend: Backend {
             if isOpen { continuation.resume() }
         }
         if self.gate.state.withLock({ $0.isShut }) {
-            return Outcomes(repeating: Outcome(.unknown), count: batch.count)
+            return Delivered(Outcomes(repeating: Outcome(.unknown), count: batch.count))
         }
-        return await self.recorded.deliver(batch, to: gateway, with: credential)
+        return await self.recorded.deliver(batch, to: gateway, with: credential, terms: terms)
     }
 
     func feedback(

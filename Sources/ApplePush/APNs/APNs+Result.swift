@@ -66,7 +66,7 @@ extension APNs {
             if let seconds = outcome.retryAfter { self.retryAfter = max(self.retryAfter ?? 0, Int(seconds)) }
             switch outcome.verdict {
             case .delivered: self.delivered += 1
-            case .safe: break
+            case .safe, .pending: break
             case .unknown: self.add(Problem(status: 0, reason: "OutcomeUnknown", action: nil))
             case .rejected:
                 let status = Int(outcome.status)

@@ -40,20 +40,39 @@ actor ConnectionPool {
     // MARK: From outside
 
     /// Sends a batch. Every push of it ends exactly once. Nil, and nothing sent, if the pool was outdated before.
-    func deliver(_ batch: PushBatch) async -> Outcomes? {
+    ///
+    /// The owner lives on until the last push has ended: with it end the threads that all of this is done on.
+    func deliver(_ batch: PushBatch, _ terms: DeliveryTerms, for owner: HTTP2Backend) async -> Delivered? {
         if self.isOutdated { return nil }
         self.nextSerial += 1
         let serial = self.nextSerial
+        let cancel: @Sendable () -> Void = {
+            withExtendedLifetime(owner) { self.cancel(serial) }
+        }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { completion in
-                let deadline = MonotonicInstant.now + self.configuration.waitingTimeout
-                self.deliveries.add(Delivery(serial, batch, deadline: deadline, completion: completion))
+                let now = MonotonicInstant.now
+                let delivery = Delivery(
+                    serial,
+                    batch,
+                    terms,
+                    from: now,
+                    until: now + self.configuration.waitingTimeout,
+                    completion: completion,
+                    onCancel: cancel
+                )
+                self.deliveries.add(delivery)
                 if self.isShutDown { self.giveUpWaiting(Self.shutDownError) }
                 self.pumpSoon()
             }
         } onCancel: {
-            self.loop.submit { self.assumeIsolated { $0.deliveries.giveUp { $0.serial == serial } } }
+            cancel()
         }
+    }
+
+    /// Whoever wanted that delivery has gone: nothing more of it is sent.
+    private nonisolated func cancel(_ serial: Int) {
+        self.loop.submit { self.assumeIsolated { $0.deliveries.giveUp { $0.serial == serial } } }
     }
 
     /// Closes what has been idle for longer than that. True if nothing is left, not even something under way: then the
@@ -90,7 +109,8 @@ actor ConnectionPool {
     /// Gives waiting pushes to connections that have room, writes, and makes another connection where there is none.
     private func pump() {
         self.isPumpDue = false
-        let now = MonotonicInstant.now
+        var now = MonotonicInstant.now
+        self.deliveries.checkPermits(at: now)
         while self.deliveries.waiting > 0, self.mayAuthorize(at: now) {
             let shares = self.state.shares(of: self.deliveries.waiting)
             if shares.isEmpty { break }
@@ -99,6 +119,9 @@ actor ConnectionPool {
                 connection.submit(count, at: now)
                 connection.flush(at: now)
                 self.look(at: connection, at: now)
+                // Writing took its time.
+                now = .now
+                self.deliveries.checkPermits(at: now)
             }
         }
         for connection in self.connections where connection.wantsToWrite {
@@ -241,7 +264,7 @@ actor ConnectionPool {
     private func setTick(at now: MonotonicInstant) {
         let due: MonotonicInstant
         if !self.deliveries.isEmpty || self.connections.contains(where: { !$0.life.isReady }) {
-            due = now + self.configuration.tickInterval
+            due = min(now + self.configuration.tickInterval, self.deliveries.nextDue)
         } else if let idle = self.state.nextIdle(after: self.configuration.idleTimeout) {
             due = idle + .milliseconds(1)
         } else {
@@ -262,6 +285,7 @@ actor ConnectionPool {
             self.look(at: connection, at: now)
         }
         self.deliveries.giveUp { now >= $0.deadline }
+        self.deliveries.passed(to: now)
         self.close(self.state.idle(longerThan: self.configuration.idleTimeout, at: now), .idle, at: now)
         self.pumpSoon()
     }

@@ -8,7 +8,12 @@ final class Delivery {
     /// Tells it from every other delivery of its pool, past ones included.
     let serial: Int
     let batch: PushBatch
+    /// Until when its pushes may wait for a connection.
     let deadline: MonotonicInstant
+    let permit: SendingPermit?
+    private let patience: Duration?
+    /// When the caller has waited long enough for all of it.
+    private var patienceEnd: MonotonicInstant?
     private(set) var outcomes: Outcomes
     private var cursor = 0
     /// Pushes that came back and go out again before all others, first come, first served.
@@ -22,22 +27,41 @@ final class Delivery {
     private(set) var waiting: Int
     /// Whether its queue has it in line.
     var isInLine = false
-    private let completion: CheckedContinuation<Outcomes, Never>
+    /// The caller, until it has something.
+    private var completion: CheckedContinuation<Delivered, Never>?
+    /// What the caller has instead, once it has some of the outcomes.
+    private var rest: Remainder?
+    private let onCancel: @Sendable () -> Void
 
     init(
         _ serial: Int,
         _ batch: PushBatch,
-        deadline: MonotonicInstant,
-        completion: CheckedContinuation<Outcomes, Never>
+        _ terms: DeliveryTerms,
+        from now: MonotonicInstant,
+        until deadline: MonotonicInstant,
+        completion: CheckedContinuation<Delivered, Never>,
+        onCancel: @escaping @Sendable () -> Void
     ) {
         self.serial = serial
         let count = batch.count
-        self.outcomes = Outcomes(repeating: OutcomeRules.outcome(of: .neverSubmitted), count: count)
+        self.outcomes = Outcomes(repeating: .pending, count: count)
         self.batch = batch
         self.deadline = deadline
+        self.permit = terms.permit
+        // With none at all it would be over again at once, and so on.
+        self.patience = terms.patience.map { max($0, .milliseconds(1)) }
+        self.patienceEnd = self.patience.map { now + $0 }
         self.remaining = count
         self.waiting = count
         self.completion = completion
+        self.onCancel = onCancel
+    }
+
+    /// When it must be looked at next, if nothing happens to it before.
+    var due: MonotonicInstant {
+        let patienceEnd = self.patienceEnd ?? .distantFuture
+        guard self.isInLine, let permit = self.permit else { return patienceEnd }
+        return min(patienceEnd, permit.end)
     }
 
     /// The next push to submit. One that cannot be sent at all ends here.
@@ -88,16 +112,31 @@ final class Delivery {
     /// Lets an answer be read into the outcomes' texts.
     func read(_ answer: (inout Outcomes) -> Outcome) -> Outcome { answer(&self.outcomes) }
 
-    /// Nothing that still waits will be submitted: it keeps the outcome it began with.
+    /// Nothing that still waits will be submitted.
     func giveUpWaiting(_ failure: PushError?) {
         while let position = self.next() { self.end(position, OutcomeRules.outcome(of: .neverSubmitted)) }
         if let failure { self.outcomes.connectFailure = failure }
     }
 
+    /// Hands the caller what it has once its patience is over, and the rest later. As long as nothing at all has ended,
+    /// there is nothing to hand over, and the caller waits for the same time again.
+    func returnEarly(at now: MonotonicInstant) {
+        guard let patience = self.patience, let end = self.patienceEnd, now >= end else { return }
+        guard self.remaining < self.batch.count else {
+            self.patienceEnd = now + patience
+            return
+        }
+        self.patienceEnd = nil
+        let rest = Remainder(onCancel: self.onCancel)
+        self.rest = rest
+        self.completion.take()?.resume(returning: Delivered(self.outcomes, rest: rest))
+    }
+
     /// Hands the outcomes to the caller once every push has one. True if it did.
     func finishIfDone() -> Bool {
         guard self.remaining == 0 else { return false }
-        self.completion.resume(returning: self.outcomes)
+        self.completion.take()?.resume(returning: Delivered(self.outcomes))
+        self.rest.take()?.end(with: self.outcomes)
         return true
     }
 }

@@ -8,6 +8,12 @@ final class DeliveryQueue {
     /// Those with pushes that wait, in the order they came.
     private var line: [Int32] = []
 
+    /// How many of the deliveries have a permit.
+    private var permits = 0
+
+    /// None of them has to be looked at before that: a lower bound, so that an end or a longer permit costs nothing.
+    private(set) var nextDue = MonotonicInstant.distantFuture
+
     /// How many pushes wait for a connection to take them.
     private(set) var waiting = 0
 
@@ -28,6 +34,8 @@ final class DeliveryQueue {
         self.line.append(number)
         delivery.isInLine = true
         self.waiting += delivery.waiting
+        if delivery.permit != nil { self.permits += 1 }
+        self.nextDue = min(self.nextDue, delivery.due)
     }
 
     /// Takes the push that is next in line.
@@ -74,6 +82,7 @@ final class DeliveryQueue {
         if delivery.isInLine { return }
         delivery.isInLine = true
         self.line.insert(push.delivery, at: 0)
+        self.nextDue = min(self.nextDue, delivery.due)
     }
 
     /// What waits and has run out of time, or whose caller has gone, ends unsent.
@@ -87,8 +96,25 @@ final class DeliveryQueue {
         }
     }
 
+    /// What waits and must not be sent any more ends unsent.
+    func checkPermits(at now: MonotonicInstant) {
+        if self.permits == 0 { return }
+        self.giveUp { $0.permit?.allows(at: now) == false }
+    }
+
+    /// Time has passed: permits may be over, and the patience of callers.
+    func passed(to now: MonotonicInstant) {
+        self.checkPermits(at: now)
+        self.nextDue = .distantFuture
+        for case let delivery? in self.deliveries {
+            delivery.returnEarly(at: now)
+            self.nextDue = min(self.nextDue, delivery.due)
+        }
+    }
+
     private func finishIfDone(_ number: Int32) {
         guard self[number].finishIfDone() else { return }
+        if self[number].permit != nil { self.permits -= 1 }
         self.leaveLine(number)
         self.deliveries[Int(number)] = nil
         self.free.append(number)

@@ -39,25 +39,26 @@ public final class HTTP2Backend: Backend {
         for loop in loops.loops where !loop.isCurrent { loop.join() }
     }
 
-    /// Sends every push of the batch.
+    /// Sends every push of the batch, on those terms.
     public func deliver(
         _ batch: consuming PushBatch,
         to gateway: Gateway,
-        with credential: Credential
-    ) async -> Outcomes {
+        with credential: Credential,
+        terms: DeliveryTerms
+    ) async -> Delivered {
         let count = batch.count
-        if count == 0 { return Outcomes(repeating: .delivered, count: 0) }
+        if count == 0 { return Delivered(Outcomes(repeating: .delivered, count: 0)) }
         do throws(PushError) {
             while true {
                 let pool = try self.enter(gateway, credential)
                 defer { self.leave() }
-                if let outcomes = await pool.deliver(batch) { return outcomes }
+                if let delivered = await pool.deliver(batch, terms, for: self) { return delivered }
                 self.forget(pool, gateway, credential)
             }
         } catch {
             var outcomes = Outcomes(repeating: OutcomeRules.outcome(of: .neverSubmitted), count: count)
             outcomes.connectFailure = error
-            return outcomes
+            return Delivered(outcomes)
         }
     }
 

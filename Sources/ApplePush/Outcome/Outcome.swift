@@ -1,6 +1,6 @@
 /// What became of one push.
 public struct Outcome: Hashable, Sendable {
-    /// The ways a push can end; there is no other.
+    /// The ways a push can end, and that it has not ended; there is no other.
     public enum Verdict: UInt8, Sendable, CaseIterable {
         /// APNs took it: status 200.
         case delivered
@@ -10,6 +10,8 @@ public struct Outcome: Hashable, Sendable {
         case safe
         /// Nobody knows whether it was processed. Sent again, it must carry the same identity.
         case unknown
+        /// It has not ended: only where a delivery returned before all had, with a rest to follow.
+        case pending
     }
 
     /// How it ended.
@@ -42,6 +44,9 @@ public struct Outcome: Hashable, Sendable {
     /// Delivered, as nearly all of them are.
     public static let delivered = Self(.delivered, status: 200)
 
+    /// Not ended.
+    public static let pending = Self(.pending)
+
     /// When APNs last knew the token to be dead: milliseconds since 1970, only with status 410.
     public var timestamp: Int64? { self.timestampMilliseconds == .min ? nil : self.timestampMilliseconds }
 
@@ -56,7 +61,7 @@ public struct Outcome: Hashable, Sendable {
     /// Whether the push is worth another try.
     public var isRetryable: Bool {
         switch self.verdict {
-        case .delivered: false
+        case .delivered, .pending: false
         case .rejected: self.reason.isRetryable(status: self.status)
         case .safe, .unknown: true
         }

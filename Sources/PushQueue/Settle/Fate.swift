@@ -15,7 +15,7 @@ enum Fate: Equatable, Sendable {
         switch outcome.verdict {
         case .delivered: self = .sent
         case .safe: self = .back
-        case .unknown: self = mayRepeat ? .retry : .failed
+        case .unknown, .pending: self = mayRepeat ? .retry : .failed
         case .rejected:
             guard outcome.isRetryable else {
                 self = .failed

@@ -44,7 +44,7 @@ package struct Trouble: Error, Equatable, Sendable {
             switch outcome.verdict {
             case .delivered: wasAnswered = true
             case .safe: wasSafe = true
-            case .unknown: continue
+            case .unknown, .pending: continue
             case .rejected:
                 wasAnswered = true
                 let reason = outcomes.text(of: outcome.reason)

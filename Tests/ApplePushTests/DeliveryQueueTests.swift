@@ -1,0 +1,146 @@
+import IO
+import Testing
+
+@testable import ApplePush
+
+/// Permits and patience, by times that are made up.
+@Suite struct DeliveryQueueTests {
+    private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+
+    /// Hands a queue with one delivery to the test, and returns what the delivery returned with.
+    private func deliver(
+        _ count: Int,
+        _ terms: DeliveryTerms,
+        _ test: (DeliveryQueue) throws -> Void
+    ) async throws -> Delivered {
+        let queue = DeliveryQueue()
+        var failure: (any Error)?
+        let delivered = await withCheckedContinuation { completion in
+            let delivery = Delivery(
+                1,
+                batch(count),
+                terms,
+                from: self.start,
+                until: .distantFuture,
+                completion: completion,
+                onCancel: {}
+            )
+            queue.add(delivery)
+            do { try test(queue) } catch { failure = error }
+        }
+        if let failure { throw failure }
+        return delivered
+    }
+
+    private func verdicts(_ outcomes: Outcomes) -> [Outcome.Verdict] { outcomes.map(\.verdict) }
+
+    @Test func `what waits when its permit ends is safe, and what was taken before may be answered`() async throws {
+        let permit = SendingPermit(until: self.start + .seconds(5))
+        let delivered = try await self.deliver(3, DeliveryTerms(permit: permit)) { queue in
+            let first = try #require(queue.next())
+            #expect(queue.nextDue == self.start + .seconds(5))
+            queue.passed(to: self.start + .seconds(4))
+            #expect(queue.waiting == 2)
+            queue.checkPermits(at: self.start + .seconds(5))
+            #expect(queue.waiting == 0)
+            #expect(queue.next() == nil)
+            queue.end(first, .delivered)
+            #expect(queue.isEmpty)
+        }
+        #expect(self.verdicts(delivered.outcomes) == [.delivered, .safe, .safe])
+        #expect(delivered.rest == nil)
+    }
+
+    @Test func `a permit that was extended is looked at again at its new end`() async throws {
+        let permit = SendingPermit(until: self.start + .seconds(5))
+        let delivered = try await self.deliver(1, DeliveryTerms(permit: permit)) { queue in
+            permit.extend(until: self.start + .seconds(9))
+            queue.passed(to: self.start + .seconds(5))
+            #expect(queue.waiting == 1)
+            #expect(queue.nextDue == self.start + .seconds(9))
+            queue.passed(to: self.start + .seconds(9))
+            #expect(queue.isEmpty)
+            queue.passed(to: self.start + .seconds(10))
+            #expect(queue.nextDue == .distantFuture)
+        }
+        #expect(self.verdicts(delivered.outcomes) == [.safe])
+    }
+
+    @Test func `a push that comes back after the end of its permit does not go out again`() async throws {
+        let permit = SendingPermit(until: self.start + .seconds(5))
+        let delivered = try await self.deliver(2, DeliveryTerms(permit: permit)) { queue in
+            let first = try #require(queue.next())
+            let second = try #require(queue.next())
+            #expect(queue.next() == nil)
+            // With all of it taken there is nothing that the permit could still end.
+            queue.passed(to: self.start + .seconds(1))
+            #expect(queue.nextDue == .distantFuture)
+            queue.takeBack(second)
+            #expect(queue.nextDue == self.start + .seconds(5))
+            queue.checkPermits(at: self.start + .seconds(6))
+            #expect(queue.next() == nil)
+            queue.end(first, Outcome(.unknown))
+        }
+        #expect(self.verdicts(delivered.outcomes) == [.unknown, .safe])
+    }
+
+    @Test func `when patience is over, what has ended comes at once and the rest later`() async throws {
+        let queue = Kept()
+        let delivered = try await self.deliver(3, DeliveryTerms(patience: .seconds(1))) { deliveries in
+            let pushes = try (0..<3).map { _ in try #require(deliveries.next()) }
+            deliveries.end(pushes[1], .delivered)
+            deliveries.passed(to: self.start + .milliseconds(999))
+            #expect(deliveries.nextDue == self.start + .seconds(1))
+            deliveries.passed(to: self.start + .seconds(1))
+            #expect(deliveries.nextDue == .distantFuture)
+            // The caller has only what had ended then.
+            deliveries.end(pushes[0], Outcome(.unknown))
+            queue.end = { deliveries.end(pushes[2], .delivered) }
+        }
+        #expect(self.verdicts(delivered.outcomes) == [.pending, .delivered, .pending])
+        let rest = try #require(delivered.rest)
+        async let waiting = rest.outcomes()
+        queue.end()
+        #expect(self.verdicts(await waiting) == [.unknown, .delivered, .delivered])
+        #expect(self.verdicts(await rest.outcomes()) == [.unknown, .delivered, .delivered])
+    }
+
+    /// What is to be done later in a test.
+    private final class Kept {
+        var end: () -> Void = {}
+    }
+
+    @Test func `as long as nothing has ended, patience begins anew`() async throws {
+        let delivered = try await self.deliver(2, DeliveryTerms(patience: .seconds(1))) { queue in
+            let first = try #require(queue.next())
+            queue.passed(to: self.start + .seconds(1))
+            #expect(queue.nextDue == self.start + .seconds(2))
+            queue.end(first, .delivered)
+            queue.passed(to: self.start + .seconds(2))
+            queue.giveUp { _ in true }
+            #expect(queue.isEmpty)
+        }
+        #expect(self.verdicts(delivered.outcomes) == [.delivered, .pending])
+        let rest = try #require(delivered.rest)
+        #expect(self.verdicts(await rest.outcomes()) == [.delivered, .safe])
+    }
+
+    @Test func `what ends before patience is over has no rest`() async throws {
+        let delivered = try await self.deliver(1, DeliveryTerms(patience: .seconds(1))) { queue in
+            queue.end(try #require(queue.next()), .delivered)
+            queue.passed(to: self.start + .seconds(1))
+            #expect(queue.isEmpty)
+        }
+        #expect(self.verdicts(delivered.outcomes) == [.delivered])
+        #expect(delivered.rest == nil)
+    }
+
+    @Test func `no patience at all is a short one`() async throws {
+        _ = try await self.deliver(1, DeliveryTerms(patience: .zero)) { queue in
+            let push = try #require(queue.next())
+            queue.passed(to: self.start + .milliseconds(1))
+            #expect(queue.nextDue > self.start + .milliseconds(1))
+            queue.end(push, .delivered)
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import IO
+import Testing
+
+@testable import ApplePush
+
+@Suite struct SendingPermitTests {
+    private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+
+    @Test func `a permit allows what comes before its end, and nothing at it`() {
+        let permit = SendingPermit(until: self.start)
+        #expect(permit.allows(at: self.start + .nanoseconds(-1)))
+        #expect(!permit.allows(at: self.start))
+    }
+
+    @Test func `a permit can be extended, and not shortened by that`() {
+        let permit = SendingPermit(until: self.start)
+        permit.extend(until: self.start + .seconds(2))
+        permit.extend(until: self.start + .seconds(1))
+        #expect(permit.end == self.start + .seconds(2))
+    }
+
+    @Test func `a permit that was withdrawn stays so`() {
+        let permit = SendingPermit(for: .seconds(60))
+        #expect(permit.isInForce)
+        permit.withdraw()
+        permit.extend(for: .seconds(60))
+        #expect(!permit.isInForce)
+    }
+
+    @Test func `without a permit in force the recorded backend sends nothing`() async throws {
+        let backend = RecordedBackend()
+        let permit = SendingPermit(for: .zero)
+        let credential = try TestCredential.certificate()
+        let terms = DeliveryTerms(permit: permit)
+        let unsent = await backend.deliver(batch(2), to: .production, with: credential, terms: terms)
+        #expect(unsent.outcomes.allSatisfy { $0.verdict == .safe })
+        permit.extend(for: .seconds(60))
+        let sent = await backend.deliver(batch(2), to: .production, with: credential, terms: terms)
+        #expect(sent.outcomes.allSatisfy { $0.verdict == .delivered })
+        #expect(backend.sent.count == 2)
+    }
+}
