@@ -12,7 +12,8 @@ package actor PrivateCluster {
     private let settings: Settings
     private let password: String
     private let loop: EventLoop
-    private nonisolated let port: UInt16
+    /// On 127.0.0.1, where the settings have the server listen there.
+    package nonisolated let port: UInt16
     private var server: (process: ChildProcess, leash: Leash)?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }

@@ -1,0 +1,185 @@
+import Glibc
+package import IO
+
+/// Lies between a client and a server on this machine and does to their connections what networks do, on demand.
+package actor Proxy {
+    /// As seen by whoever connects: up to the server, down from it.
+    package enum Direction: Sendable { case up, down }
+
+    /// How a connection ends: like one that is over, or like one that is broken.
+    package enum Ending: Sendable { case close, reset }
+
+    private let loop: EventLoop
+    private let target: UInt16
+    private var listener: Listener?
+    private var joined = 0
+    private var links: [Int: ProxyLink] = [:]
+    /// Where to connect, on 127.0.0.1. It stays the same through `refuse()` and `admit()`.
+    package private(set) var port: UInt16 = 0
+    /// Connections that came so far.
+    package private(set) var connections = 0
+    /// Connections that were cut, by whatever.
+    package private(set) var cuts = 0
+    private var bytes = (up: 0, down: 0)
+
+    private var latency = Duration.zero
+    private var cutAfter: (direction: Direction, bytes: Int, times: Int)?
+    private var isBlackHole = false
+    private var isClosed = false
+    private var waiting: [(cuts: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+
+    /// Gives the body a proxy before a port of this machine. The loop is the caller's, and outlives it.
+    package static func with<R>(
+        to target: UInt16,
+        on loop: EventLoop,
+        _ body: (Proxy) async throws -> R
+    ) async throws -> R {
+        let proxy = Proxy(to: target, on: loop)
+        try await proxy.admit()
+        let outcome: Swift::Result<R, any Error>
+        do {
+            outcome = .success(try await body(proxy))
+        } catch {
+            outcome = .failure(error)
+        }
+        await proxy.close()
+        return try outcome.get()
+    }
+
+    private init(to target: UInt16, on loop: EventLoop) {
+        self.target = target
+        self.loop = loop
+    }
+
+    private func close() {
+        self.isClosed = true
+        self.refuse()
+        self.endAll(by: .reset)
+        self.wakeWaiting(all: true)
+    }
+
+    // MARK: Faults
+
+    /// What comes from now on arrives so much later, in each direction.
+    package func delay(by latency: Duration) {
+        self.latency = latency
+        for link in self.links.values { link.delay(by: latency) }
+    }
+
+    /// From now on packets vanish: connections hang, without a word to either side, and new ones hang from the start.
+    package func openBlackHole() throws {
+        self.isBlackHole = true
+        for link in self.links.values { try link.fallIntoBlackHole() }
+    }
+
+    /// The network is back. TCP sends again what was lost, on connections that nobody has given up.
+    package func closeBlackHole() {
+        self.isBlackHole = false
+        for link in self.links.values { link.leaveBlackHole() }
+    }
+
+    /// Resets a connection when so many bytes more have passed on it in the direction, counted from now or from its
+    /// beginning: the bytes before that arrive, none after. So many connections in all, then it is over.
+    package func cut(_ direction: Direction, afterBytes count: Int, times: Int = 1) {
+        self.cutAfter = (direction, count, times)
+        for link in self.links.values { link.cut(direction, afterBytes: count) }
+    }
+
+    /// Ends every connection that there is.
+    package func endAll(by ending: Ending) {
+        for link in self.links.values { link.end(by: ending) }
+    }
+
+    /// Takes no more connections: who tries is refused by the kernel.
+    package func refuse() {
+        self.listener.take()?.close()
+    }
+
+    /// Takes connections, again.
+    package func admit() throws {
+        guard self.listener == nil else { return }
+        let listener = try Listener(host: "127.0.0.1", port: self.port, on: self.loop) { [weak self] socket in
+            let client = socket.release()
+            guard let self else {
+                Glibc.close(client)
+                return
+            }
+            Task { await self.connect(client) }
+        }
+        self.port = listener.port
+        self.listener = listener
+    }
+
+    // MARK: Looking on
+
+    /// The bytes that have passed in the direction, on all connections together.
+    package func passed(_ direction: Direction) -> Int {
+        switch direction {
+        case .up: self.bytes.up
+        case .down: self.bytes.down
+        }
+    }
+
+    /// Returns when so many connections were cut, or the proxy is closed.
+    package func waitForCuts(_ count: Int = 1) async {
+        guard self.cuts < count else { return }
+        await withCheckedContinuation { self.waiting.append((count, $0)) }
+    }
+
+    // MARK: Connections
+
+    private func connect(_ client: CInt) async {
+        let client = Socket(owning: client)
+        self.connections += 1
+        let server: CInt
+        do {
+            server = try await TCP.connect(host: "127.0.0.1", port: self.target, timeout: .seconds(10), on: self.loop)
+                .release()
+        } catch {
+            return client.resetWhenClosed()
+        }
+        self.join(client, Socket(owning: server))
+    }
+
+    private func join(_ client: consuming Socket, _ server: consuming Socket) {
+        guard !self.isClosed else { return }
+        self.joined += 1
+        let number = self.joined
+        let link = ProxyLink(
+            client,
+            server,
+            on: self.loop,
+            passed: { direction, count in
+                switch direction {
+                case .up: self.bytes.up += count
+                case .down: self.bytes.down += count
+                }
+            },
+            ended: { isCut in
+                self.links[number] = nil
+                if isCut { self.wasCut() }
+            }
+        )
+        self.links[number] = link
+        link.delay(by: self.latency)
+        if self.isBlackHole { try? link.fallIntoBlackHole() }
+        if let cutAfter { return link.cut(cutAfter.direction, afterBytes: cutAfter.bytes) }
+        link.work()
+    }
+
+    private func wasCut() {
+        self.cuts += 1
+        if let (direction, bytes, times) = self.cutAfter {
+            self.cutAfter = times > 1 ? (direction, bytes, times - 1) : nil
+            if times <= 1 { for link in self.links.values { link.cut(direction, afterBytes: nil) } }
+        }
+        self.wakeWaiting()
+    }
+
+    private func wakeWaiting(all: Bool = false) {
+        for (_, continuation) in self.waiting.filter({ all || $0.cuts <= self.cuts }) { continuation.resume() }
+        self.waiting = all ? [] : self.waiting.filter { $0.cuts > self.cuts }
+    }
+}

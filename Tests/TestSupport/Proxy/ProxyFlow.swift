@@ -1,0 +1,53 @@
+import IO
+
+/// What is on its way in one direction of a link, and what lies in wait for it. A value: it reads and writes nothing.
+struct ProxyFlow {
+    /// So many bytes may lie here; then the sender has to wait, as it would for a slow network.
+    private static let room = 256 * 1024
+
+    private var chunks = ArraySlice<(due: MonotonicInstant, bytes: ArraySlice<UInt8>)>()
+    private var waiting = 0
+    /// So many bytes may still pass before the link is cut.
+    private(set) var passesBeforeCut: Int?
+    /// The sender has said that nothing more will come.
+    private(set) var hasEnded = false
+    /// And the receiver was told.
+    private(set) var isClosed = false
+
+    var hasRoom: Bool { !self.hasEnded && self.waiting < Self.room }
+    var isToBeClosed: Bool { self.hasEnded && self.chunks.isEmpty && !self.isClosed }
+    var isCut: Bool { self.passesBeforeCut == 0 }
+
+    /// When the next bytes may go.
+    var due: MonotonicInstant? { self.chunks.first?.due }
+
+    mutating func cut(afterBytes count: Int?) {
+        self.passesBeforeCut = count
+    }
+
+    mutating func received(_ bytes: ArraySlice<UInt8>, due: MonotonicInstant) {
+        self.chunks.append((due, bytes))
+        self.waiting += bytes.count
+    }
+
+    mutating func ended() {
+        self.hasEnded = true
+    }
+
+    mutating func closed() {
+        self.isClosed = true
+    }
+
+    /// The bytes that may go now.
+    func ready(at now: MonotonicInstant) -> ArraySlice<UInt8>? {
+        guard let (due, bytes) = self.chunks.first, due <= now, !self.isCut else { return nil }
+        return bytes.prefix(self.passesBeforeCut ?? bytes.count)
+    }
+
+    mutating func passed(_ count: Int) {
+        guard let (due, bytes) = self.chunks.popFirst() else { return }
+        self.waiting -= count
+        self.passesBeforeCut = self.passesBeforeCut.map { $0 - count }
+        if count < bytes.count { self.chunks = [(due, bytes.dropFirst(count))] + self.chunks }
+    }
+}
