@@ -36,6 +36,9 @@ public struct SimulatorConfiguration: Sendable {
     public var logFile: String?
     /// Keeps every request in memory, for ``APNsSimulator/deliveries()``.
     public var recordsDeliveries = false
+    /// Told of every request when it has come and when it was answered, on the simulator's own thread: nothing else goes
+    /// on until it returns, so it should be quick. A test can break something at just that moment.
+    public var observer: (@Sendable (SimulatorEvent) -> Void)?
 
     /// Apple's own behaviour on a port of 127.0.0.1 that the system chooses.
     public init() {}

@@ -10,6 +10,7 @@ struct Recorder: ~Copyable {
     private(set) var counters: Counters
     private(set) var deliveries: [Delivery] = []
     private let keepsDeliveries: Bool
+    private let observer: (@Sendable (SimulatorEvent) -> Void)?
     private let log: LogFile?
     private var lines: [UInt8] = []
     private var line = LogLine()
@@ -17,6 +18,7 @@ struct Recorder: ~Copyable {
     init(_ configuration: SimulatorConfiguration) throws(SimulatorError) {
         counters = Counters(rules: configuration.answers)
         keepsDeliveries = configuration.recordsDeliveries
+        observer = configuration.observer
         if let path = configuration.logFile {
             log = try LogFile(appendingTo: path)
         } else {
@@ -25,7 +27,7 @@ struct Recorder: ~Copyable {
     }
 
     /// Whether anything but counts is kept.
-    var keepsRequests: Bool { keepsDeliveries || log != nil }
+    var keepsRequests: Bool { keepsDeliveries || observer != nil || log != nil }
 
     mutating func count(_ verdict: Verdict?, payload: Int) {
         counters.requestJudged(verdict, payload: payload)
@@ -35,6 +37,7 @@ struct Recorder: ~Copyable {
         change(&counters.rare)
     }
 
+    /// Returns what is to be told again once it is answered.
     mutating func keep(
         _ head: RequestHead,
         in bytes: Span<UInt8>,
@@ -42,7 +45,7 @@ struct Recorder: ~Copyable {
         payload: Span<UInt8>,
         from origin: Origin,
         answer: Answer
-    ) {
+    ) -> Delivery? {
         if log != nil {
             let facts = LogLine.Facts(
                 now: origin.now,
@@ -53,29 +56,35 @@ struct Recorder: ~Copyable {
             )
             line.append(facts, head: head, in: bytes, id: id, payload: payload, to: &lines)
         }
-        if keepsDeliveries {
-            func text(_ part: RequestHead.Part, _ bytes: Span<UInt8>) -> String? {
-                part.isPresent ? bytes.extracting(part.range).text : nil
-            }
-            deliveries.append(
-                Delivery(
-                    time: origin.now,
-                    connection: origin.connection,
-                    stream: origin.stream,
-                    apnsID: id.text,
-                    token: bytes.extracting(RequestCheck.token(of: head, in: bytes)).text,
-                    topic: text(head.topic, bytes),
-                    pushType: text(head.pushType, bytes),
-                    priority: text(head.priority, bytes),
-                    expiration: text(head.expiration, bytes),
-                    collapseID: text(head.collapseID, bytes),
-                    authorization: text(head.authorization, bytes),
-                    payload: payload.array,
-                    status: answer.status.map(Int.init),
-                    reason: answer.reason
-                )
-            )
+        guard keepsDeliveries || observer != nil else { return nil }
+        func text(_ part: RequestHead.Part, _ bytes: Span<UInt8>) -> String? {
+            part.isPresent ? bytes.extracting(part.range).text : nil
         }
+        let delivery = Delivery(
+            time: origin.now,
+            connection: origin.connection,
+            stream: origin.stream,
+            apnsID: id.text,
+            token: bytes.extracting(RequestCheck.token(of: head, in: bytes)).text,
+            topic: text(head.topic, bytes),
+            pushType: text(head.pushType, bytes),
+            priority: text(head.priority, bytes),
+            expiration: text(head.expiration, bytes),
+            collapseID: text(head.collapseID, bytes),
+            authorization: text(head.authorization, bytes),
+            payload: payload.array,
+            status: answer.status.map(Int.init),
+            reason: answer.reason
+        )
+        if keepsDeliveries { deliveries.append(delivery) }
+        guard let observer else { return nil }
+        observer(.received(delivery))
+        return delivery
+    }
+
+    /// The answer to a request went out.
+    func answered(_ delivery: Delivery) {
+        observer?(.answered(delivery))
     }
 
     /// Writes the lines gathered so far: before the answers go out, so that whoever has an answer finds its line.

@@ -8,6 +8,8 @@ struct HeldAnswers {
         let stream: Int32
         let block: HeaderBlock
         let body: [UInt8]
+        /// What the observer is told when it has gone out.
+        let delivery: Delivery?
     }
 
     private var waiting: [Held] = []

@@ -23,6 +23,8 @@ final class SimulatorConnection {
     private var isTrusted: Bool
     private var held = HeldAnswers()
     private var outbox = Outbox()
+    /// What the observer is told of as soon as all that waits is written.
+    private var answered: [Delivery] = []
     private var highestStream: Int32 = 0
     /// Set by GOAWAY: what came on higher streams counts as never seen.
     private var lastStream = Int32.max
@@ -59,6 +61,7 @@ final class SimulatorConnection {
             try answerHeld()
             desk.recorder.flush()
             let writing = try flush()
+            if writing == .ready(.read) { tellAnswered(desk) }
             if session.isFinished, held.nextDue == nil {
                 stream.closeNotify()
                 return .closed
@@ -124,7 +127,7 @@ final class SimulatorConnection {
 
     private func take(_ request: Request, _ desk: inout Desk, isAnswered: Bool = true) throws {
         highestStream = max(highestStream, request.stream)
-        let answer = session.withRequest(request) { bytes, fields in
+        let (answer, delivery) = session.withRequest(request) { bytes, fields in
             judge(request, Span<UInt8>(_bytes: bytes), fields, &desk, isAnswered: isAnswered)
         }
         if !isTrusted, state.isTrusted {
@@ -141,9 +144,12 @@ final class SimulatorConnection {
         let body = answer.body(now: desk.now)
         if desk.delay > .zero {
             let due = MonotonicInstant.now + desk.delay
-            held.hold(HeldAnswers.Held(due: due, stream: request.stream, block: desk.block, body: body))
+            held.hold(
+                HeldAnswers.Held(due: due, stream: request.stream, block: desk.block, body: body, delivery: delivery)
+            )
         } else {
             try session.respond(to: request.stream, desk.block, body: body.span.bytes)
+            if let delivery { answered.append(delivery) }
         }
     }
 
@@ -154,7 +160,7 @@ final class SimulatorConnection {
         _ fields: Span<Field>,
         _ desk: inout Desk,
         isAnswered: Bool
-    ) -> Answer {
+    ) -> (Answer, Delivery?) {
         var head = RequestHead()
         for index in 0..<fields.count {
             head.note(bytes.extracting(fields[index].name.bounds), at: fields[index].value.bounds)
@@ -175,11 +181,12 @@ final class SimulatorConnection {
         } else {
             desk.ids.append(to: &id)
         }
+        var delivery: Delivery?
         if desk.recorder.keepsRequests {
             let origin = Recorder.Origin(now: desk.now, connection: number, stream: request.stream)
-            desk.recorder.keep(head, in: bytes, id: id.span, payload: payload, from: origin, answer: answer)
+            delivery = desk.recorder.keep(head, in: bytes, id: id.span, payload: payload, from: origin, answer: answer)
         }
-        guard let status = answer.status else { return answer }
+        guard let status = answer.status else { return (answer, nil) }
         desk.block.reset(status: status)
         desk.block.append("apns-id", id.span.bytes, indexing: .never)
         if desk.isSandbox {
@@ -188,7 +195,7 @@ final class SimulatorConnection {
             desk.block.append("apns-unique-id", id.span.bytes, indexing: .never)
         }
         if !answer.retryAfter.isEmpty { desk.block.append("retry-after", answer.retryAfter.span.bytes) }
-        return answer
+        return (answer, delivery)
     }
 
     // MARK: Writing
@@ -199,7 +206,13 @@ final class SimulatorConnection {
         while let answer = held.next(at: now) {
             // Its stream may be gone by now: then there is nobody to tell.
             try? session.respond(to: answer.stream, answer.block, body: answer.body.span.bytes)
+            if let delivery = answer.delivery { answered.append(delivery) }
         }
+    }
+
+    private func tellAnswered(_ desk: borrowing Desk) {
+        for delivery in answered { desk.recorder.answered(delivery) }
+        answered.removeAll(keepingCapacity: true)
     }
 
     /// Writes what there is to write; ready to read when all of it went out.

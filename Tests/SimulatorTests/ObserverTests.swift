@@ -1,0 +1,40 @@
+import IO
+import TestSupport
+import Testing
+
+@testable import Simulator
+
+struct ObserverTests {
+    @Test(arguments: [Duration.zero, .milliseconds(20)])
+    func `the observer is told of each request when it came and when it was answered`(delay: Duration) async throws {
+        let events = Guarded<[SimulatorEvent]>([])
+        var configuration = SimulatorConfiguration()
+        configuration.answers = [try AnswerRule(parsing: "dead=410:Unregistered"), try AnswerRule(parsing: "51=reset")]
+        configuration.delay = delay
+        configuration.observer = { event in events.withLock { $0.append(event) } }
+        let simulator = try APNsSimulator(configuration)
+        try await simulator.start()
+        try await TestLoop.with { loop in
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let paths = ["aa", "dead", "51"].map {
+                "/3/device/" + $0 + String(repeating: "0", count: 64 - $0.utf8.count)
+            }
+            _ = try await client.send(paths.map { SampleRequest(path: $0) })
+            // Told after the write, so the client may have read it before.
+            try await loop.eventually("two were answered") { events.withLock { $0.count } == 5 }
+        }
+        await simulator.stop()
+        var received: [Int?] = []
+        var answered: [Int?] = []
+        for event in events.withLock({ $0 }) {
+            switch event {
+            case .received(let delivery): received.append(delivery.status)
+            case .answered(let delivery): answered.append(delivery.status)
+            }
+        }
+        #expect(received == [200, 410, nil])
+        #expect(answered == [200, 410])
+        #expect(await simulator.deliveries().isEmpty)
+    }
+}
