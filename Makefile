@@ -15,7 +15,7 @@ ADDRESS_BUILD := .build/address
 RELEASE := $(SWIFT) build -c release --static-swift-stdlib
 SOURCES := Sources Tests Package.swift
 
-.PHONY: help packages build release demo test test-thread test-address bench format lint docs clean
+.PHONY: help packages build release demo test faults test-thread test-address bench format lint docs clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,10 @@ demo: release ## a private PostgreSQL, a stand-in for APNs, two workers: watch p
 test: packages ## run every test that a commit must pass
 	$(SWIFT) build --build-tests
 	$(AT_ONCE)$(TEST_WIDTH) $(SWIFT) test --skip-build --disable-xctest $(TEST_FLAGS)
+
+faults: packages ## the whole fault board, long cases too: a table of every fault, and the score
+	$(SWIFT) build --build-tests
+	@$(AT_ONCE)2 SWIFT='$(SWIFT)' bash .ci/faults $(TEST_FLAGS)
 
 test-thread: packages ## the same tests under ThreadSanitizer
 	$(AT_ONCE)4 $(SWIFT) test --sanitize=thread --scratch-path $(THREAD_BUILD) --disable-xctest $(TEST_FLAGS)

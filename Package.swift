@@ -93,6 +93,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "FaultBoard",
+            dependencies: ["Carillon", "IO", "Postgres", "PushQueue", "Simulator", "TLS", "TestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "EndToEndTests",
             dependencies: ["PushQueue", "Simulator", "TestSupport"],
             swiftSettings: settings

@@ -1,16 +1,15 @@
 import FoundationEssentials
 import Glibc
-import IO
-import TestSupport
+package import IO
 
 /// The built program, run as a user would: with arguments and variables, and looked at from outside.
-struct ProgramRun {
-    let status: Int32
-    let output: String
-    let errors: String
+package struct ProgramRun {
+    package let status: Int32
+    package let output: String
+    package let errors: String
 
     /// The program stands beside the tests.
-    static var path: String {
+    package static var path: String {
         get throws {
             let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
             return tests.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/carillon"
@@ -18,12 +17,12 @@ struct ProgramRun {
     }
 
     /// Nothing of our own surroundings gets to it but what it needs to run at all.
-    static func environment(_ more: [String: String]) -> [String: String] {
+    package static func environment(_ more: [String: String]) -> [String: String] {
         let kept = ProcessInfo.processInfo.environment.filter { ["PATH", "HOME", "TMPDIR"].contains($0.key) }
         return kept.merging(more) { $1 }
     }
 
-    static func run(_ words: [String], environment: [String: String] = [:]) async throws -> ProgramRun {
+    package static func run(_ words: [String], environment: [String: String] = [:]) async throws -> ProgramRun {
         try await TemporaryFolder.with { folder in
             var command = ChildProcess.Command(try path, words)
             command.environment = Self.environment(environment)
@@ -42,7 +41,7 @@ struct ProgramRun {
         }
     }
 
-    struct Failure: Error {
-        let exit: ChildProcess.Exit
+    package struct Failure: Error {
+        package let exit: ChildProcess.Exit
     }
 }

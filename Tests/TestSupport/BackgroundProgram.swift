@@ -1,14 +1,13 @@
 import Glibc
-import IO
-import TestSupport
+package import IO
 
 /// The built program while it runs. What it says goes to a socket, so that a test can wait for it.
-final class BackgroundProgram {
+package final class BackgroundProgram {
     private let child: ChildProcess
     private let voice: CInt
     private var heard: [UInt8] = []
 
-    init(_ words: [String], environment: [String: String] = [:], in folder: TemporaryFolder) throws {
+    package init(_ words: [String], environment: [String: String] = [:], in folder: TemporaryFolder) throws {
         let (ours, theirs) = try SocketPair().release()
         voice = ours
         defer { close(theirs) }
@@ -26,7 +25,7 @@ final class BackgroundProgram {
     }
 
     /// Waits for a line that contains the text.
-    func line(containing text: String, on loop: EventLoop) async throws -> String {
+    package func line(containing text: String, on loop: EventLoop) async throws -> String {
         while true {
             for line in said.split(separator: "\n") where line.contains(text) { return String(line) }
             guard try await hear(on: loop) else {
@@ -36,11 +35,11 @@ final class BackgroundProgram {
     }
 
     /// What it has said so far.
-    var said: String { String(decoding: heard, as: UTF8.self) }
+    package var said: String { String(decoding: heard, as: UTF8.self) }
 
-    func signal(_ number: CInt) { child.signal(number) }
+    package func signal(_ number: CInt) { child.signal(number) }
 
-    func end(by number: CInt? = nil, on loop: EventLoop) async throws -> ChildProcess.Exit {
+    package func end(by number: CInt? = nil, on loop: EventLoop) async throws -> ChildProcess.Exit {
         if let number { child.signal(number) }
         while try await hear(on: loop) {}
         return try await child.wait(on: loop, until: .now + .seconds(60))

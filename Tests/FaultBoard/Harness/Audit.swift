@@ -1,0 +1,151 @@
+import Simulator
+
+/// Holds what was enqueued, what the tables say became of it and what the simulator saw against each other. A value:
+/// everything goes in, the breaches come out.
+struct Audit {
+    /// What a case is allowed to have.
+    struct Allowance {
+        /// 200s beyond the first of a push: what can have been in flight when something broke (I4).
+        var duplicates = 0
+        /// Reasons of our own that may stand in `failures`, beside answers of the gateway (I3).
+        var localReasons: Set<String> = []
+    }
+
+    struct Breach: CustomStringConvertible {
+        let invariant: String
+        let sentence: String
+
+        var description: String { "\(self.invariant): \(self.sentence)" }
+    }
+
+    let committed: [String: Ledger.Message]
+    let maybe: [String: Ledger.Message]
+    let outcomes: Outcomes
+    /// By token.
+    let sightings: [String: Sightings]
+    let allowance: Allowance
+    private(set) var breaches: [Breach] = []
+    /// 200s beyond the first of each push.
+    private(set) var duplicates = 0
+
+    init(_ ledger: Ledger, _ outcomes: Outcomes, _ deliveries: [Delivery], _ allowance: Allowance) {
+        self.committed = ledger.committed
+        self.maybe = ledger.maybe
+        self.outcomes = outcomes
+        self.sightings = Sightings.sorted(deliveries)
+        self.allowance = allowance
+        self.check()
+    }
+
+    private mutating func check() {
+        for message in self.committed.values { self.check(message) }
+        for message in self.maybe.values {
+            if self.outcomes.results[message.reference] != nil {
+                self.check(message)
+            } else {
+                for token in message.tokens where self.sightings[token] != nil {
+                    self.add("I1", "\(message.reference) was sent to \(token), and has no result")
+                }
+            }
+        }
+        self.checkStrangers()
+        self.checkIdentity()
+        self.checkDuplicates()
+        self.checkRemains()
+    }
+
+    // MARK: One message
+
+    private mutating func check(_ message: Ledger.Message) {
+        let name = message.reference
+        guard let results = self.outcomes.results[name] else {
+            let seen = message.tokens.filter { self.sightings[$0] != nil }.count
+            return self.add("I1", "\(name) has no result; \(seen) of its \(message.tokens.count) tokens were sent to")
+        }
+        guard results.count == 1, let result = results.first else {
+            return self.add("I1", "\(name) has \(results.count) results")
+        }
+        let failures = self.outcomes.failures[name] ?? []
+        if result.total != message.tokens.count {
+            self.add("I1", "\(name) has \(message.tokens.count) tokens and the outcomes of \(result.total): \(result)")
+        }
+        if failures.count != result.failed || Set(failures.map(\.token)).count != failures.count {
+            self.add("I1", "\(name) counts \(result.failed) failed and \(failures.count) are in failures: \(failures)")
+        }
+        for failure in failures { self.check(failure, of: message) }
+        let failed = Set(failures.map(\.token))
+        let others = message.tokens.filter { !failed.contains($0) }
+        let accepted = others.filter { self.wasAccepted($0, of: message) }
+        if accepted.count < result.sent {
+            let missing = others.first { !accepted.contains($0) } ?? "?"
+            self.add("I2", "\(name) counts \(result.sent) sent, the gateway took \(accepted.count); not \(missing)")
+        }
+    }
+
+    private func wasAccepted(_ token: String, of message: Ledger.Message) -> Bool {
+        guard let sightings = self.sightings[token], sightings.accepted > 0 else { return false }
+        return sightings.first.topic == Scene.topic && sightings.first.payload.elementsEqual(message.payload.utf8)
+    }
+
+    private mutating func check(_ failure: Outcomes.Failure, of message: Ledger.Message) {
+        guard message.tokens.contains(failure.token) else {
+            return self.add("I1", "\(message.reference) failed for \(failure.token), which is none of its tokens")
+        }
+        if let status = failure.status {
+            let answer = "\(status) \(failure.reason)"
+            guard self.sightings[failure.token]?.refusals.contains(answer) != true else { return }
+            self.add("I3", "\(message.reference) failed for \(failure.token) with \(answer): nobody answered that")
+        } else if !self.allowance.localReasons.contains(failure.reason) {
+            self.add("I3", "\(message.reference) failed for \(failure.token) here: \(failure.reason)")
+        } else if failure.reason == "OutcomeUnknown", message.mayRepeat {
+            self.add("I3", "\(message.reference) failed for \(failure.token) as unknown, and may be repeated")
+        }
+    }
+
+    // MARK: All together
+
+    private mutating func checkStrangers() {
+        for reference in self.outcomes.results.keys
+        where self.committed[reference] == nil && self.maybe[reference] == nil {
+            self.add("I1", "\(reference) has a result and was never enqueued")
+        }
+        var known: Set<String> = []
+        for message in self.committed.values { known.formUnion(message.tokens) }
+        for message in self.maybe.values { known.formUnion(message.tokens) }
+        for token in self.sightings.keys where !known.contains(token) {
+            self.add("I1", "\(token) was sent to and never enqueued")
+        }
+    }
+
+    private mutating func checkIdentity() {
+        var owners: [String: String] = [:]
+        for (token, sightings) in self.sightings {
+            if let difference = sightings.difference { self.add("I5", "sends to \(token) differ: \(difference)") }
+            if let other = owners.updateValue(token, forKey: sightings.first.apnsID) {
+                self.add("I5", "\(token) and \(other) have one apns-id, \(sightings.first.apnsID)")
+            }
+        }
+    }
+
+    private mutating func checkDuplicates() {
+        let twice = self.sightings.filter { $0.value.accepted > 1 }
+        self.duplicates = twice.values.reduce(0) { $0 + $1.accepted - 1 }
+        guard self.duplicates > self.allowance.duplicates else { return }
+        let examples = twice.keys.prefix(3).joined(separator: ", ")
+        self.add(
+            "I4",
+            "\(self.duplicates) sent once too often, \(self.allowance.duplicates) allowed; such as \(examples)"
+        )
+    }
+
+    private mutating func checkRemains() {
+        if self.outcomes.inFlight > 0 { self.add("I6", "\(self.outcomes.inFlight) claims are still in flight") }
+        if self.outcomes.waiting > 0 { self.add("I1", "\(self.outcomes.waiting) jobs still wait") }
+        if self.outcomes.unfinished > 0 { self.add("I1", "\(self.outcomes.unfinished) messages are unfinished") }
+        if self.outcomes.deadlocks > 0 { self.add("I15", "PostgreSQL has seen \(self.outcomes.deadlocks) deadlocks") }
+    }
+
+    private mutating func add(_ invariant: String, _ sentence: String) {
+        self.breaches.append(Breach(invariant: invariant, sentence: sentence))
+    }
+}

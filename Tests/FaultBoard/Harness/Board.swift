@@ -1,0 +1,27 @@
+import Glibc
+import Testing
+
+/// How the board is run: in short by `make test`, in full by `make faults`.
+enum Board {
+    static let isFull = Self.variable("FAULTS") == "full"
+
+    /// What the random numbers of all cases begin with: printed, and taken from `FAULT_SEED` where that is set.
+    static let seed: UInt64 = {
+        let seed = Self.variable("FAULT_SEED").flatMap { UInt64($0) } ?? .random(in: 1...999_999_999)
+        print("fault board: FAULT_SEED=\(seed)")
+        return seed
+    }()
+
+    /// So much in short, so much in full.
+    static func sized<Value>(_ short: Value, full: Value) -> Value { self.isFull ? full : short }
+
+    private static func variable(_ name: String) -> String? {
+        guard let value = getenv(name), value.pointee != 0 else { return nil }
+        return String(cString: value)
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// A case that takes minutes, and has no short form.
+    static var long: Self { .enabled(if: Board.isFull, "takes minutes: make faults runs it") }
+}

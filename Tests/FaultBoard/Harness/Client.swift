@@ -1,0 +1,62 @@
+import IO
+import Postgres
+import TestSupport
+
+/// What a case asks the database itself, and how it enqueues: a session that is made anew whenever it was lost.
+actor Client {
+    nonisolated let url: String
+    private nonisolated let loop: EventLoop
+    private var connection: PostgresConnection?
+
+    init(_ url: String, on loop: EventLoop) {
+        self.url = url
+        self.loop = loop
+    }
+
+    func run(_ sql: String) async throws {
+        try await self.connected().script(sql)
+    }
+
+    func number(_ sql: String) async throws -> Int {
+        try await self.query("SELECT (\(sql))::int8") { rows in Int(try rows.int64(0, 0)) }
+    }
+
+    func text(_ sql: String) async throws -> String {
+        try await self.query("SELECT coalesce((\(sql))::text, '')") { rows in try rows.string(0, 0) }
+    }
+
+    func query<R: Sendable>(
+        _ sql: String,
+        _ parameters: Parameters = Parameters(),
+        _ decode: @Sendable (borrowing Rows) throws -> R
+    ) async throws -> R {
+        // One name, one statement: the text itself tells them apart.
+        let statement = Statement("q\(UInt(bitPattern: sql.hashValue))", sql)
+        return try await self.connected().query(statement, parameters, decode)
+    }
+
+    /// Another session, for what has to be held open: gone after the body, with all its locks.
+    func session<R>(_ body: (PostgresConnection) async throws -> R) async throws -> R {
+        let connection = try await PostgresConnection.connect(self.url, on: self.loop, application: "test session")
+        let outcome: Swift::Result<R, any Error>
+        do {
+            outcome = .success(try await body(connection))
+        } catch {
+            outcome = .failure(error)
+        }
+        await connection.close()
+        return try outcome.get()
+    }
+
+    func close() async {
+        await self.connection?.close()
+        self.connection = nil
+    }
+
+    func connected() async throws -> PostgresConnection {
+        if let connection, await !connection.isClosed { return connection }
+        let fresh = try await PostgresConnection.connect(self.url, on: self.loop, application: "test client")
+        self.connection = fresh
+        return fresh
+    }
+}

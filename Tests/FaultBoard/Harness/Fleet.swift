@@ -1,0 +1,76 @@
+import Glibc
+import IO
+import TestSupport
+
+/// The workers of a case.
+final class Fleet: Sendable {
+    /// Short, so that what a dead worker held is taken over while a test can wait for it.
+    static let lease = Duration.seconds(2)
+
+    private let database: String
+    private let folder: TemporaryFolder
+    private let loop: EventLoop
+    private let workers = Guarded<[WorkerProcess]>([])
+
+    init(database: String, folder: TemporaryFolder, loop: EventLoop) {
+        self.database = database
+        self.folder = folder
+        self.loop = loop
+    }
+
+    /// Starts a worker. Flags given here count more than those that all have.
+    /// - Parameters:
+    ///   - shell: what a shell does before it becomes the worker, such as "ulimit -n 32".
+    func start(_ flags: [String] = [], database: String? = nil, shell: String? = nil) throws -> WorkerProcess {
+        let words =
+            ["worker", "--lease", "2s", "--retry-base", "50ms", "--retry-cap", "500ms", "--http", "127.0.0.1:0"] + flags
+        var command = ChildProcess.Command(try ProgramRun.path, words)
+        if let shell {
+            command = ChildProcess.Command("/bin/sh", ["-c", "\(shell); exec \"$0\" \"$@\"", command.program] + words)
+        }
+        command.environment = ProgramRun.environment(["DATABASE_URL": database ?? self.database])
+        command.directory = self.folder.path
+        return try self.workers.withLock { workers in
+            let name = "worker-\(workers.count + 1)"
+            let worker = try WorkerProcess(command, name: name, in: self.folder, on: self.loop)
+            workers.append(worker)
+            return worker
+        }
+    }
+
+    /// Starts a worker and waits until it has begun to work.
+    func started(_ flags: [String] = []) async throws -> WorkerProcess {
+        let worker = try self.start(flags)
+        try await worker.started()
+        return worker
+    }
+
+    var all: [WorkerProcess] { self.workers.withLock { $0 } }
+    var running: [WorkerProcess] { self.all.filter(\.isRunning) }
+
+    /// Asks all that run to stop and waits for it; answers how those ended that did not end well.
+    func stop(within limit: Duration = .seconds(60)) async throws -> [String] {
+        let running = self.running
+        for worker in running { worker.terminate() }
+        var bad: [String] = []
+        for worker in running {
+            let exit = try await worker.end(within: limit)
+            if exit != .status(0) { bad.append("\(worker.name) ended with \(exit)") }
+        }
+        return bad
+    }
+
+    /// Nothing of it is left afterwards, whatever state it was in.
+    func killAll() async {
+        for worker in self.all { worker.kill() }
+        for worker in self.all { _ = try? await worker.end() }
+    }
+
+    /// What the workers said last, for whoever looks for the reason of a failure.
+    func tell() {
+        for worker in self.all {
+            let lines = worker.said.split(separator: "\n").suffix(6).joined(separator: "\n    ")
+            print("fault board: \(worker.name) (\(worker.isRunning ? "running" : "ended")):\n    \(lines)")
+        }
+    }
+}

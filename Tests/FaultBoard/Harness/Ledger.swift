@@ -1,0 +1,41 @@
+import IO
+
+/// What the test has enqueued, written down after each COMMIT has returned. Tokens are never used twice in a case, so
+/// that each stands for one push.
+final class Ledger: Sendable {
+    struct Message: Sendable {
+        let reference: String
+        let tokens: [String]
+        /// What it was enqueued with, byte for byte.
+        let payload: String
+        /// `on_unknown = 'retry'`.
+        let mayRepeat: Bool
+    }
+
+    private struct State {
+        var committed: [String: Message] = [:]
+        var maybe: [String: Message] = [:]
+    }
+
+    private let state = Guarded(State())
+
+    func committed(_ messages: [Message]) {
+        self.state.withLock { state in
+            for message in messages { state.committed[message.reference] = message }
+        }
+    }
+
+    /// Nobody knows whether these were committed: both is right, but one of the two.
+    func unsure(_ messages: [Message]) {
+        self.state.withLock { state in
+            for message in messages { state.maybe[message.reference] = message }
+        }
+    }
+
+    /// By their references.
+    var committed: [String: Message] { self.state.withLock { $0.committed } }
+    var maybe: [String: Message] { self.state.withLock { $0.maybe } }
+
+    /// How many pushes were committed for certain.
+    var pushes: Int { self.committed.values.reduce(0) { $0 + $1.tokens.count } }
+}

@@ -1,0 +1,60 @@
+import IO
+import Simulator
+
+/// Everything that the simulator saw in a case, also when it was stopped and started meanwhile, and what is to happen
+/// when it sees something.
+final class Record: Sendable {
+    enum Moment: Sendable { case received, answered }
+
+    private struct Trap: Sendable {
+        let moment: Moment
+        let prefix: String
+        var remaining: Int
+        let action: @Sendable () -> Void
+    }
+
+    private struct State {
+        var deliveries: [Delivery] = []
+        var answered = 0
+        var traps: [Trap] = []
+    }
+
+    private let state = Guarded(State())
+
+    /// Does something once, at the Nth request from now on, counting those whose token begins so.
+    func at(_ number: Int, _ moment: Moment, prefix: String = "", do action: @escaping @Sendable () -> Void) {
+        self.state.withLock { state in
+            state.traps.append(Trap(moment: moment, prefix: prefix, remaining: number, action: action))
+        }
+    }
+
+    /// The simulator's observer.
+    func note(_ event: SimulatorEvent) {
+        let actions = self.state.withLock { state in
+            switch event {
+            case .received(let delivery):
+                state.deliveries.append(delivery)
+                return Self.spring(&state.traps, at: .received, delivery.token)
+            case .answered(let delivery):
+                state.answered += 1
+                return Self.spring(&state.traps, at: .answered, delivery.token)
+            }
+        }
+        for action in actions { action() }
+    }
+
+    private static func spring(_ traps: inout [Trap], at moment: Moment, _ token: String) -> [@Sendable () -> Void] {
+        guard !traps.isEmpty else { return [] }
+        var actions: [@Sendable () -> Void] = []
+        for index in traps.indices where traps[index].moment == moment && token.hasPrefix(traps[index].prefix) {
+            traps[index].remaining -= 1
+            if traps[index].remaining == 0 { actions.append(traps[index].action) }
+        }
+        traps.removeAll { $0.remaining <= 0 }
+        return actions
+    }
+
+    var deliveries: [Delivery] { self.state.withLock { $0.deliveries } }
+    var requests: Int { self.state.withLock { $0.deliveries.count } }
+    var answers: Int { self.state.withLock { $0.answered } }
+}

@@ -1,0 +1,58 @@
+import IO
+import Testing
+
+extension Scene {
+    private static let remains = """
+        (SELECT count(*) FROM (SELECT FROM carillon.messages LIMIT 1) m)
+            + (SELECT count(*) FROM (SELECT FROM carillon.scheduled LIMIT 1) s)
+            + (SELECT count(*) FROM (SELECT FROM carillon.inflight LIMIT 1) f)
+            + (SELECT count(*) FROM (SELECT FROM carillon.unfinished LIMIT 1) u)
+        """
+
+    /// As in W3.
+    private static var name: String {
+        String((Test.current?.name ?? "a case").drop { $0 == "`" }.prefix { $0 != ":" })
+    }
+
+    /// Waits until nothing is left to do.
+    func drained(within limit: Duration) async throws {
+        try await self.eventually("I8: the queue was drained", within: limit) {
+            (try? await self.client.number(Self.remains)) == 0
+        }
+    }
+
+    /// The end of a case: the queue drains, the workers stop well, and every invariant holds.
+    /// - Parameters:
+    ///   - duplicates: how many pushes may have been taken by the gateway a second time (I4).
+    ///   - localReasons: reasons of our own for which pushes may have failed (I3).
+    ///   - limit: how long the queue may take to drain after the last fault (I8).
+    @discardableResult
+    func finish(
+        duplicates: Int = 0,
+        localReasons: Set<String> = [],
+        within limit: Duration = .seconds(60),
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> Audit {
+        let begin = MonotonicInstant.now
+        try await self.drained(within: limit)
+        let took = MonotonicInstant.now - begin
+        for end in try await self.fleet.stop() { Issue.record("\(end)", sourceLocation: sourceLocation) }
+        await self.vigil.end()
+        let audit = Audit(
+            self.ledger,
+            try await Outcomes.read(by: self.client),
+            self.record.deliveries,
+            Audit.Allowance(duplicates: duplicates, localReasons: localReasons)
+        )
+        for finding in await self.vigil.findings { Issue.record("\(finding)", sourceLocation: sourceLocation) }
+        for breach in audit.breaches.prefix(20) { Issue.record("\(breach)", sourceLocation: sourceLocation) }
+        if audit.breaches.count > 20 {
+            Issue.record("and \(audit.breaches.count - 20) breaches more", sourceLocation: sourceLocation)
+        }
+        print(
+            "fault board: \(Self.name): \(self.ledger.pushes) pushes, "
+                + "\(audit.duplicates) sent twice of \(duplicates) allowed, drained after \(took)"
+        )
+        return audit
+    }
+}

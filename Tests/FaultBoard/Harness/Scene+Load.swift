@@ -1,0 +1,99 @@
+import IO
+import Postgres
+import TestSupport
+
+extension Scene {
+    private static let chunk = 1000
+
+    private static let insert = """
+        INSERT INTO carillon.messages (app_id, tokens, payload, reference, on_unknown)
+        SELECT a.id, ARRAY(SELECT $1 || lpad(to_hex(n * 65536 + t), 64 - length($1), '0') FROM generate_series(1, $2::int8) t),
+            ('{"aps":{"alert":"Board"},"m":"m' || n || '"}')::json, 'm' || n, $3
+        FROM carillon.apps a, generate_series($4::int8, $5::int8) n WHERE a.name = $6
+        """
+
+    /// Enqueues messages and writes them into the ledger once they are committed. Their tokens begin with the prefix, so
+    /// that an answer rule of the simulator can be about them.
+    func enqueue(
+        _ count: Int,
+        tokens width: Int = 1,
+        prefix: String = "",
+        app: String = Scene.app,
+        mayRepeat: Bool = true
+    ) async throws {
+        precondition(width < 65_536, "the numbers of tokens would overlap")
+        var left = count
+        while left > 0 {
+            let numbers = self.numbers.take(min(left, Self.chunk))
+            left -= numbers.count
+            let messages = numbers.map { number in
+                Ledger.Message(
+                    reference: "m\(number)",
+                    tokens: (1...width).map { Self.token(prefix, number * 65_536 + $0) },
+                    payload: #"{"aps":{"alert":"Board"},"m":"m\#(number)"}"#,
+                    mayRepeat: mayRepeat
+                )
+            }
+            var parameters = Parameters()
+            parameters.append(prefix)
+            parameters.append(Int64(width))
+            parameters.append(mayRepeat ? "retry" : "fail")
+            parameters.append(Int64(numbers.lowerBound))
+            parameters.append(Int64(numbers.upperBound - 1))
+            parameters.append(app)
+            do {
+                try await self.client.query(Self.insert, parameters) { _ in }
+            } catch let error as PostgresError where error.outcome == .unknown {
+                self.ledger.unsure(messages)
+                throw error
+            }
+            self.ledger.committed(messages)
+        }
+    }
+
+    /// Enqueues for as long as the body runs, whenever fewer jobs than `depth` wait.
+    func underLoad<R>(depth: Int = 2000, _ body: () async throws -> R) async throws -> R {
+        let load = Task {
+            while !Task.isCancelled {
+                // What the case breaks may break this too: then the next try will do.
+                if let waiting = try? await self.client.number("SELECT count(*) FROM carillon.messages"),
+                    waiting < depth
+                {
+                    try? await self.enqueue(min(500, depth))
+                }
+                try? await self.loop.sleep(for: .milliseconds(20))
+            }
+        }
+        let outcome: Swift::Result<R, any Error>
+        do {
+            outcome = .success(try await body())
+        } catch {
+            outcome = .failure(error)
+        }
+        load.cancel()
+        await load.value
+        return try outcome.get()
+    }
+
+    static func token(_ prefix: String, _ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return prefix + String(repeating: "0", count: 64 - prefix.utf8.count - digits.utf8.count) + digits
+    }
+
+    // MARK: Waiting
+
+    func eventually(
+        _ what: @autoclosure () -> String,
+        within limit: Duration = .seconds(60),
+        _ condition: () async throws -> Bool
+    ) async throws {
+        try await self.loop.eventually(what(), within: limit, condition)
+    }
+
+    /// Until the simulator has had so many requests in all.
+    func requests(_ count: Int, within limit: Duration = .seconds(60)) async throws {
+        try await self.eventually("\(count) requests came, \(self.record.requests) so far", within: limit) {
+            self.record.requests >= count
+        }
+    }
+}

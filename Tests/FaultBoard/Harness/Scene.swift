@@ -1,0 +1,144 @@
+import IO
+import Postgres
+import PushQueue
+import Simulator
+import Synchronization
+import TestSupport
+import Testing
+
+/// Where a case plays: a database with the schema and an app in it, the simulator that the app sends to, and a fleet of
+/// real workers. All of it is the case's own and gone afterwards.
+struct Scene: Sendable {
+    /// Whose PostgreSQL it is.
+    enum Ground: Sendable {
+        /// A database of its own in the tests' cluster: for cases that do the server no harm.
+        case shared
+        /// A cluster of its own.
+        case own(PrivateCluster.Settings)
+    }
+
+    static let topic = "com.example.board"
+    static let app = "board"
+
+    let simulator: APNsSimulator
+    let client: Client
+    let cluster: PrivateCluster
+    let loop: EventLoop
+    let folder: TemporaryFolder
+    let fleet: Fleet
+    let ledger = Ledger()
+    let record: Record
+    let vigil: Vigil
+    let numbers = Counter()
+
+    /// Plays a case: sets everything up, runs the body, and takes everything down.
+    /// - Parameters:
+    ///   - configure: how the simulator behaves.
+    static func with(
+        on ground: Ground = .shared,
+        _ configure: (inout SimulatorConfiguration) throws -> Void = { _ in },
+        _ body: (Scene) async throws -> Void
+    ) async throws {
+        let record = Record()
+        var configuration = SimulatorConfiguration()
+        configuration.observer = { event in record.note(event) }
+        try configure(&configuration)
+        let simulator = try APNsSimulator(configuration)
+        try await simulator.start()
+        let outcome: Swift::Result<Void, any Error>
+        do {
+            try await TestLoop.with { loop in
+                try await Self.withDatabase(on: ground, loop) { url, cluster in
+                    try await TemporaryFolder.with { folder in
+                        let fleet = Fleet(database: url, folder: folder, loop: loop)
+                        let scene = Scene(
+                            simulator: simulator,
+                            client: Client(url, on: loop),
+                            cluster: cluster,
+                            loop: loop,
+                            folder: folder,
+                            fleet: fleet,
+                            record: record,
+                            vigil: Vigil(over: url, on: loop)
+                        )
+                        try await scene.play(body)
+                    }
+                }
+            }
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        await simulator.stop()
+        try outcome.get()
+    }
+
+    private func play(_ body: (Scene) async throws -> Void) async throws {
+        let outcome: Swift::Result<Void, any Error>
+        do {
+            try await self.addApp(Self.app, topic: Self.topic, to: self.simulator)
+            await self.vigil.begin()
+            try await body(self)
+            outcome = .success(())
+        } catch {
+            self.fleet.tell()
+            outcome = .failure(error)
+        }
+        await self.vigil.end()
+        await self.fleet.killAll()
+        await self.client.close()
+        try outcome.get()
+    }
+
+    /// An app that sends to a simulator with a push certificate that this one has issued.
+    func addApp(_ name: String, topic: String, to simulator: APNsSimulator) async throws {
+        try await self.client.session { connection in
+            let issued = try simulator.issueCertificate(topics: [topic])
+            try await CredentialStore(connection).save(
+                CredentialText(certificate: issued.certificate, privateKey: issued.privateKey),
+                as: name
+            )
+            var app = NewApp(name: name, topic: topic, credential: name)
+            app.gateway = "localhost:\(simulator.port)"
+            app.gatewayCA = simulator.rootPEM
+            try await AppStore(connection).add(app)
+        }
+    }
+
+    private static func withDatabase(
+        on ground: Ground,
+        _ loop: EventLoop,
+        _ body: (String, PrivateCluster) async throws -> Void
+    ) async throws {
+        switch ground {
+        case .shared:
+            try await TestDatabase.with { url in
+                try await Self.migrate(url, on: loop)
+                try await body(url, TestCluster.shared)
+            }
+        case .own(let settings):
+            let cluster = try await PrivateCluster.start(settings, on: loop)
+            let outcome: Swift::Result<Void, any Error>
+            do {
+                try await Self.migrate(cluster.url(), on: loop)
+                try await body(cluster.url(), cluster)
+                outcome = .success(())
+            } catch {
+                outcome = .failure(error)
+            }
+            await cluster.stop(.immediate)
+            try outcome.get()
+        }
+    }
+
+    private static func migrate(_ url: String, on loop: EventLoop) async throws {
+        let connection = try await PostgresConnection.connect(url, on: loop, application: "test migration")
+        do {
+            _ = try await Migrator(connection).up()
+            await connection.close()
+        } catch {
+            await connection.close()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import Simulator
+
+/// What the simulator saw of one push: all that was ever sent to its token.
+struct Sightings {
+    private(set) var accepted = 0
+    /// The answers other than 200, as "410 Unregistered".
+    private(set) var refusals: [String] = []
+    /// Sends that got no answer.
+    private(set) var unanswered = 0
+    let first: Delivery
+    /// What a later send had otherwise than the first.
+    private(set) var difference: String?
+
+    mutating func add(_ delivery: Delivery) {
+        switch delivery.status {
+        case 200: self.accepted += 1
+        case nil: self.unanswered += 1
+        case .some(let status): self.refusals.append("\(status) \(delivery.reason ?? "")")
+        }
+        if self.difference == nil { self.difference = Self.difference(of: delivery, from: self.first) }
+    }
+
+    private static func difference(of one: Delivery, from other: Delivery) -> String? {
+        if one.apnsID != other.apnsID { return "apns-id \(one.apnsID) and \(other.apnsID)" }
+        if one.payload != other.payload { return "another body" }
+        if one.topic != other.topic { return "another topic" }
+        if one.pushType != other.pushType || one.priority != other.priority { return "another push type or priority" }
+        if one.expiration != other.expiration || one.collapseID != other.collapseID {
+            return "another expiration or collapse id"
+        }
+        return nil
+    }
+
+    /// By token.
+    static func sorted(_ deliveries: [Delivery]) -> [String: Sightings] {
+        var sightings: [String: Sightings] = [:]
+        for delivery in deliveries {
+            sightings[delivery.token, default: Sightings(nothingOf: delivery)].add(delivery)
+        }
+        return sightings
+    }
+
+    private init(nothingOf delivery: Delivery) {
+        self.first = delivery
+    }
+}

@@ -1,0 +1,63 @@
+import IO
+import Postgres
+
+/// Looks at the database several times a second while a case runs, for what must never be seen (I7, I15).
+actor Vigil {
+    private let url: String
+    private let loop: EventLoop
+    private var watch: Task<Void, Never>?
+    private(set) var findings: Set<String> = []
+
+    private static let look = Statement(
+        "vigil",
+        """
+        SELECT 'I15: a worker was idle in a transaction for more than a second, after: ' || left(a.query, 80)
+        FROM pg_stat_activity a
+        WHERE a.datname = current_database() AND a.application_name LIKE 'carillon%'
+            AND a.state LIKE 'idle in transaction%' AND a.state_change < clock_timestamp() - interval '1 s'
+        UNION ALL
+        SELECT 'I7: job ' || j.id || ' is in flight twice'
+        FROM carillon.inflight f, unnest(f.jobs) AS j GROUP BY j.id HAVING count(*) > 1
+        """
+    )
+
+    init(over url: String, on loop: EventLoop) {
+        self.url = url
+        self.loop = loop
+    }
+
+    func begin() {
+        self.watch = Task { await self.keep() }
+    }
+
+    func end() async {
+        self.watch?.cancel()
+        await self.watch?.value
+        self.watch = nil
+    }
+
+    private func keep() async {
+        var connection: PostgresConnection?
+        while !Task.isCancelled {
+            do {
+                let session: PostgresConnection
+                if let connection {
+                    session = connection
+                } else {
+                    session = try await PostgresConnection.connect(self.url, on: self.loop, application: "test vigil")
+                    connection = session
+                }
+                let found = try await session.query(Self.look) { rows in
+                    try rows.indices.map { try rows.string($0, 0) }
+                }
+                self.findings.formUnion(found)
+            } catch {
+                // The case may have taken the database away: it is looked at again when it is back.
+                await connection?.close()
+                connection = nil
+            }
+            try? await self.loop.sleep(for: .milliseconds(250))
+        }
+        await connection?.close()
+    }
+}

@@ -1,0 +1,84 @@
+import Glibc
+import IO
+import TestSupport
+
+@testable import Carillon
+
+/// A worker as a process of its own, as an operator would run it. What it says goes to a file.
+final class WorkerProcess: Sendable {
+    let name: String
+    private let child: ChildProcess
+    private let folder: TemporaryFolder
+    private let loop: EventLoop
+
+    init(_ command: ChildProcess.Command, name: String, in folder: TemporaryFolder, on loop: EventLoop) throws {
+        var command = command
+        command.output = .file(folder.file("\(name).log"))
+        command.error = command.output
+        self.name = name
+        self.folder = folder
+        self.loop = loop
+        self.child = try ChildProcess(command)
+    }
+
+    var processID: Int32 { self.child.processID }
+
+    // MARK: What is done to it
+
+    func signal(_ number: CInt) { self.child.signal(number) }
+    func kill() { self.child.signal(SIGKILL) }
+    func terminate() { self.child.signal(SIGTERM) }
+    /// Stops it where it is, until `resume()`.
+    func freeze() { self.child.signal(SIGSTOP) }
+    func resume() { self.child.signal(SIGCONT) }
+
+    /// Waits for its end.
+    @discardableResult
+    func end(within limit: Duration = .seconds(60)) async throws -> ChildProcess.Exit {
+        try await self.child.wait(on: self.loop, until: .now + limit)
+    }
+
+    var isRunning: Bool { self.child.exitIfEnded() == nil }
+
+    // MARK: What it says
+
+    /// Its log so far.
+    var said: String { (try? self.folder.read("\(self.name).log")) ?? "" }
+
+    func lines(containing text: String) -> [Substring] {
+        self.said.split(separator: "\n").filter { $0.contains(text) }
+    }
+
+    func says(_ text: String, within limit: Duration = .seconds(60)) async throws {
+        try await self.loop.eventually("\(self.name) said '\(text)'", within: limit) {
+            guard self.said.contains(text) else {
+                guard self.isRunning else { throw IOError(.reset, "\(self.name) ended without saying '\(text)'") }
+                return false
+            }
+            return true
+        }
+    }
+
+    func started() async throws { try await self.says("The worker has started.") }
+
+    /// Whether `/readyz` answers 200.
+    func isReady() async -> Bool { (try? await self.ask("/readyz"))?.status == 200 }
+
+    /// The sum over all samples of a metric.
+    func metric(_ name: String) async throws -> Double {
+        try await self.ask("/metrics").body.split(separator: "\n").reduce(0) { sum, line in
+            let key = line.prefix { $0 != "{" && $0 != " " }
+            guard key == name, let value = line.split(separator: " ").last.flatMap({ Double($0) }) else { return sum }
+            return sum + value
+        }
+    }
+
+    private func ask(_ path: String) async throws -> HealthProbe.Answer {
+        try await self.says("metrics are served")
+        let port = self.lines(containing: "metrics are served").first?.split(separator: "\"port\":").last
+        guard let digits = port?.prefix(while: \.isNumber), let address = Address("127.0.0.1:\(digits)") else {
+            throw IOError(.reset, "\(self.name) names no port")
+        }
+        return try await HealthProbe(address: address, timeout: .seconds(30)).ask(path, on: self.loop)
+    }
+}

@@ -1,0 +1,72 @@
+import Glibc
+import IO
+import Simulator
+import Testing
+
+/// Workers that are told to stop.
+@Suite struct StoppingCases {
+    @Test func `W3: a worker told to stop under load lets its pushes land and leaves nothing behind`() async throws {
+        try await Scene.with({ $0.delay = .milliseconds(50) }) { scene in
+            let worker = try await scene.fleet.started(["--max-in-flight", "500"])
+            try await scene.underLoad {
+                try await scene.requests(Board.sized(1500, full: 10_000))
+                worker.terminate()
+                #expect(try await worker.end(within: .seconds(30)) == .status(0))
+            }
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.workers") == 0)
+            // What it had sent was settled; the rest is for the next.
+            let sent = try await scene.client.number("SELECT coalesce(sum(r.sent), 0) FROM carillon.results r")
+            #expect(sent == scene.record.requests)
+            _ = try await scene.fleet.started()
+            try await scene.finish()
+        }
+    }
+
+    @Test func `W4: a worker told to stop before a gateway that hangs gives up in time and gives its claims back`()
+        async throws
+    {
+        try await Scene.with({ $0.answers = [try AnswerRule(parsing: "51=silence*1")] }) { scene in
+            let worker = try await scene.fleet.started(["--drain-timeout", "1s", "--request-timeout", "60s"])
+            try await scene.hang(300)
+            let begin = MonotonicInstant.now
+            worker.terminate()
+            #expect(try await worker.end(within: .seconds(30)) == .status(75))
+            let took = MonotonicInstant.now - begin
+            #expect(took >= .seconds(1) && took < Board.sized(.seconds(15), full: .seconds(3)))
+            #expect(worker.lines(containing: "\"unknown\":300").count == 1)
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.pending") == 300)
+            _ = try await scene.fleet.started()
+            try await scene.finish()
+        }
+    }
+
+    @Test func `W5: a worker told twice to stop ends at once, and all that it had can be claimed`() async throws {
+        try await Scene.with({ $0.answers = [try AnswerRule(parsing: "51=silence*1")] }) { scene in
+            let worker = try await scene.fleet.started(["--request-timeout", "60s"])
+            try await scene.hang(300)
+            worker.terminate()
+            try await worker.says("waiting for the answers")
+            let begin = MonotonicInstant.now
+            worker.terminate()
+            #expect(try await worker.end(within: .seconds(30)) == .status(75))
+            #expect(MonotonicInstant.now - begin < Board.sized(.seconds(10), full: .seconds(1)))
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.pending") == 300)
+            _ = try await scene.fleet.started()
+            try await scene.finish()
+        }
+    }
+}
+
+extension Scene {
+    /// Until so many pushes hang at the gateway, which does not answer the first try of tokens that begin with 51. A new
+    /// connection is trusted with few pushes, so others come first.
+    fileprivate func hang(_ count: Int) async throws {
+        try await self.enqueue(count)
+        try await self.drained(within: .seconds(60))
+        try await self.enqueue(count, prefix: "51")
+        try await self.requests(count * 2)
+    }
+}

@@ -1,0 +1,26 @@
+import IO
+import Simulator
+import Testing
+
+/// Workers that others take for dead, and that come back.
+@Suite struct ZombieCases {
+    @Test func `W6: a worker that was stopped for two leases writes nothing when it goes on`() async throws {
+        try await Scene.with({ $0.delay = .milliseconds(200) }) { scene in
+            let most = 300
+            let zombie = try await scene.fleet.started(["--max-in-flight", "\(most)"])
+            scene.record.at(most / 2, .received) { zombie.freeze() }
+            try await scene.enqueue(Board.sized(1500, full: 10_000))
+            try await scene.requests(most / 2)
+            let frozen = MonotonicInstant.now
+            let other = try await scene.fleet.started()
+            try await other.says("Took over the jobs")
+            try await scene.loop.sleep(until: frozen + Fleet.lease * 2)
+            zombie.resume()
+            try await scene.eventually("the zombie's outcomes came too late") {
+                try await zombie.metric("carillon_stale_results_total") > 0
+            }
+            try await zombie.says("Others took this worker for dead")
+            try await scene.finish(duplicates: most)
+        }
+    }
+}
