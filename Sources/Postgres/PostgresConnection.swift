@@ -12,31 +12,48 @@ package actor PostgresConnection {
     private var wantsToWrite = false
     private var pipeline = Pipeline<Job>(limit: 64)
     private var prepared = PreparedStatements()
+    private let kind: ServerKind
+    private let settings: SessionSettings
+    /// A pooler lies between, which may have every transaction done by another server process: so statements have no
+    /// names, and bring their settings along. Until the first answer has told, it may be so.
+    package private(set) var isPooled = true
+    private var isGreeted = false
     private var reasonOfEnd: PostgresError?
     /// As in 150018 for 15.18.
     package nonisolated let serverVersion: Int
-    /// The process that serves us, as `pg_stat_activity` names it.
+    /// The process that serves us, as `pg_stat_activity` names it; behind a pooler only a number.
     package nonisolated let backendProcessID: Int32
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
 
     /// Connects by libpq's own rules: a URL, a list of keywords, or the empty string for its `PG*` variables. Close the
-    /// connection before the loop is stopped.
+    /// connection before the loop is stopped. Of several hosts each is given the time.
     package static func connect(
         _ string: String,
         on loop: EventLoop,
         application: String,
+        to kind: ServerKind = .any,
+        settings: SessionSettings = [:],
         timeout: Duration = .seconds(10)
     ) async throws(PostgresError) -> PostgresConnection {
         let string = try ConnectionString(string)
-        let connector = Connector(string, application: application, timeout: string.timeout ?? timeout)
-        let connection = PostgresConnection(try await connector.connect(on: loop), on: loop)
+        let timeout = string.timeout ?? timeout
+        let connector = Connector(string, application: application, to: kind, timeout: timeout)
+        let connection = PostgresConnection(try await connector.connect(on: loop), kind, settings, on: loop)
         try await connection.begin()
+        do throws(PostgresError) {
+            try await connection.greet(within: timeout)
+        } catch {
+            await connection.close()
+            throw error
+        }
         return connection
     }
 
-    private init(_ wire: Wire, on loop: EventLoop) {
+    private init(_ wire: Wire, _ kind: ServerKind, _ settings: SessionSettings, on loop: EventLoop) {
         self.loop = loop
+        self.kind = kind
+        self.settings = settings
         self.wire = wire
         self.serverVersion = wire.serverVersion
         self.backendProcessID = wire.backendProcessID
@@ -130,6 +147,27 @@ package actor PostgresConnection {
         }
     }
 
+    /// Finds out whether we speak with the process that we connected to.
+    private func greet(within limit: Duration) async throws(PostgresError) {
+        let alarm = self.loop.schedule(at: .now + limit) { [weak self] in
+            self?.assumeIsolated { $0.end(PostgresError(.closed, "PostgreSQL did not answer within \(limit)")) }
+        }
+        defer { self.loop.cancel(alarm) }
+        var parameters = Parameters()
+        parameters.append(self.backendProcessID)
+        let greeting = Statement("greeting", SessionSettings.greeting(self.settings))
+        let result = try await self.ask(
+            .statement,
+            .statement(greeting, self.settings.isEmpty ? Parameters() : parameters)
+        )
+        do {
+            self.isPooled = try Rows(result).int32(0, 0) != self.backendProcessID
+        } catch {
+            throw PostgresError(.unexpectedValue, "the server does not tell the number of its process")
+        }
+        self.isGreeted = true
+    }
+
     private func send() {
         var hasDeparted: Bool
         repeat {
@@ -151,22 +189,44 @@ package actor PostgresConnection {
             guard wire.exitPipeline(), wire.send(sql) else { return false }
             return true
         case .statement(let statement, let parameters):
+            let isSent: Bool
             do {
-                let (name, isNew) = try self.prepared.use(statement, types: parameters.types)
-                if isNew { self.pipeline.last?.isPreparing = true }
-                let isSent =
-                    (!isNew || wire.prepare(name, statement.sql, parameters.types)) && wire.execute(name, parameters)
-                if !isSent {
-                    // Too many or too large for the protocol: this one fails, the others go on.
-                    guard wire.isAlive else { return false }
-                    if isNew { self.prepared.forget(statement) }
-                    self.pipeline.last?.failed(PostgresError(.unexpectedValue, wire.message))
-                }
+                isSent =
+                    try self.isPooled
+                    ? self.sendUnnamed(statement, parameters, on: wire)
+                    : self.sendPrepared(statement, parameters, on: wire)
             } catch {
                 self.pipeline.last?.failed(error)
+                return wire.sync()
+            }
+            if !isSent {
+                // Too many or too large for the protocol: this one fails, the others go on.
+                guard wire.isAlive else { return false }
+                self.pipeline.last?.failed(PostgresError(.unexpectedValue, wire.message))
             }
             return wire.sync()
         }
+    }
+
+    private func sendPrepared(
+        _ statement: Statement,
+        _ parameters: Parameters,
+        on wire: Wire
+    ) throws(PostgresError) -> Bool {
+        let (name, isNew) = try self.prepared.use(statement, types: parameters.types)
+        if isNew { self.pipeline.last?.preludes = 1 }
+        let isSent = (!isNew || wire.prepare(name, statement.sql, parameters.types)) && wire.execute(name, parameters)
+        if !isSent, isNew { self.prepared.forget(statement) }
+        return isSent
+    }
+
+    /// The settings and the statement are one transaction, since no synchronization point lies between them.
+    private func sendUnnamed(_ statement: Statement, _ parameters: Parameters, on wire: Wire) -> Bool {
+        if self.isGreeted, !self.settings.isEmpty {
+            self.pipeline.last?.preludes = 1
+            guard wire.execute(sql: self.settings.forTransaction, Parameters()) else { return false }
+        }
+        return wire.execute(sql: statement.sql, parameters)
     }
 
     private func flush() {
@@ -228,13 +288,17 @@ package actor PostgresConnection {
         guard let job = self.pipeline.current else { return }
         let error = result.error(outcome: result.endsSession ? .unknown : .nothingDone)
         if case .statement(let statement, _) = job.work {
-            if job.isPreparing {
+            if job.preludes > 0 {
                 self.prepared.failed(statement)
             } else if error.sqlState == "26000" || error.sqlState == "0A000" {
                 self.prepared.forget(statement)
             }
         }
         self.pipeline.current?.failed(error)
+        // After a fail-over this server may be a standby for ever, while another takes writes.
+        if error.sqlState == "25006", self.kind == .writable {
+            self.end(PostgresError(.closed, "the server of this connection to PostgreSQL takes no writes any more"))
+        }
     }
 
     private func land() {

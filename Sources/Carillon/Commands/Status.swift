@@ -8,7 +8,7 @@ extension Command {
         options: [.watch, .interval, .json, .database],
         examples: ["carillon status --watch", "carillon status --json | jq '.apps[] | select(.depth > 1000)'"],
         run: { invocation in
-            try await DatabaseScope.with(invocation) { connection, loop in
+            try await DatabaseScope.with(invocation, to: .any) { connection, loop in
                 try await Interruption.cancelling(on: loop) {
                     try await show(invocation, connection, loop)
                 }

@@ -84,7 +84,12 @@ private struct Work: Sendable {
 
     /// A worker that starts on the wrong schema would fail at every turn; better not at all.
     private static func checkSchema(of database: String, on loop: EventLoop) async throws {
-        let connection = try await PostgresConnection.connect(database, on: loop, application: "carillon worker")
+        let connection = try await PostgresConnection.connect(
+            database,
+            on: loop,
+            application: "carillon worker",
+            to: .writable
+        )
         do {
             try await SchemaCheck.run(on: connection)
         } catch {

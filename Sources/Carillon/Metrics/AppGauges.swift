@@ -60,6 +60,7 @@ actor AppGauges {
             database,
             on: loop,
             application: "carillon metrics",
+            to: .writable,
             timeout: .seconds(2)
         )
         self.connection = connection

@@ -62,15 +62,18 @@ struct ConnectionString: Sendable {
     // MARK: What libpq is given
 
     /// Keywords and values in the order in which libpq reads them: what comes later wins.
-    func keywords(application: String) -> [(keyword: String, value: String)] {
+    func keywords(application: String, to kind: ServerKind = .any) -> [(keyword: String, value: String)] {
         var keywords: [(String, String)] = [
-            // A peer that is gone without a word is noticed within half a minute, sending or silent.
-            ("keepalives_idle", "10"),
-            ("keepalives_interval", "5"),
-            ("keepalives_count", "4"),
-            ("tcp_user_timeout", "30000"),
+            // A peer that is gone without a word is noticed within a quarter of a minute, sending or silent.
+            ("keepalives_idle", "5"),
+            ("keepalives_interval", "3"),
+            ("keepalives_count", "3"),
+            ("tcp_user_timeout", "12000"),
             ("fallback_application_name", application),
         ]
+        if kind == .writable, getenv("PGTARGETSESSIONATTRS") == nil {
+            keywords.append(("target_session_attrs", "read-write"))
+        }
         // An empty value would be the name of a database to libpq; without any it looks at the environment.
         if !self.text.isEmpty { keywords.append(("dbname", self.text)) }
         // Text is bytes that pass through here, and JSON and Swift both are UTF-8.
@@ -78,21 +81,36 @@ struct ConnectionString: Sendable {
         return keywords
     }
 
-    /// The seconds that the user allows for connecting, as libpq would have found them.
+    /// The seconds that the user allows for connecting to a host, as libpq would have found them.
     var timeout: Duration? {
-        var text = getenv("PGCONNECT_TIMEOUT").map { String(cString: $0) }
+        guard let seconds = self.value("connect_timeout", "PGCONNECT_TIMEOUT").flatMap({ Int64($0.trimmed) }),
+            seconds > 0
+        else { return nil }
+        return .seconds(seconds)
+    }
+
+    /// How many hosts it names.
+    var hostCount: Int {
+        let hosts = HostList(
+            host: self.value("host", "PGHOST") ?? "",
+            address: self.value("hostaddr", "PGHOSTADDR") ?? "",
+            port: ""
+        )
+        return max(1, hosts.count)
+    }
+
+    /// What the string says of a keyword, else the environment.
+    private func value(_ name: String, _ variable: String) -> String? {
+        var text = getenv(variable).map { String(cString: $0) }
         if let options = PQconninfoParse(self.text, nil) {
             defer { PQconninfoFree(options) }
             var option = options
             while let keyword = option.pointee.keyword {
-                if String(cString: keyword) == "connect_timeout", let value = option.pointee.val {
-                    text = String(cString: value)
-                }
+                if String(cString: keyword) == name, let value = option.pointee.val { text = String(cString: value) }
                 option += 1
             }
         }
-        guard let seconds = text.flatMap({ Int64($0.trimmed) }), seconds > 0 else { return nil }
-        return .seconds(seconds)
+        return text
     }
 
     // MARK: What is shown

@@ -15,15 +15,20 @@ final class Connector: Sendable {
 
     private let string: ConnectionString
     private let application: String
-    private let deadline: MonotonicInstant
+    private let kind: ServerKind
+    /// For each host.
     private let allowed: Duration
+    /// For all of them together.
+    private let deadline: MonotonicInstant
     private let state = Guarded(State.new)
 
-    init(_ string: ConnectionString, application: String, timeout: Duration) {
+    /// The time is what each of the hosts has.
+    init(_ string: ConnectionString, application: String, to kind: ServerKind, timeout: Duration) {
         self.string = string
         self.application = application
+        self.kind = kind
         self.allowed = timeout
-        self.deadline = .now + timeout
+        self.deadline = .now + timeout * string.hostCount
     }
 
     func connect(on loop: EventLoop) async throws(PostgresError) -> Wire {
@@ -83,35 +88,68 @@ final class Connector: Sendable {
 
     // MARK: On the thread
 
+    private enum Ending {
+        case connected(Wire)
+        case failed(report: String)
+        /// A host took too long: those behind it.
+        case silent(report: String, rest: HostList?)
+    }
+
     private func run() -> Answer {
-        guard let session = self.begin() else {
-            return .failure(PostgresError(.unreachable, "there is no memory for a connection to PostgreSQL"))
+        var hosts: HostList?
+        var reports = ""
+        while true {
+            switch self.tryHosts(hosts) {
+            case .connected(let wire):
+                guard wire.enterPipeline() else { return .failure(PostgresError(.unreachable, wire.message)) }
+                return .success(wire)
+            case .failed(let report):
+                return .failure(Refusal(reports + report).error(self.string))
+            case .silent(let report, let rest):
+                reports += report + "\n"
+                guard let rest, self.deadline > .now else { return .failure(self.tookTooLong) }
+                hosts = rest
+            }
+        }
+    }
+
+    /// Nil: as the string says.
+    private func tryHosts(_ hosts: HostList?) -> Ending {
+        guard let session = self.begin(hosts) else {
+            return .failed(report: "there is no memory for a connection to PostgreSQL")
         }
         // With its number the server's refusal can be told apart in every language it may speak.
         PQsetErrorVerbosity(session, PQERRORS_VERBOSE)
-        if PQstatus(session) != CONNECTION_BAD {
-            var step = PGRES_POLLING_WRITING
-            while step == PGRES_POLLING_READING || step == PGRES_POLLING_WRITING {
-                guard Self.wait(for: step, on: PQsocket(session), until: self.deadline) else {
-                    PQfinish(session)
-                    return .failure(self.tookTooLong)
-                }
-                step = PQconnectPoll(session)
+        var step = PGRES_POLLING_WRITING
+        var host = Self.host(of: session)
+        var deadline = MonotonicInstant.now + self.allowed
+        while PQstatus(session) != CONNECTION_BAD, step == PGRES_POLLING_READING || step == PGRES_POLLING_WRITING {
+            guard Self.wait(for: step, on: PQsocket(session), until: min(deadline, self.deadline)) else {
+                defer { PQfinish(session) }
+                return .silent(
+                    report: #"connection to server at "\#(host.name)", port \#(host.port) failed: no answer in time"#,
+                    rest: HostList(of: session).after(host: host.name, port: host.port)
+                )
             }
+            step = PQconnectPoll(session)
+            let next = Self.host(of: session)
+            if next != host { (host, deadline) = (next, .now + self.allowed) }
         }
         guard PQstatus(session) == CONNECTION_OK else {
-            let message = String(cString: PQerrorMessage(session))
-            PQfinish(session)
-            return .failure(Refusal(message).error(self.string))
+            defer { PQfinish(session) }
+            return .failed(report: String(cString: PQerrorMessage(session)))
         }
         PQsetErrorVerbosity(session, PQERRORS_DEFAULT)
-        let wire = Wire(owning: session)
-        guard wire.enterPipeline() else { return .failure(PostgresError(.unreachable, wire.message)) }
-        return .success(wire)
+        return .connected(Wire(owning: session))
     }
 
-    private func begin() -> OpaquePointer? {
-        let pairs = self.string.keywords(application: self.application)
+    /// The one that libpq tries now.
+    private static func host(of session: OpaquePointer) -> (name: String, port: String) {
+        (PQhost(session).map { String(cString: $0) } ?? "", PQport(session).map { String(cString: $0) } ?? "")
+    }
+
+    private func begin(_ hosts: HostList?) -> OpaquePointer? {
+        let pairs = self.string.keywords(application: self.application, to: self.kind) + (hosts?.keywords ?? [])
         let keywords = pairs.map { strdup($0.keyword) }
         let values = pairs.map { strdup($0.value) }
         defer {

@@ -15,8 +15,8 @@ struct Job {
 
     let work: Work
     let reply: CheckedContinuation<Reply, Never>
-    /// The next result is that of preparing, not of executing.
-    var isPreparing = false
+    /// The results that come before its own: of preparing it, or of the settings that travel with it.
+    var preludes = 0
     private var result: ServerResult?
     private var error: PostgresError?
 
@@ -26,7 +26,7 @@ struct Job {
     }
 
     mutating func succeeded(_ result: ServerResult) {
-        if self.isPreparing { self.isPreparing = false } else { self.result = result }
+        if self.preludes > 0 { self.preludes -= 1 } else { self.result = result }
     }
 
     /// The first failure counts, the others follow from it.

@@ -31,6 +31,12 @@ struct Refusal {
             case "57P03"?: (.unreachable, "it is starting or stopping: try again in a moment")
             case "53300"?: (.unreachable, "it has no connection left: raise max_connections or use fewer workers")
             case nil where self.message.hasPrefix("invalid "): (.malformedURL, ConnectionString.advice)
+            case nil where self.message.contains("session is read-only"):
+                (
+                    .unreachable,
+                    "it is a standby, or was set read-only: name the server that takes writes, or all of them, as in "
+                        + "postgresql://HOST1,HOST2/DATABASE"
+                )
             case nil:
                 (.unreachable, "look whether PostgreSQL runs there and whether host, port and TLS settings are right")
             case let state? where state.hasPrefix("28"): (.authentication, "check how this user may log in")

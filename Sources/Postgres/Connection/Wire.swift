@@ -47,6 +47,23 @@ final class Wire: @unchecked Sendable {
     }
 
     func execute(_ name: String, _ parameters: Parameters) -> Bool {
+        Self.withPointers(to: parameters) { count, values, lengths, formats in
+            PQsendQueryPrepared(self.session, name, count, values, lengths, formats, 1) == 1
+        }
+    }
+
+    /// Without a name, which leaves nothing behind.
+    func execute(sql: String, _ parameters: Parameters) -> Bool {
+        Self.withPointers(to: parameters) { count, values, lengths, formats in
+            PQsendQueryParams(self.session, sql, count, parameters.types, values, lengths, formats, 1) == 1
+        }
+    }
+
+    private typealias Pointers = (
+        CInt, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<CInt>?, UnsafePointer<CInt>?
+    ) -> Bool
+
+    private static func withPointers(to parameters: Parameters, _ body: Pointers) -> Bool {
         let count = parameters.count
         return parameters.bytes.withUnsafeBytes { bytes in
             withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count) { values in
@@ -57,15 +74,12 @@ final class Wire: @unchecked Sendable {
                             lengths[index] = CInt(max(place.length, 0))
                             formats[index] = 1
                         }
-                        return PQsendQueryPrepared(
-                            self.session,
-                            name,
+                        return body(
                             CInt(count),
-                            values.baseAddress,
-                            lengths.baseAddress,
-                            formats.baseAddress,
-                            1
-                        ) == 1
+                            UnsafePointer(values.baseAddress),
+                            UnsafePointer(lengths.baseAddress),
+                            UnsafePointer(formats.baseAddress)
+                        )
                     }
                 }
             }

@@ -22,13 +22,13 @@ extension Worker {
     }
 
     private func connect() async throws(PostgresError) -> PostgresConnection {
-        let connection = try await PostgresConnection.connect(
+        try await PostgresConnection.connect(
             self.options.database,
             on: self.loop,
-            application: "carillon \(self.options.name)"
+            application: "carillon \(self.options.name)",
+            to: .writable,
+            settings: WorkerStatements.settings
         )
-        try await connection.script(WorkerStatements.session)
-        return connection
     }
 
     private func use(_ connection: PostgresConnection) {

@@ -2,12 +2,12 @@ import Postgres
 
 /// What a worker asks of the database, beside claiming and settling. Each statement is a transaction of its own.
 enum WorkerStatements {
-    /// Settings of the session. A plan that was made while a table was small must not be the wrong one when it is large:
-    /// everything here goes by an index, by one plan for all values.
-    static let session = """
-        SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off; SET plan_cache_mode = force_generic_plan;
-        SET TimeZone = 'UTC'
-        """
+    /// A plan that was made while a table was small must not be the wrong one when it is large: everything here goes by an
+    /// index, by one plan for all values.
+    static let settings: SessionSettings = [
+        "enable_seqscan": "off", "enable_bitmapscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",
+        "TimeZone": "UTC",
+    ]
 
     static let installation = Statement("installation", "SELECT i.id FROM carillon.installation i")
 

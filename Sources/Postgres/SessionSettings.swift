@@ -1,0 +1,29 @@
+/// Settings that hold for every statement of a session, whatever the way there.
+///
+/// A pooler may carry out each transaction in another server process, so there they travel with every statement and end
+/// with its transaction; other users of the pool see nothing of them.
+package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
+    private let pairs: [(name: String, value: String)]
+
+    package init(dictionaryLiteral elements: (String, String)...) {
+        self.pairs = elements
+    }
+
+    var isEmpty: Bool { self.pairs.isEmpty }
+
+    /// Sets them until the transaction ends.
+    var forTransaction: String { "SELECT " + self.calls(isLocal: "true").joined(separator: ", ") }
+
+    /// Tells which server process works for us and, if that is the one that we are connected with, sets them for good.
+    static func greeting(_ settings: SessionSettings) -> String {
+        (["SELECT pg_backend_pid()"] + settings.calls(isLocal: "pg_backend_pid() <> $1")).joined(separator: ", ")
+    }
+
+    private func calls(isLocal: String) -> [String] {
+        self.pairs.map { "set_config(\(Self.quoted($0.name)), \(Self.quoted($0.value)), \(isLocal))" }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        "'" + text.replacing("'", with: "''") + "'"
+    }
+}

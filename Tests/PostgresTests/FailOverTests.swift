@@ -1,0 +1,99 @@
+import IO
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct `Of several hosts` {
+    private static func processes(_ hosts: String) async throws -> Int {
+        let connection = try await PostgresConnection.connect(
+            hosts,
+            on: TestLoop.shared,
+            application: "test",
+            to: .writable,
+            timeout: .milliseconds(300)
+        )
+        let number = try await connection.number("SELECT 1")
+        await connection.close()
+        return Int(number)
+    }
+
+    /// The tests' cluster as the second of two hosts.
+    private static func url(after first: UInt16) async throws -> String {
+        try await TestCluster.shared.loopbackURL().replacing("@127.0.0.1:", with: "@127.0.0.1:\(first),127.0.0.1:")
+    }
+
+    @Test func `the second is taken when the first refuses`() async throws {
+        let listener = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { _ in }
+        let port = listener.port
+        listener.close()
+        #expect(try await Self.processes(Self.url(after: port)) == 1)
+    }
+
+    @Test func `the second is taken when the first is silent`() async throws {
+        let listener = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { socket in _ = socket.release() }
+        defer { listener.close() }
+        #expect(try await Self.processes(Self.url(after: listener.port)) == 1)
+    }
+
+    @Test func `one that takes writes is taken, and one that stops taking them is left`() async throws {
+        var settings = PrivateCluster.Settings.fast
+        settings.parameters = ["default_transaction_read_only": "on"]
+        let standby = try await PrivateCluster.start(settings, on: TestLoop.shared)
+        let primary = try await TestCluster.shared
+        let hosts = "host=\(standby.folder),\(primary.folder) port=\(standby.port),\(primary.port) user=postgres"
+        #expect(try await Self.processes(hosts + " dbname=postgres") == 1)
+
+        let error = await #expect(throws: PostgresError.self) { try await Self.processes(standby.url()) }
+        #expect(error?.code == .unreachable)
+        #expect(error?.description.contains("it is a standby, or was set read-only") == true)
+
+        let reader = try await PostgresConnection.connect(standby.url(), on: TestLoop.shared, application: "test")
+        #expect(try await reader.number("SELECT 1") == 1)
+        await reader.close()
+        await standby.stop()
+    }
+
+    @Test func `a session whose server stops taking writes ends by itself`() async throws {
+        try await TestDatabase.with { url in
+            let connection = try await PostgresConnection.connect(
+                url,
+                on: TestLoop.shared,
+                application: "test",
+                to: .writable
+            )
+            try await connection.script("CREATE TABLE t (id int)")
+            try await connection.script("SET default_transaction_read_only = on")
+            let insert = Statement("insert", "INSERT INTO t VALUES (1)")
+            let first = await #expect(throws: PostgresError.self) { try await connection.execute(insert) }
+            #expect(first?.sqlState == "25006")
+            #expect(first?.outcome == .nothingDone)
+            let second = await #expect(throws: PostgresError.self) { try await connection.execute(insert) }
+            #expect(second?.code == .closed)
+        }
+    }
+
+    @Test func `a server that vanishes without a word is noticed`() async throws {
+        let cluster = try await TestCluster.shared
+        try await Proxy.with(to: cluster.port, on: TestLoop.shared) { proxy in
+            let port = await proxy.port
+            let url = cluster.loopbackURL().replacing(":\(cluster.port)/", with: ":\(port)/")
+            let connection = try await PostgresConnection.connect(
+                url + "?tcp_user_timeout=500",
+                on: TestLoop.shared,
+                application: "test"
+            )
+            try await proxy.openBlackHole()
+            let start = MonotonicInstant.now
+            let error = await #expect(throws: PostgresError.self) { _ = try await connection.number("SELECT 1") }
+            #expect(error?.code == .closed)
+            #expect(error?.outcome == .unknown)
+            #expect(MonotonicInstant.now - start < .seconds(10))
+        }
+    }
+}
+
+extension String {
+    fileprivate func replacing(_ text: String, with other: String) -> String {
+        self.split(separator: text, omittingEmptySubsequences: false).joined(separator: other)
+    }
+}

@@ -1,0 +1,36 @@
+import Testing
+
+@testable import Postgres
+
+@Suite struct `A list of hosts` {
+    private let list = HostList(host: "a,b,c", address: "", port: "1,2,3")
+
+    @Test func `goes on behind the one that was silent`() {
+        let rest = self.list.after(host: "a", port: "1")
+        #expect(rest?.keywords.map(\.value) == ["b,c", "2,3"])
+        #expect(rest?.after(host: "b", port: "2")?.keywords.map(\.value) == ["c", "3"])
+        #expect(self.list.after(host: "c", port: "3") == nil)
+        #expect(self.list.after(host: "d", port: "1") == nil)
+    }
+
+    @Test func `lets one port go for all`() {
+        let list = HostList(host: "a,b", address: "", port: "5433")
+        #expect(list.after(host: "a", port: "5433")?.keywords.map(\.value) == ["b", "5433"])
+    }
+
+    @Test func `counts what a string names`() throws {
+        #expect(try ConnectionString("postgresql://a,b:1,c/d").hostCount == 3)
+        #expect(try ConnectionString("hostaddr=127.0.0.1,127.0.0.2 dbname=d").hostCount == 2)
+        #expect(try ConnectionString("postgresql:///d").hostCount == 1)
+    }
+
+    @Test func `asks for one that takes writes unless the user says otherwise`() throws {
+        let string = try ConnectionString("postgresql://a,b/d?target_session_attrs=any")
+        let keywords = string.keywords(application: "test", to: .writable).map(\.keyword)
+        let ours = try #require(keywords.firstIndex(of: "target_session_attrs"))
+        let users = try #require(keywords.firstIndex(of: "dbname"))
+        // What comes later wins.
+        #expect(ours < users)
+        #expect(!string.keywords(application: "test").map(\.keyword).contains("target_session_attrs"))
+    }
+}

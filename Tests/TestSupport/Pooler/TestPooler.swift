@@ -1,0 +1,110 @@
+import Glibc
+package import IO
+package import Postgres
+
+/// A PgBouncer in transaction mode before a cluster, with few connections of its own to it. It ends with the body, or
+/// with this process, however that ends.
+package struct TestPooler: Sendable {
+    private let port: UInt16
+
+    private static let program: String? = {
+        let folders = (getenv("PATH").map { String(cString: $0) } ?? "").split(separator: ":").map(String.init)
+        return (folders + ["/usr/sbin", "/usr/local/sbin"]).map { $0 + "/pgbouncer" }.first { access($0, X_OK) == 0 }
+    }()
+
+    /// `make test` installs it where it can.
+    package static var isInstalled: Bool { Self.program != nil }
+
+    package func url(database: String) -> String {
+        "postgresql://anybody@127.0.0.1:\(self.port)/\(database)"
+    }
+
+    /// - Parameter size: how many connections to a database all clients share.
+    package static func with<R>(
+        size: Int,
+        before cluster: PrivateCluster,
+        on loop: EventLoop,
+        _ body: (TestPooler) async throws -> R
+    ) async throws -> R {
+        try await TemporaryFolder.with { folder in
+            let port = try self.freePort(on: loop)
+            let settings = try folder.write("pgbouncer.ini", self.settings(size: size, port: port, cluster))
+            let (ours, theirs) = try SocketPair().release()
+            _ = fcntl(theirs, F_SETFL, 0)  // the shell waits by reading it
+            let (voice, speaker) = try SocketPair().release()
+            defer {
+                close(ours)
+                close(voice)
+            }
+            // Like PostgreSQL it refuses to be root. The shell ends it when our end of its input is closed.
+            var command = ChildProcess.Command(
+                "/bin/sh",
+                [
+                    "-c", #""$0" "$1" </dev/null & read -r _; kill -s TERM "$!"; wait"#, self.program ?? "pgbouncer",
+                    settings,
+                ]
+            )
+            if User.isRoot { command.user = User(named: "postgres") ?? User(named: "nobody") }
+            command.input = .descriptor(theirs)
+            command.output = .nothing
+            command.error = .descriptor(speaker)
+            command.startsSession = true
+            let child = try ChildProcess(command)
+            close(theirs)
+            close(speaker)
+            let outcome: Swift::Result<R, any Error>
+            do {
+                try await self.hear("process up", from: voice, on: loop)
+                outcome = .success(try await body(TestPooler(port: port)))
+            } catch {
+                outcome = .failure(error)
+            }
+            shutdown(ours, CInt(SHUT_RDWR))
+            _ = try await child.wait(on: loop, until: .now + .seconds(30))
+            return try outcome.get()
+        }
+    }
+
+    private static func settings(size: Int, port: UInt16, _ cluster: PrivateCluster) -> String {
+        """
+        [databases]
+        * = \(cluster.loopbackKeywords)
+        [pgbouncer]
+        listen_addr = 127.0.0.1
+        listen_port = \(port)
+        unix_socket_dir =
+        auth_type = any
+        pool_mode = transaction
+        default_pool_size = \(size)
+        max_client_conn = 200
+        log_connections = 0
+        log_disconnections = 0
+        log_stats = 0
+        """
+    }
+
+    private static func freePort(on loop: EventLoop) throws -> UInt16 {
+        let listener = try Listener(host: "127.0.0.1", port: 0, on: loop) { _ in }
+        defer { listener.close() }
+        return listener.port
+    }
+
+    private static func hear(_ text: String, from voice: CInt, on loop: EventLoop) async throws {
+        var heard = ""
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while !heard.contains(text) {
+            _ = try await loop.readiness(of: voice, for: .read, until: .now + .seconds(30), doing: "starting PgBouncer")
+            let count = read(voice, &buffer, buffer.count)
+            guard count > 0 else { throw IOError(.system, "PgBouncer did not start: \(heard)") }
+            heard += String(decoding: buffer[..<count], as: UTF8.self)
+        }
+    }
+}
+
+extension PrivateCluster {
+    /// As PgBouncer wants it.
+    fileprivate nonisolated var loopbackKeywords: String {
+        let words = self.loopbackURL().split(whereSeparator: { ":/@".contains($0) })
+        return "host=127.0.0.1 port=\(self.port) user=\(words[1]) password=\(words[2])"
+    }
+}
