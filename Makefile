@@ -34,6 +34,7 @@ demo: release ## a private PostgreSQL, a stand-in for APNs, two workers: watch p
 	.build/release/carillon demo --messages $(MESSAGES)
 
 test: packages ## run every test that a commit must pass
+	@bash .ci/packages test
 	$(SWIFT) build --build-tests
 	$(AT_ONCE)$(TEST_WIDTH) $(SWIFT) test --skip-build --disable-xctest $(TEST_FLAGS)
 
@@ -42,9 +43,11 @@ faults: packages ## the whole fault board, long cases too: a table of every faul
 	@$(AT_ONCE)2 SWIFT='$(SWIFT)' bash .ci/faults $(TEST_FLAGS)
 
 test-thread: packages ## the same tests under ThreadSanitizer
+	@bash .ci/packages test
 	$(AT_ONCE)4 $(SWIFT) test --sanitize=thread --scratch-path $(THREAD_BUILD) --disable-xctest $(TEST_FLAGS)
 
 test-address: packages ## the same tests under AddressSanitizer and LeakSanitizer
+	@bash .ci/packages test
 	$(AT_ONCE)4 $(SWIFT) test --sanitize=address --scratch-path $(ADDRESS_BUILD) --disable-xctest $(TEST_FLAGS)
 
 bench: packages ## measure on this machine: every published number comes from here

@@ -1,0 +1,45 @@
+import ApplePush
+import PushQueue
+import TestSupport
+import Testing
+
+@Suite(.enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"))
+struct PoolerTests {
+    @Test func `workers that share few connections of a pooler in transaction mode drain the queue`() async throws {
+        try await Queue.with { queue in
+            try await queue.run(
+                """
+                INSERT INTO carillon.messages (app_id, tokens, payload)
+                SELECT 1, ARRAY[lpad(to_hex(m), 64, '0')], '{"aps":{}}' FROM generate_series(1, 5000) AS m
+                """
+            )
+            let cluster = try await TestCluster.shared
+            let database = try #require(queue.url.split(separator: "?").first?.split(separator: "/").last)
+            let backend = RecordedBackend()
+            try await TestPooler.with(size: 2, before: cluster, on: queue.loop) { pooler in
+                let url = pooler.url(database: String(database))
+                let reports = try await withThrowingTaskGroup(of: WorkerReport.self) { group in
+                    for number in 1...4 {
+                        group.addTask {
+                            try await queue.worker(backend) { options in
+                                options.database = url
+                                options.name = "worker \(number)"
+                                options.once = true
+                                options.maxInFlight = 600
+                            }.run()
+                        }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                let areClean = reports.allSatisfy(\.isClean)
+                let errors = reports.reduce(0) { $0 + $1.counters.databaseErrors }
+                #expect(areClean && errors == 0)
+            }
+            let sent = backend.sent.map(\.id)
+            #expect(sent.count == 5000 && Set(sent).count == 5000)
+            #expect(try await queue.number("SELECT sum(sent) FROM carillon.results") == 5000)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.workers") == 0)
+        }
+    }
+}
