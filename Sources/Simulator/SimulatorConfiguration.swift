@@ -39,6 +39,8 @@ public struct SimulatorConfiguration: Sendable {
     /// Told of every request when it has come and when it was answered, on the simulator's own thread: nothing else goes
     /// on until it returns, so it should be quick. A test can break something at just that moment.
     public var observer: (@Sendable (SimulatorEvent) -> Void)?
+    /// Only requests to tokens that begin so are logged, kept and told of; the others are just counted, which costs little.
+    public var recordedPrefix = ""
 
     /// Apple's own behaviour on a port of 127.0.0.1 that the system chooses.
     public init() {}

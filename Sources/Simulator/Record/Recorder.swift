@@ -11,6 +11,7 @@ struct Recorder: ~Copyable {
     private(set) var deliveries: [Delivery] = []
     private let keepsDeliveries: Bool
     private let observer: (@Sendable (SimulatorEvent) -> Void)?
+    private let prefix: [UInt8]
     private let log: LogFile?
     private var lines: [UInt8] = []
     private var line = LogLine()
@@ -19,6 +20,7 @@ struct Recorder: ~Copyable {
         counters = Counters(rules: configuration.answers)
         keepsDeliveries = configuration.recordsDeliveries
         observer = configuration.observer
+        prefix = Array(configuration.recordedPrefix.utf8)
         if let path = configuration.logFile {
             log = try LogFile(appendingTo: path)
         } else {
@@ -26,8 +28,13 @@ struct Recorder: ~Copyable {
         }
     }
 
-    /// Whether anything but counts is kept.
-    var keepsRequests: Bool { keepsDeliveries || observer != nil || log != nil }
+    /// Whether anything but counts is kept of a request.
+    func keeps(_ head: RequestHead, in bytes: Span<UInt8>) -> Bool {
+        guard keepsDeliveries || observer != nil || log != nil else { return false }
+        guard !prefix.isEmpty else { return true }
+        let token = bytes.extracting(RequestCheck.token(of: head, in: bytes))
+        return token.count >= prefix.count && token.extracting(0..<prefix.count).equals(prefix.span)
+    }
 
     mutating func count(_ verdict: Verdict?, payload: Int) {
         counters.requestJudged(verdict, payload: payload)

@@ -182,7 +182,7 @@ final class SimulatorConnection {
             desk.ids.append(to: &id)
         }
         var delivery: Delivery?
-        if desk.recorder.keepsRequests {
+        if desk.recorder.keeps(head, in: bytes) {
             let origin = Recorder.Origin(now: desk.now, connection: number, stream: request.stream)
             delivery = desk.recorder.keep(head, in: bytes, id: id.span, payload: payload, from: origin, answer: answer)
         }
