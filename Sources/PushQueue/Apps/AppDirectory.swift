@@ -52,7 +52,8 @@ struct AppDirectory: Sendable {
     /// whose way to the gateway has changed.
     mutating func read(_ rows: [AppRow], of ids: [Int32]) -> [App] {
         var changed: [App] = []
-        for id in ids where !rows.contains(where: { $0.id == id }) {
+        let present = Set(rows.map(\.id))
+        for id in ids where !present.contains(id) {
             self.apps[id] = nil
             self.absent.insert(id)
         }
