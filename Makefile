@@ -15,7 +15,7 @@ ADDRESS_BUILD := .build/address
 RELEASE := $(SWIFT) build -c release --static-swift-stdlib
 SOURCES := Sources Tests Package.swift
 
-.PHONY: help packages build release demo test faults test-thread test-address bench format lint docs clean
+.PHONY: help packages build release demo test faults test-thread test-address bench bench-long format lint docs clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,11 +50,17 @@ test-address: packages ## the same tests under AddressSanitizer and LeakSanitize
 	@bash .ci/packages test
 	$(AT_ONCE)4 $(SWIFT) test --sanitize=address --scratch-path $(ADDRESS_BUILD) --disable-xctest $(TEST_FLAGS)
 
-bench: packages ## measure on this machine: every published number comes from here
+bench: packages ## measure on this machine, a few minutes: throughput, and what an INSERT costs
 	@bash .ci/packages bench
 	$(RELEASE)
 	@echo "commit $$(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
-	.build/release/carillon-bench
+	.build/release/carillon-bench short
+
+bench-long: packages ## the rest of the published numbers: latency, fairness, long transactions, deep queues (10 GB)
+	@bash .ci/packages bench
+	$(RELEASE)
+	@echo "commit $$(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
+	.build/release/carillon-bench long
 
 format: ## lay out the sources
 	$(SWIFT) format --in-place --parallel --recursive $(SOURCES)

@@ -2,20 +2,65 @@
 enum Benchmark: String, CaseIterable {
     case sender
     case rows
+    case claim
     case tokens
+    case insert
+    case latency
+    case horizon
+    case fairness
+    case depth
 
-    /// All when none is named; nil when a name is unknown.
-    static func chosen(_ names: [String]) -> [Benchmark]? {
-        let chosen = names.compactMap(Benchmark.init)
-        guard chosen.count == names.count else { return nil }
-        return chosen.isEmpty ? Self.allCases : chosen
+    /// What runs when nothing is named: a few minutes in all. The others take their time, or gigabytes.
+    static let short: [Benchmark] = [.sender, .rows, .claim, .tokens, .insert]
+    static let long: [Benchmark] = [.latency, .horizon, .fairness, .depth]
+
+    /// Its size, where the command line names none: the one that published numbers have.
+    private var usualSize: Int {
+        switch self {
+        case .sender, .rows, .claim: 400_000
+        case .tokens: 1500
+        case .insert: 20
+        case .latency: 300
+        case .horizon: 1_000_000
+        case .fairness: 2_000_000
+        case .depth: 10_000_000
+        }
     }
 
-    func run(into report: inout Report) async throws {
+    /// What the size counts.
+    private var unit: String {
         switch self {
-        case .sender: try await SenderBenchmark().run(into: &report)
-        case .rows: try await QueueBenchmark(rows: 400_000, tokensPerRow: 1, leastRate: 30_000).run(into: &report)
-        case .tokens: try await QueueBenchmark(rows: 1500, tokensPerRow: 1000, leastRate: 100_000).run(into: &report)
+        case .sender: "pushes"
+        case .rows, .claim, .horizon: "rows"
+        case .tokens: "rows of 1,000 tokens"
+        case .insert: "seconds"
+        case .latency: "single rows"
+        case .fairness: "rows of the large app"
+        case .depth: "rows in the deep queue"
+        }
+    }
+
+    static var usage: String {
+        let names = self.allCases.map { benchmark in
+            let name = benchmark.rawValue + String(repeating: " ", count: 9 - benchmark.rawValue.count)
+            return "  \(name)  \(Report.grouped(Double(benchmark.usualSize))) \(benchmark.unit)"
+                + (self.long.contains(benchmark) ? " (long)" : "")
+        }
+        return (["usage: carillon-bench [short | long | NAME | NAME=SIZE]...", ""] + names).joined(separator: "\n")
+    }
+
+    func run(size: Int?, into report: inout Report) async throws {
+        let size = size ?? self.usualSize
+        switch self {
+        case .sender: try await SenderBenchmark(pushes: size).run(into: &report)
+        case .rows: try await QueueBenchmark.oneToken(rows: size).run(into: &report)
+        case .claim: try await ClaimBenchmark(rows: size).run(into: &report)
+        case .tokens: try await QueueBenchmark.manyTokens(rows: size).run(into: &report)
+        case .insert: try await InsertBenchmark(seconds: size).run(into: &report)
+        case .latency: try await LatencyBenchmark(samples: size).run(into: &report)
+        case .horizon: try await HorizonBenchmark(rows: size).run(into: &report)
+        case .fairness: try await FairnessBenchmark(rows: size).run(into: &report)
+        case .depth: try await DepthBenchmark(depth: size).run(into: &report)
         }
     }
 }

@@ -14,10 +14,15 @@ struct Installation {
     let app: Int32
 
     /// Sets it up, and takes it down whatever happens.
-    static func with(on loop: EventLoop, _ body: (Installation) async throws -> Void) async throws {
+    static func with(
+        on loop: EventLoop,
+        simulator configure: (inout SimulatorConfiguration) -> Void = { _ in },
+        _ body: (Installation) async throws -> Void
+    ) async throws {
         let team = try Team()
         var configuration = SimulatorConfiguration()
         configuration.providerKeys = [try team.providerKey()]
+        configure(&configuration)
         let simulator = try APNsSimulator(configuration)
         try await simulator.start()
         let cluster = try await PrivateCluster.start(.durable, on: loop)
@@ -57,6 +62,54 @@ struct Installation {
             gatewayCA: simulator.rootPEM
         )
         return try await AppStore(connection).add(app).id
+    }
+
+    /// Adds apps like the first: one team's, so that all of them share its connections.
+    func addApps(_ count: Int, paused: Bool = false) async throws -> [Int32] {
+        try await self.connection.query(
+            Statement(
+                "add_apps",
+                """
+                INSERT INTO carillon.apps (name, topic, certificate_id, gateway, gateway_ca, paused)
+                SELECT a.name || ' ' || n, a.topic, a.certificate_id, a.gateway, a.gateway_ca, \(paused)
+                FROM carillon.apps a, generate_series(1, \(count)) n WHERE a.id = \(self.app) RETURNING id
+                """
+            ),
+            Parameters()
+        ) { rows in try rows.indices.map { try rows.int32($0, 0) } }
+    }
+
+    static let payload =
+        #"{"aps":{"alert":{"title":"Carillon","body":"Twelve o'clock, and all is well."},"badge":1,"sound":"default"}}"#
+
+    /// All rows in one transaction, as an application would; every token is distinct.
+    func enqueueing(_ rows: Int, tokensPerRow: Int = 1, lane: Int = 1) -> String {
+        """
+        INSERT INTO carillon.messages (app_id, lane, tokens, payload)
+        SELECT \(self.app), \(lane), (
+            SELECT array_agg(lpad(to_hex(r), 32, '0') || lpad(to_hex(t), 32, '0'))
+            FROM generate_series(1, \(tokensPerRow)) t),
+            '\(Self.payload.split(separator: "'").joined(separator: "''"))'
+        FROM generate_series(1, \(rows)) r
+        """
+    }
+
+    /// Rows wait in the queue, and the database has done what it had put off.
+    func fill(_ rows: Int, tokensPerRow: Int = 1) async throws {
+        try await self.connection.script(self.enqueueing(rows, tokensPerRow: tokensPerRow))
+        try await self.rest()
+    }
+
+    /// What was put off would else be done while something is measured.
+    func rest() async throws {
+        try await self.connection.script("VACUUM ANALYZE carillon.messages")
+        try await self.connection.script("CHECKPOINT")
+    }
+
+    /// One number that the database knows.
+    func number(_ sql: String) async throws -> Int {
+        let statement = Statement(String(sql.prefix(63)), "SELECT (\(sql))::bigint")
+        return Int(try await self.connection.query(statement) { rows in try rows.int64(0, 0) })
     }
 
     /// A program that was built beside this one.

@@ -17,21 +17,44 @@ struct Report: CustomStringConvertible {
         self.add(Line(name: name, figure: figure, bound: "", isMissed: false))
     }
 
-    /// So many of something a second, and the least that is good enough.
-    mutating func rate(_ name: String, _ value: Double, atLeast least: Double) {
-        self.add(
-            Line(name: name, figure: Self.grouped(value), bound: "≥ \(Self.grouped(least))", isMissed: value < least)
-        )
+    /// So many of something a second, the least that is good enough, and what we aim at.
+    mutating func rate(_ name: String, _ value: Double, atLeast least: Double, aim: Double) {
+        let bound = "≥ \(Self.grouped(least)), aim \(Self.grouped(aim))"
+        self.add(Line(name: name, figure: Self.grouped(value), bound: bound, isMissed: value < least))
     }
 
-    /// A ratio, the least that is good enough, and what we aim at.
-    mutating func ratio(_ name: String, _ value: Double, atLeast least: Double, aim: Double) {
+    /// A ratio, the least that is good enough, and what we aim at beyond that.
+    mutating func ratio(_ name: String, _ value: Double, atLeast least: Double, aim: Double? = nil) {
+        let bound = "≥ \(Self.decimals(least))" + (aim.map { ", aim \(Self.decimals($0))" } ?? "")
+        self.add(Line(name: name, figure: Self.decimals(value), bound: bound, isMissed: value < least))
+    }
+
+    /// A ratio that should be small.
+    mutating func ratio(_ name: String, _ value: Double, atMost most: Double) {
+        let bound = "≤ \(Self.decimals(most))"
+        self.add(Line(name: name, figure: Self.decimals(value), bound: bound, isMissed: value > most))
+    }
+
+    /// A time in milliseconds, and the most that is good enough.
+    mutating func time(_ name: String, _ milliseconds: Double, atMost most: Double) {
         self.add(
             Line(
                 name: name,
-                figure: Self.decimals(value),
-                bound: "≥ \(Self.decimals(least)), aim \(Self.decimals(aim))",
-                isMissed: value < least
+                figure: "\(Self.decimals(milliseconds)) ms",
+                bound: "≤ \(Self.grouped(most)) ms",
+                isMissed: milliseconds > most
+            )
+        )
+    }
+
+    /// A part of a whole in percent, and the most that is good enough.
+    mutating func percent(_ name: String, _ percent: Double, atMost most: Double) {
+        self.add(
+            Line(
+                name: name,
+                figure: "\(Self.decimals(percent)) %",
+                bound: "≤ \(Self.grouped(most)) %",
+                isMissed: percent > most
             )
         )
     }

@@ -11,16 +11,23 @@ final class ScratchFolder: Sendable {
     }
 
     deinit {
-        // Only what this type wrote is in it, by names that `path` was asked for.
-        guard let entries = opendir(self.folder) else { return }
+        // Only what this type wrote is in it, and what others wrote under names that `path` was asked for.
+        for name in self.names { unlink(self.path(name)) }
+        rmdir(self.folder)
+    }
+
+    /// What is in it.
+    var names: [String] {
+        guard let entries = opendir(self.folder) else { return [] }
+        defer { closedir(entries) }
+        var names: [String] = []
         while let entry = readdir(entries) {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) {
                 String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
             }
-            unlink(self.path(name))
+            if name != ".", name != ".." { names.append(name) }
         }
-        closedir(entries)
-        rmdir(self.folder)
+        return names
     }
 
     func path(_ name: String) -> String { "\(self.folder)/\(name)" }
@@ -41,6 +48,16 @@ final class ScratchFolder: Sendable {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         let count = fread(&bytes, 1, bytes.count, file)
         return String(decoding: bytes[..<count], as: UTF8.self)
+    }
+
+    /// For files that are too long for `read`.
+    func forEachLine(of name: String, _ body: (Substring) -> Void) throws {
+        guard let file = fopen(self.path(name), "r") else { throw BenchmarkError("\(self.path(name)) cannot be read.") }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 512)
+        while fgets(&line, CInt(line.count), file) != nil {
+            body(String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)[...])
+        }
     }
 
     /// Removes a file if it is there.

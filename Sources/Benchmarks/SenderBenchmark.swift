@@ -7,7 +7,7 @@ import Simulator
 struct SenderBenchmark {
     /// How often each of the two runs; the medians count.
     let rounds = 3
-    let pushes = 400_000
+    let pushes: Int
     let batchSize = 1000
     /// Batches under way at once: enough that streams never wait for the next.
     let batches = 6

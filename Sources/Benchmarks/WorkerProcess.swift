@@ -1,21 +1,37 @@
 import Glibc
 import IO
 
-/// `carillon worker --once`, as a user would run it, and what it took of the machine.
+/// `carillon worker`, as a user would run it, and what it took of the machine.
 struct WorkerProcess {
     private let process: ChildProcess
 
-    init(serving database: String) throws {
+    init(serving database: String, once: Bool = true) throws {
         var command = ChildProcess.Command(
             Installation.program("carillon"),
-            ["worker", "--once", "--database", database]
+            ["worker"] + (once ? ["--once"] : []) + ["--database", database]
         )
         command.output = .nothing
         command.error = .nothing
         self.process = try ChildProcess(command)
     }
 
-    /// Waits until the queue is empty and the worker has ended, which it must with 0.
+    /// What it has taken so far.
+    func reading() throws -> ProcessReading {
+        guard let reading = ProcessReading(self.process.processID) else { throw BenchmarkError("The worker is gone.") }
+        return reading
+    }
+
+    /// Tells it to drain, and waits until it has.
+    @discardableResult
+    func stop(on loop: EventLoop) async throws -> (peakMemory: Int, processorTime: Duration) {
+        self.process.signal(SIGTERM)
+        return try await self.wait(on: loop)
+    }
+
+    /// For when nothing matters any more.
+    func kill() { self.process.signal(SIGKILL) }
+
+    /// Waits until it has ended, which it must with 0: with `once` when the queue is empty, else when it was told to.
     func wait(on loop: EventLoop) async throws -> (peakMemory: Int, processorTime: Duration) {
         var peakMemory = 0
         while true {
@@ -27,21 +43,8 @@ struct WorkerProcess {
                 return (peakMemory, usage.processorTime)
             } catch let error as IOError where error.code == .timedOut {
                 // The kernel keeps the peak for as long as the process lives: the last look is the one that counts.
-                peakMemory = max(peakMemory, self.peakMemory)
+                peakMemory = max(peakMemory, ProcessReading(self.process.processID)?.peakMemory ?? 0)
             }
         }
-    }
-
-    /// The most memory that was resident so far, in bytes.
-    private var peakMemory: Int {
-        guard let file = fopen("/proc/\(self.process.processID)/status", "r") else { return 0 }
-        defer { fclose(file) }
-        var line = [CChar](repeating: 0, count: 256)
-        while fgets(&line, CInt(line.count), file) != nil {
-            let words = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-                .split { $0 == " " || $0 == "\t" || $0 == "\n" }
-            if words.first == "VmHWM:", words.count > 1, let kilobytes = Int(words[1]) { return kilobytes * 1024 }
-        }
-        return 0
     }
 }

@@ -3,7 +3,7 @@
 /// A pooler may carry out each transaction in another server process, so there they travel with every statement and end
 /// with its transaction; other users of the pool see nothing of them.
 package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
-    private let pairs: [(name: String, value: String)]
+    package let pairs: [(name: String, value: String)]
 
     package init(dictionaryLiteral elements: (String, String)...) {
         self.pairs = elements

@@ -38,3 +38,12 @@ struct ServerPrograms: Sendable {
         return names
     }
 }
+
+extension PrivateCluster {
+    /// Another program of PostgreSQL: from the folder that clusters are started from, so that the versions are the same,
+    /// or else, by its name alone, from `PATH`.
+    package static func program(_ name: String) throws(PostgresError) -> String {
+        let path = try ServerPrograms.find().folder + "/" + name
+        return access(path, X_OK) == 0 ? path : name
+    }
+}

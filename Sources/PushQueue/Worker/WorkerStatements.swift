@@ -1,10 +1,10 @@
-import Postgres
+package import Postgres
 
 /// What a worker asks of the database, beside claiming and settling. Each statement is a transaction of its own.
-enum WorkerStatements {
+package enum WorkerStatements {
     /// A plan that was made while a table was small must not be the wrong one when it is large: everything here goes by an
     /// index, by one plan for all values.
-    static let settings: SessionSettings = [
+    package static let settings: SessionSettings = [
         "enable_seqscan": "off", "enable_bitmapscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",
         "TimeZone": "UTC",
     ]

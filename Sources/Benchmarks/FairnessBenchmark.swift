@@ -1,0 +1,89 @@
+import IO
+import Simulator
+
+/// One app has a great deal to send, 200 others send a row a second each, all over the same connections: how long the
+/// rows of the small ones take, and what that costs the large one.
+struct FairnessBenchmark {
+    let rows: Int
+    private let apps = 200
+
+    func run(into report: inout Report) async throws {
+        let loop = try EventLoop(name: "benchmark")
+        defer {
+            loop.stop()
+            loop.join()
+        }
+        try await Installation.with(
+            on: loop,
+            simulator: {
+                $0.recordsDeliveries = true
+                $0.recordedPrefix = Trickle.prefix
+            }
+        ) { installation in
+            let small = try await installation.addApps(self.apps)
+            try await installation.fill(self.rows)
+            let worker = try WorkerProcess(serving: installation.url, once: false)
+            do {
+                try await self.measure(installation, small, loop, into: &report)
+                try await worker.stop(on: loop)
+            } catch {
+                worker.kill()
+                throw error
+            }
+        }
+    }
+
+    private func measure(
+        _ installation: Installation,
+        _ small: [Int32],
+        _ loop: EventLoop,
+        into report: inout Report
+    ) async throws {
+        _ = try await installation.arrival(of: self.rows / 20, on: loop)
+        let before = try await installation.rate(of: self.rows / 8, on: loop)
+        let (together, commits) = try await self.trickle(installation, small, loop)
+        let after = try await installation.rate(of: self.rows / 8, on: loop)
+        var latencies = await Trickle.latencies(of: commits, at: installation)
+        let giveUp = MonotonicInstant.now + .seconds(10)
+        while latencies == nil, MonotonicInstant.now < giveUp {
+            try await loop.sleep(for: .milliseconds(100))
+            latencies = await Trickle.latencies(of: commits, at: installation)
+        }
+        guard let latencies else { throw BenchmarkError("Not all rows of the small apps have arrived.") }
+        let left = try await installation.number(
+            "SELECT count(*) FROM carillon.messages WHERE app_id = \(installation.app)"
+        )
+        guard left > 0 else { throw BenchmarkError("The large app had no rows left before all was measured.") }
+
+        let alone = (before + after) / 2
+        let sample = Sample(latencies)
+        report.note("rows a second of a large app alone", Report.grouped(alone))
+        report.note("rows a second beside \(self.apps) small ones", Report.grouped(together))
+        report.ratio("  beside them / alone", together / alone, atLeast: 0.8)
+        report.note(
+            "small apps' \(latencies.count) rows, commit to request: p50",
+            "\(Report.decimals(sample.median)) ms"
+        )
+        report.time("  p99", sample[0.99], atMost: 250)
+    }
+
+    /// The large app's rows a second while the small ones trickle, and what those have committed.
+    private func trickle(
+        _ installation: Installation,
+        _ small: [Int32],
+        _ loop: EventLoop
+    ) async throws -> (rate: Double, commits: [Trickle.Commit]) {
+        let trickle = try await Trickle(into: installation.url, connections: 8, on: loop)
+        let result = try await withThrowingTaskGroup(of: [Trickle.Commit].self) { group in
+            for app in small { group.addTask { try await trickle.run(of: app) } }
+            let start = MonotonicInstant.now
+            let rate = try await installation.rate(of: self.rows / 2, on: loop)
+            let time = (MonotonicInstant.now - start) / .seconds(1)
+            group.cancelAll()
+            let commits = try await group.reduce(into: []) { $0 += $1 }
+            return (rate - Double(commits.count) / time, commits)
+        }
+        await trickle.close()
+        return result
+    }
+}

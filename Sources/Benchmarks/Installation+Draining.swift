@@ -1,0 +1,52 @@
+import IO
+import Postgres
+import Simulator
+
+/// Sending what is in the queue, and seeing that all of it was sent.
+extension Installation {
+    /// Has one worker send all that there is.
+    func drain(
+        on loop: EventLoop
+    ) async throws -> (seconds: Double, end: (peakMemory: Int, processorTime: Duration)) {
+        let start = MonotonicInstant.now
+        let worker = try WorkerProcess(serving: self.url)
+        let end = try await worker.wait(on: loop)
+        return ((MonotonicInstant.now - start) / .seconds(1), end)
+    }
+
+    /// A figure counts only if every push arrived once and every row was settled.
+    func check(sent total: Int, rows: Int) async throws {
+        let arrived = await self.delivered()
+        let settled = try await self.connection.query(
+            Statement("settled", "SELECT coalesce(sum(sent), 0)::bigint, count(*) FROM carillon.results"),
+            Parameters()
+        ) { rows in try (sent: rows.int64(0, 0), messages: rows.int64(0, 1)) }
+        guard arrived == total, settled.sent == Int64(total), settled.messages == Int64(rows) else {
+            throw BenchmarkError(
+                "Of \(total) pushes \(arrived) arrived; \(settled.sent) in \(settled.messages) rows were settled."
+            )
+        }
+    }
+
+    /// How many pushes have arrived so far.
+    func delivered() async -> Int { await self.simulator.statistics().delivered }
+
+    /// Waits until so many pushes have arrived; says how many it were then, and when that was.
+    func arrival(of count: Int, on loop: EventLoop) async throws -> (pushes: Int, at: MonotonicInstant) {
+        let giveUp = MonotonicInstant.now + .seconds(600)
+        while true {
+            let pushes = await self.delivered()
+            let now = MonotonicInstant.now
+            if pushes >= count { return (pushes, now) }
+            if now > giveUp { throw BenchmarkError("\(pushes) pushes have arrived, and no more come.") }
+            try await loop.sleep(for: .milliseconds(10))
+        }
+    }
+
+    /// Pushes that arrive a second, while so many do, beginning now.
+    func rate(of pushes: Int, on loop: EventLoop) async throws -> Double {
+        let start = (pushes: await self.delivered(), at: MonotonicInstant.now)
+        let end = try await self.arrival(of: start.pushes + pushes, on: loop)
+        return Double(end.pushes - start.pushes) / ((end.at - start.at) / .seconds(1))
+    }
+}
