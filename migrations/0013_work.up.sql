@@ -65,14 +65,27 @@ BEGIN
 END
 $$;
 
--- Writes what became of a claim, once: the row that is deleted first is the only one of its kind, so writing twice
--- changes nothing the second time, and neither does writing what another worker has taken over. False: it was so. The
--- time of the claim belongs to the fence: a crash of the database may undo a claim, and give its number away again.
+-- Why a claim, or a part of it, was not there to be settled. 'before': nobody else can have had it, so if it was tried
+-- before and no answer came, it was written then. 'lost': another worker has taken it over.
+CREATE FUNCTION carillon.unsettled(claim bigint, worker bigint, claimed timestamptz, part_number smallint) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN EXISTS (SELECT FROM carillon.workers w WHERE w.id = unsettled.worker)
+        OR EXISTS (
+            SELECT FROM carillon.inflight f WHERE f.id = claim AND f.worker_id = unsettled.worker
+            AND f.claimed_at = claimed AND f.part > part_number)
+        THEN 'before' ELSE 'lost' END
+$$;
+
+-- Writes what became of a claim, or of a part of it, once: what is settled leaves its row in the same stroke, the row's
+-- part goes up by one, and without anything left the row goes. So writing twice changes nothing the second time, and
+-- neither does writing what another worker has taken over: the answer is then not 'written', but that of unsettled().
+-- The time of the claim belongs to the fence: a crash of the database may undo a claim, and give its number away again.
 --
 -- Arrays that belong together have the same length; those whose every value is the default may be empty. A job that goes
--- back whole keeps its id; of one that ended in part, the tokens in question become a job of their own.
+-- back whole keeps its id; of one that ended in part, the tokens in question become a job of their own. One that stays in
+-- flight in part keeps its id, and is from then on a part of the message of that id.
 CREATE FUNCTION carillon.settle(
-    claim bigint, worker bigint, claimed timestamptz,
+    claim bigint, worker bigint, claimed timestamptz, part_number smallint,
     ended bigint[], ended_reference text[], ended_broadcast bigint[], ended_sent integer[], ended_failed integer[],
     ended_expired integer[], ended_attempts smallint[],
     part bigint[], part_reference text[], part_broadcast bigint[], part_returned integer[], part_sent integer[],
@@ -81,22 +94,39 @@ CREATE FUNCTION carillon.settle(
     failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_attempt smallint[],
     dead text[], dead_since timestamptz[], dead_reason text[],
     again bigint[], again_whole boolean[], again_attempt smallint[], again_after integer[],  -- milliseconds; null: at once
-    again_place integer[], again_token text[]  -- the tokens, each with the place of its job in again, from 1
-) RETURNS boolean
+    again_place integer[], again_token text[],  -- the tokens, each with the place of its job in again, from 1
+    kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[]  -- what stays in flight, likewise
+) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     app integer;
-    jobs carillon.job[];
+    held carillon.job[];
 BEGIN
-    IF cardinality(again) > 0 THEN
-        DELETE FROM carillon.inflight f WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
-        RETURNING f.app_id, f.jobs INTO app, jobs;
+    IF cardinality(kept) > 0 THEN
+        SELECT f.app_id, f.jobs INTO app, held FROM carillon.inflight f
+        WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number FOR UPDATE;
+        UPDATE carillon.inflight f SET part = f.part + 1, jobs = ARRAY(
+            SELECT CASE WHEN k.whole THEN j ELSE ROW(j.id, j.lane, t.list, j.payload, j.push_type, j.priority,
+                j.expires_at, j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.claims,
+                coalesce(j.origin, j.id), j.broadcast_id, j.created_at)::carillon.job END
+            FROM unnest(kept, kept_whole) WITH ORDINALITY AS k(id, whole, place)
+            JOIN unnest(held) AS j ON j.id = k.id
+            LEFT JOIN (
+                SELECT u.place, array_agg(u.token) AS list FROM unnest(kept_place, kept_token) AS u(place, token)
+                GROUP BY u.place) AS t ON t.place = k.place
+            ORDER BY k.place)
+        WHERE app IS NOT NULL AND f.id = claim;
+    ELSIF cardinality(again) > 0 THEN
+        DELETE FROM carillon.inflight f
+        WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number
+        RETURNING f.app_id, f.jobs INTO app, held;
     ELSE
-        DELETE FROM carillon.inflight f WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed
+        DELETE FROM carillon.inflight f
+        WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number
         RETURNING f.app_id INTO app;
     END IF;
     IF app IS NULL THEN
-        RETURN false;
+        RETURN carillon.unsettled(claim, worker, claimed, part_number);
     END IF;
     IF cardinality(ended) > 0 THEN
         INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts)
@@ -130,7 +160,7 @@ BEGIN
             SELECT a.whole, a.attempt AS next_attempt, a.after, coalesce(t.list, j.tokens) AS list, j.*
             FROM unnest(again, again_whole, again_attempt, again_after) WITH ORDINALITY
                 AS a(id, whole, attempt, after, place)
-            JOIN unnest(jobs) AS j ON j.id = a.id
+            JOIN unnest(held) AS j ON j.id = a.id
             LEFT JOIN tokens t ON t.place = a.place
         ), at_once AS (
             INSERT INTO carillon.messages (id, app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
@@ -149,7 +179,69 @@ BEGIN
             j.created_at, now() + make_interval(secs => j.after / 1000.0)
         FROM job j WHERE j.after IS NOT NULL;
     END IF;
-    RETURN true;
+    RETURN 'written';
+END
+$$;
+
+-- Settles the one job of a claim that settle() cannot: PostgreSQL refuses to write what became of it, because of a
+-- constraint or a trigger that somebody added, say. Its results are written if they can be. Every push of which nothing
+-- else tells becomes a failure with a reason of its own and the status that APNs gave. The other jobs stay in flight.
+CREATE FUNCTION carillon.settle_refused(
+    claim bigint, worker bigint, claimed timestamptz, part_number smallint,
+    job bigint, sent integer, failed integer, expired integer,
+    token text[], status smallint[], apns_id uuid[]
+) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    app integer;
+    held carillon.job[];
+    refused carillon.job;
+    is_written boolean := false;
+BEGIN
+    SELECT f.app_id, f.jobs INTO app, held FROM carillon.inflight f
+    WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number FOR UPDATE;
+    IF app IS NULL THEN
+        RETURN carillon.unsettled(claim, worker, claimed, part_number);
+    END IF;
+    SELECT j.* INTO refused FROM unnest(held) AS j WHERE j.id = job;
+    IF cardinality(held) > 1 THEN
+        UPDATE carillon.inflight f
+        SET part = f.part + 1, jobs = ARRAY(SELECT j FROM unnest(held) AS j WHERE j.id <> job)
+        WHERE f.id = claim;
+    ELSE
+        DELETE FROM carillon.inflight f WHERE f.id = claim;
+    END IF;
+    BEGIN
+        IF refused.origin IS NULL THEN
+            INSERT INTO carillon.results (message_id, app_id, broadcast_id, sent, failed, expired, attempts)
+            VALUES (job, app, refused.broadcast_id, sent, failed, expired, refused.attempt);
+        ELSE
+            PERFORM carillon.progress(app, ARRAY[refused.origin], '{NULL}', ARRAY[refused.broadcast_id], '{0}',
+                ARRAY[sent], ARRAY[failed], ARRAY[expired], ARRAY[refused.attempt]);
+        END IF;
+        is_written := true;
+    EXCEPTION
+        WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR plpgsql_error
+            OR with_check_option_violation THEN
+        -- Nothing must wait for this job for ever.
+        UPDATE carillon.unfinished u SET remaining = u.remaining - settle_refused.sent - settle_refused.failed
+            - settle_refused.expired, sent = u.sent + settle_refused.sent, failed = u.failed + settle_refused.failed,
+            expired = u.expired + settle_refused.expired
+        WHERE u.message_id = refused.origin;
+        DELETE FROM carillon.unfinished u WHERE u.message_id = refused.origin AND u.remaining <= 0;
+    END;
+    BEGIN
+        INSERT INTO carillon.failures (message_id, app_id, token, status, reason, apns_id, attempt)
+        SELECT coalesce(refused.origin, job), app, t.token, t.status, 'Unrecorded', t.apns_id, refused.attempt
+        FROM unnest(settle_refused.token, settle_refused.status, settle_refused.apns_id) AS t(token, status, apns_id)
+        WHERE NOT is_written OR t.status IS DISTINCT FROM 200;
+    EXCEPTION
+        WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR plpgsql_error
+            OR with_check_option_violation THEN
+        RAISE WARNING 'neither results nor failures take what became of message %: % sent, % failed, % expired',
+            coalesce(refused.origin, job), sent, failed, expired;
+    END;
+    RETURN 'written';
 END
 $$;
 
@@ -244,7 +336,8 @@ BEGIN
     FOR name IN
         SELECT p.oid FROM pg_proc p
         WHERE p.pronamespace = 'carillon'::regnamespace
-          AND p.proname IN ('restore', 'release', 'progress', 'settle', 'split', 'take_over')
+          AND p.proname IN ('restore', 'release', 'progress', 'unsettled', 'settle', 'settle_refused', 'split',
+              'take_over')
     LOOP
         EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', name);
         EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO carillon_worker', name);

@@ -96,16 +96,17 @@ import Testing
             let settle = """
                 SELECT carillon.settle(1, %, '{5}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',
                     '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',
-                    '{}', '{}') AS ours
+                    '{}', '{}', '{}', '{}', '{}', '{}') AS answer
                 """
             func attempt(as worker: String) async throws -> [String] {
                 try await queue.rows(settle.split(separator: "%").joined(separator: worker))
             }
-            #expect(try await attempt(as: "2, '2026-01-01 00:00Z'") == ["(f)"])
+            #expect(try await attempt(as: "2, '2026-01-01 00:00Z', 0::smallint") == ["(lost)"])
             // A claim that a crash of the database undid, and whose number was given away again.
-            #expect(try await attempt(as: "1, '2025-12-31 23:59Z'") == ["(f)"])
-            #expect(try await attempt(as: "1, '2026-01-01 00:00Z'") == ["(t)"])
-            #expect(try await attempt(as: "1, '2026-01-01 00:00Z'") == ["(f)"])
+            #expect(try await attempt(as: "1, '2025-12-31 23:59Z', 0::smallint") == ["(before)"])
+            #expect(try await attempt(as: "1, '2026-01-01 00:00Z', 1::smallint") == ["(before)"])
+            #expect(try await attempt(as: "1, '2026-01-01 00:00Z', 0::smallint") == ["(written)"])
+            #expect(try await attempt(as: "1, '2026-01-01 00:00Z', 0::smallint") == ["(before)"])
             #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 1)
         }
     }

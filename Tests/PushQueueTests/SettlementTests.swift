@@ -9,16 +9,17 @@ import Testing
     private func settle(
         _ claim: ClaimBuilder,
         _ outcomes: [Outcome],
+        after earlier: [Outcome]? = nil,
         mostAttempts: Int16 = 10,
         failure: PushError? = nil
     ) -> Settlement {
-        var all = Outcomes(repeating: .delivered, count: outcomes.count)
-        for (place, outcome) in outcomes.enumerated() { all[place] = outcome }
+        var all = Outcomes(outcomes)
         all.connectFailure = failure
         var generator = SeededGenerator(seed: 1)
         return Settlement(
             claim.jobs,
             all,
+            after: earlier.map { Outcomes($0) },
             policy: RetryPolicy(),
             mostAttempts: mostAttempts,
             now: self.now,
@@ -74,6 +75,91 @@ import Testing
                 + settlement.returns.filter(\.isWhole).map(\.job)
             #expect(jobs.sorted() == Array(0..<Int32(claim.jobs.count)))
         }
+    }
+
+    @Test func `settled in two parts, each push counts exactly once too`() {
+        var generator = SeededGenerator(seed: 7)
+        let outcomes: [Outcome] = [
+            .delivered, self.rejected(410, "Unregistered"), self.rejected(503, "ServiceUnavailable"), Outcome(.safe),
+            Outcome(.unknown),
+        ]
+        for round in 0..<500 {
+            var claim = ClaimBuilder()
+            for _ in 0..<Int.random(in: 1...6, using: &generator) {
+                claim.add(
+                    tokens: (0..<Int.random(in: 0...5, using: &generator)).map { "aa0\($0)" }
+                        + ["bad"].prefix(round % 2),
+                    origin: Bool.random(using: &generator) ? 77 : nil,
+                    mayRepeat: Bool.random(using: &generator)
+                )
+            }
+            let given = (0..<claim.jobs.batch.count).compactMap { _ in outcomes.randomElement(using: &generator) }
+            let early = given.map { Bool.random(using: &generator) ? $0 : .pending }
+            let first = self.settle(claim, early)
+            let second = self.settle(claim, given, after: early)
+            #expect(second.stays.isEmpty)
+            #expect(first.stays.flatMap(\.pushes).count == first.pending)
+            #expect(first.pending == early.count { $0.verdict == .pending })
+            var tally = first.tally
+            tally += second.tally
+            #expect(tally.sent + tally.failed + tally.expired + tally.retried + tally.returned == claim.jobs.tokens)
+            #expect(tally.sent == given.count { $0 == .delivered })
+            #expect(tally.unknown == given.count { $0.verdict == .unknown })
+            #expect(first.failures.count + second.failures.count == tally.failed)
+            let again = (first.returns + second.returns).flatMap(\.pushes)
+            #expect(again.count == tally.retried + tally.returned)
+            #expect(Set(again).count == again.count)
+            // What stays is what the second part is about, and all of it.
+            #expect(second.settled == first.stays.map(\.job))
+            for share in first.ended { #expect(!first.stays.contains { $0.job == share.job }) }
+            // A message that is not settled in one piece is known to be unfinished before its last part is written.
+            for share in second.ended { #expect(first.stays.contains { $0.job == share.job && $0.isWhole }) }
+            for share in second.parts where claim.jobs.jobs[Int(share.job)].origin == nil && share.isKnown {
+                let before = first.parts.first { $0.job == share.job }
+                #expect(before.map { $0.pending == share.ended + share.returned } == true)
+            }
+        }
+    }
+
+    @Test func `a job of which nothing has ended stays as it is`() {
+        var claim = ClaimBuilder()
+        claim.add(tokens: ["aa", "bb"])
+        claim.add(tokens: ["cc"])
+        let settlement = self.settle(claim, [.pending, .pending, .delivered])
+        #expect(settlement.stays == [Settlement.Stay(job: 0, pushes: [0, 1], isWhole: true)])
+        #expect(settlement.parts.isEmpty)
+        #expect(settlement.ended.map(\.job) == [1])
+    }
+
+    @Test func `of a job that has ended in part, the rest stays, and its message is known to be unfinished`() throws {
+        var claim = ClaimBuilder()
+        claim.add(tokens: ["aa", "bb", "bad", "cc"])
+        let early: [Outcome] = [.delivered, .pending, self.rejected(503, "Shutdown")]
+        let first = self.settle(claim, early)
+        #expect(first.stays == [Settlement.Stay(job: 0, pushes: [1], isWhole: false)])
+        let part = try #require(first.parts.first)
+        #expect(part.sent == 1 && part.failed == 1 && part.remaining == 2 && !part.isKnown)
+        #expect(first.returns.map(\.isWhole) == [false])
+        let second = self.settle(claim, [.delivered, .delivered, self.rejected(503, "Shutdown")], after: early)
+        let rest = try #require(second.parts.first)
+        #expect(rest.sent == 1 && rest.failed == 0 && rest.remaining == 0 && rest.isKnown)
+        #expect(second.ended.isEmpty && second.returns.isEmpty)
+        // All that is left may go back whole.
+        let unsent = self.settle(claim, [.delivered, Outcome(.safe), self.rejected(503, "Shutdown")], after: early)
+        #expect(unsent.returns.map(\.isWhole) == [true])
+        #expect(unsent.parts.isEmpty)
+    }
+
+    @Test func `what goes back unsent while others were answered comes again a little later`() throws {
+        var claim = ClaimBuilder()
+        claim.add(tokens: ["aa"])
+        claim.add(tokens: ["bb"])
+        let settlement = self.settle(claim, [Outcome(.safe), self.rejected(400, "BadDeviceToken")])
+        let back = try #require(settlement.returns.first)
+        #expect(back.isWhole && back.attempt == 1)
+        let delay = try #require(back.delay)
+        #expect((100...1000).contains(delay))
+        #expect(settlement.lowestReturned(of: claim.jobs) == nil)
     }
 
     @Test func `a job that goes back whole makes no progress`() {
@@ -160,5 +246,12 @@ import Testing
         #expect(settlement.parts.map(\.failed) == [1])
         #expect(settlement.parts.map(\.returned) == [1])
         #expect(settlement.returns.map(\.isWhole) == [false])
+    }
+}
+
+extension Outcomes {
+    init(_ outcomes: [Outcome]) {
+        self.init(repeating: .delivered, count: outcomes.count)
+        for (place, outcome) in outcomes.enumerated() { self[place] = outcome }
     }
 }

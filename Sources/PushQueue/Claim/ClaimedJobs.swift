@@ -31,6 +31,9 @@ package struct ClaimedJobs: Sendable {
         /// Tokens that are refused here.
         var refused: Int32 = 0
 
+        /// The places of its pushes in the batch.
+        var places: Range<Int32> { self.firstPush..<self.firstPush + self.pushes }
+
         /// The message that people know.
         var message: Int64 { self.origin ?? self.id }
     }

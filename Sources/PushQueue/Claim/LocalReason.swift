@@ -10,6 +10,7 @@ package enum LocalReason: UInt8, CaseIterable, Sendable {
     case unknownPushType
     case unknownApp
     case outcomeUnknown
+    case unrecorded
 
     /// What `failures.reason` says.
     package var name: String { Self.table[Int(self.rawValue)].name }
@@ -27,5 +28,10 @@ package enum LocalReason: UInt8, CaseIterable, Sendable {
         ("UnknownPushType", "Apple has no such push type."),
         ("UnknownApp", "There is no app with that id."),
         ("OutcomeUnknown", "It was sent and no answer came, and the message says not to send it twice."),
+        (
+            "Unrecorded",
+            "PostgreSQL refused to write what became of it, because of a constraint or trigger, say; the status, if any, is "
+                + "APNs' answer."
+        ),
     ]
 }

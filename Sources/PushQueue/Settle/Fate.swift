@@ -9,13 +9,16 @@ enum Fate: Equatable, Sendable {
     case retry
     /// It goes back as if it had never been claimed: the push was not to blame.
     case back
+    /// It has not ended.
+    case pending
 
     /// Reasons are judged in one table, which is Apple's; what a message allows decides where the table leaves a choice.
     init(_ outcome: Outcome, mayRepeat: Bool, credentialWorks: Bool) {
         switch outcome.verdict {
         case .delivered: self = .sent
         case .safe: self = .back
-        case .unknown, .pending: self = mayRepeat ? .retry : .failed
+        case .pending: self = .pending
+        case .unknown: self = mayRepeat ? .retry : .failed
         case .rejected:
             guard outcome.isRetryable else {
                 self = .failed

@@ -2,25 +2,29 @@ import ApplePush
 package import Postgres
 
 extension Settlement {
-    /// Writes the settlement; answers whether it was this worker's to write.
+    /// Writes the settlement; answers with a `SettlementAnswer`.
     package static let statement = Statement(
         "settle",
         """
         SELECT carillon.settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, \
-        $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35)
+        $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, \
+        $39, $40)
         """
     )
 
-    package func parameters(of claim: ClaimedJobs, worker: Int64) -> Parameters {
+    /// - Parameter part: How many parts of the claim were settled before.
+    package func parameters(of claim: ClaimedJobs, worker: Int64, part: Int16 = 0) -> Parameters {
         var parameters = Parameters(capacity: 1024 + self.ended.count * 24 + self.failures.count * 160)
         parameters.append(claim.id)
         parameters.append(worker)
         parameters.append(timestamp: claim.claimedAt)
+        parameters.append(part)
         self.appendEnded(to: &parameters, claim)
         self.appendParts(to: &parameters, claim)
         self.appendFailures(to: &parameters, claim)
         self.appendDead(to: &parameters, claim)
         self.appendReturns(to: &parameters, claim)
+        self.appendStays(to: &parameters, claim)
         return parameters
     }
 
@@ -40,9 +44,7 @@ extension Settlement {
         parameters.append(self.references(of: self.parts, claim))
         parameters.append(self.broadcasts(of: self.parts, claim))
         // Of a message that is known to be unfinished already, what comes back was never taken off.
-        parameters.append(
-            PostgresArray(self.parts.lazy.map { claim.jobs[Int($0.job)].origin == nil ? $0.returned : 0 })
-        )
+        parameters.append(PostgresArray(self.parts.lazy.map { $0.isKnown ? 0 : $0.remaining }))
         parameters.append(PostgresArray(self.parts.lazy.map(\.sent)))
         parameters.append(PostgresArray(self.parts.lazy.map(\.failed)))
         parameters.append(PostgresArray(self.parts.lazy.map(\.expired)))
@@ -122,6 +124,23 @@ extension Settlement {
         parameters.append(areWhole)
         parameters.append(attempts)
         parameters.append(delays)
+        parameters.append(places)
+        parameters.append(tokens)
+    }
+
+    private func appendStays(to parameters: inout Parameters, _ claim: ClaimedJobs) {
+        var places = PostgresArray(of: .int4)
+        var tokens = PostgresArray(of: .text)
+        for (place, stay) in self.stays.enumerated() where !stay.isWhole {
+            for push in stay.pushes {
+                places.append(Int32(place + 1))
+                self.append(.push(push), of: claim, to: &tokens)
+            }
+        }
+        var areWhole = PostgresArray(of: .bool)
+        for stay in self.stays { areWhole.append(stay.isWhole) }
+        parameters.append(PostgresArray(self.stays.lazy.map { claim.jobs[Int($0.job)].id }))
+        parameters.append(areWhole)
         parameters.append(places)
         parameters.append(tokens)
     }

@@ -1,6 +1,7 @@
 package import ApplePush
 
-/// What is to be written about a claim: made from the jobs, the outcomes of their pushes and the time, by nothing else.
+/// What is to be written about a claim, or about the part of it that has ended: made from the jobs, the outcomes of their
+/// pushes and the time, by nothing else.
 package struct Settlement: Sendable {
     /// A job that has ended, or part of one.
     struct Share: Equatable, Sendable {
@@ -12,8 +13,13 @@ package struct Settlement: Sendable {
         var returned: Int32 = 0
         /// Those of them that have used up an attempt.
         var retried: Int32 = 0
+        /// Pushes that have not ended.
+        var pending: Int32 = 0
+        /// Its message is known to be unfinished: it is a part or a retry, or a part of it was settled before.
+        var isKnown = false
 
         var ended: Int32 { self.sent + self.failed + self.expired }
+        var remaining: Int32 { self.returned + self.pending }
     }
 
     /// A push that failed for good.
@@ -46,6 +52,15 @@ package struct Settlement: Sendable {
         let delay: Int32?
     }
 
+    /// A job that stays in flight, or what stays of it.
+    struct Stay: Equatable, Sendable {
+        let job: Int32
+        /// The places in the batch of those that have not ended; all that there were, if it is whole.
+        let pushes: [Int32]
+        /// Nothing of the job has ended: it stays as it is.
+        let isWhole: Bool
+    }
+
     /// What the claim adds to the counters.
     package struct Tally: Equatable, Sendable {
         package var sent = 0
@@ -71,6 +86,7 @@ package struct Settlement: Sendable {
     private(set) var parts: [Share] = []
     private(set) var failures: [Failure] = []
     private(set) var returns: [Return] = []
+    private(set) var stays: [Stay] = []
     package private(set) var tally = Tally()
     /// Why the app cannot send at the moment.
     package let trouble: Trouble?
@@ -79,12 +95,17 @@ package struct Settlement: Sendable {
     private let mostAttempts: Int16
     /// The gateway took a push of the same batch.
     private let credentialWorks: Bool
+    /// The gateway answered a push of the same batch.
+    private let gatewayAnswers: Bool
     /// The database's clock, in microseconds since 1970.
     private let now: Int64
 
+    /// Pushes that are pending stay in flight. Where those of `earlier` have been settled, only what was pending then is
+    /// settled now.
     package init(
         _ claim: ClaimedJobs,
         _ outcomes: Outcomes,
+        after earlier: Outcomes? = nil,
         policy: RetryPolicy,
         mostAttempts: Int16,
         now: Int64,
@@ -95,22 +116,60 @@ package struct Settlement: Sendable {
         self.mostAttempts = mostAttempts
         self.now = now
         self.credentialWorks = outcomes.contains { $0.verdict == .delivered }
+        self.gatewayAnswers = outcomes.contains { $0.status != 0 }
         self.trouble = Trouble(outcomes, credentialWorks: self.credentialWorks)
         self.ended.reserveCapacity(claim.jobs.count)
         var refusal = 0
         for place in claim.jobs.indices {
             let job = claim.jobs[place]
-            var share = Share(job: Int32(place), failed: job.refused, expired: job.expired)
-            for _ in 0..<job.refused {
-                self.refuse(claim.refusals[refusal], at: refusal)
-                refusal += 1
+            var share = Share(job: Int32(place), isKnown: job.origin != nil)
+            var pushes: [Int32]?
+            if let earlier {
+                let open = job.places.filter { earlier[Int($0)].verdict == .pending }
+                if open.isEmpty { continue }
+                share.isKnown = share.isKnown || open.count < job.pushes + job.refused + job.expired
+                pushes = open
+            } else {
+                share.failed = job.refused
+                share.expired = job.expired
+                for _ in 0..<job.refused {
+                    self.refuse(claim.refusals[refusal], at: refusal)
+                    refusal += 1
+                }
             }
-            let goesBackWhole = self.judge(job, &share, outcomes, using: &generator)
+            let isAsItWas =
+                if let pushes {
+                    self.judge(pushes, of: job, &share, outcomes, using: &generator)
+                } else {
+                    self.judge(job.places, of: job, &share, outcomes, using: &generator)
+                }
             self.count(share)
-            // What goes back whole has made no progress that anybody could write down.
-            if goesBackWhole { continue }
-            if job.origin == nil && share.returned == 0 { self.ended.append(share) } else { self.parts.append(share) }
+            // What stays or goes back whole has made no progress that anybody could write down.
+            if isAsItWas { continue }
+            if share.isKnown || share.remaining > 0 { self.parts.append(share) } else { self.ended.append(share) }
         }
+    }
+
+    /// How many pushes of the claim's batch stay in flight.
+    package var pending: Int { self.stays.reduce(0) { $0 + $1.pushes.count } }
+
+    // MARK: In pieces
+
+    /// The jobs that it takes out of flight, in order.
+    var settled: [Int32] {
+        Set(self.ended.map(\.job) + self.parts.map(\.job) + self.returns.map(\.job)).sorted()
+    }
+
+    /// What it says of some of the settled jobs, next to one another, while others stay in flight as they are.
+    func piece(of jobs: ArraySlice<Int32>, keeping others: some Sequence<Int32>) -> Settlement {
+        guard let first = jobs.first, let last = jobs.last else { preconditionFailure("A piece of nothing.") }
+        var piece = self
+        piece.ended.removeAll { !(first...last).contains($0.job) }
+        piece.parts.removeAll { !(first...last).contains($0.job) }
+        piece.failures.removeAll { !(first...last).contains($0.job) }
+        piece.returns.removeAll { !(first...last).contains($0.job) }
+        piece.stays = others.map { Stay(job: $0, pushes: [], isWhole: true) }
+        return piece
     }
 
     /// The lowest id that goes back to the queue at once and keeps its place there.
@@ -120,23 +179,26 @@ package struct Settlement: Sendable {
 
     // MARK: One job
 
-    /// Decides on each push of the job. True: all of them go back, as one job and as they came.
+    /// Decides on each of those pushes of the job. True: all of them stay or go back, as one job and as they came.
     private mutating func judge(
-        _ job: ClaimedJobs.Job,
+        _ pushes: some Collection<Int32>,
+        of job: ClaimedJobs.Job,
         _ share: inout Share,
         _ outcomes: Outcomes,
         using generator: inout some RandomNumberGenerator
     ) -> Bool {
         var retries: [Int32] = []
         var backs: [Int32] = []
+        var stays: [Int32] = []
         var retryAfter: Int32?
-        for push in job.firstPush..<job.firstPush + job.pushes {
+        for push in pushes {
             let outcome = outcomes[Int(push)]
             if outcome.verdict == .unknown { self.tally.unknown += 1 }
             switch Fate(outcome, mayRepeat: job.mayRepeat, credentialWorks: self.credentialWorks) {
             case .sent: share.sent += 1
             case .failed: self.fail(push, with: outcome, of: outcomes, &share)
             case .back: backs.append(push)
+            case .pending: stays.append(push)
             case .retry where job.attempt >= self.mostAttempts: self.fail(push, with: outcome, of: outcomes, &share)
             case .retry:
                 retries.append(push)
@@ -155,7 +217,13 @@ package struct Settlement: Sendable {
             )
         }
         share.returned = Int32(retries.count + backs.count)
-        let isWhole = share.ended == 0 && (retries.isEmpty || backs.isEmpty)
+        share.pending = Int32(stays.count)
+        if !stays.isEmpty {
+            let isWhole = share.ended + share.returned == 0
+            self.stays.append(Stay(job: share.job, pushes: stays, isWhole: isWhole))
+            if isWhole { return true }
+        }
+        let isWhole = share.ended == 0 && stays.isEmpty && (retries.isEmpty || backs.isEmpty)
         if !retries.isEmpty {
             share.retried = Int32(retries.count)
             self.returns.append(
@@ -163,8 +231,10 @@ package struct Settlement: Sendable {
             )
         }
         if !backs.isEmpty {
+            // A gateway that takes others and refuses these again and again must not keep us busy with nothing else.
+            let pause = self.gatewayAnswers ? Int32.random(in: 100...1000, using: &generator) : nil
             self.returns.append(
-                Return(job: share.job, pushes: backs, isWhole: isWhole, attempt: job.attempt, delay: nil)
+                Return(job: share.job, pushes: backs, isWhole: isWhole, attempt: job.attempt, delay: pause)
             )
         }
         return isWhole && share.returned > 0

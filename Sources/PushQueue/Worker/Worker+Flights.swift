@@ -108,9 +108,10 @@ extension Worker {
         var mayBeWritten = false
         while let connection = await self.database() {
             do throws(PostgresError) {
-                let isOurs = try await self.ask(connection, Settlement.statement, parameters) { try $0.bool(0, 0) }
-                // Where an answer had been lost and nobody else can have had the claim, it was written the first time.
-                let isWritten = isOurs || (mayBeWritten && worker == self.id)
+                let answer = try await self.ask(connection, Settlement.statement, parameters) {
+                    try SettlementAnswer($0)
+                }
+                let isWritten = answer == .written || (answer == .before && mayBeWritten)
                 await self.settled(jobs, settlement, isWritten: isWritten)
                 return
             } catch {

@@ -1,0 +1,63 @@
+import ApplePush
+import Postgres
+
+/// A job of which PostgreSQL refuses to write what became of it, and what is written instead: how many pushes were
+/// delivered, and what APNs said to each. No text that came from outside is part of it but the tokens, made plain.
+struct UnrecordedJob {
+    /// Writes it; answers with a `SettlementAnswer`.
+    static let statement = Statement(
+        "settle_refused",
+        "SELECT carillon.settle_refused($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+    )
+
+    private let claim: ClaimedJobs
+    private let job: ClaimedJobs.Job
+    private var sent: Int32 = 0
+    private var failed: Int32 = 0
+    private var expired: Int32 = 0
+    private var tokens = PostgresArray(of: .text)
+    private var statuses = PostgresArray(of: .int2)
+    private var ids = PostgresArray(of: .uuid)
+
+    /// The job at that place of the claim, or what was left of it after those of `earlier` had been settled.
+    init(_ place: Int32, of claim: ClaimedJobs, _ outcomes: Outcomes, after earlier: Outcomes?) {
+        self.claim = claim
+        self.job = claim.jobs[Int(place)]
+        for push in self.job.places where earlier.map({ $0[Int(push)].verdict == .pending }) ?? true {
+            let outcome = outcomes[Int(push)]
+            if outcome.verdict == .delivered { self.sent += 1 } else { self.failed += 1 }
+            self.add(.push(push), token: claim.batch.token(of: Int(push)), status: outcome.status)
+        }
+        guard earlier == nil else { return }
+        self.expired = self.job.expired
+        self.failed += self.job.refused
+        for (number, refusal) in claim.refusals.enumerated() where refusal.job == place {
+            let token = String(decoding: claim.texts[refusal.token.range], as: UTF8.self)
+            self.add(.refusal(Int32(number)), token: token, status: 0)
+        }
+    }
+
+    private mutating func add(_ push: Settlement.Failure.Token, token: String, status: UInt16) {
+        let plain = token.utf8.prefix(512).map { 0x20...0x7e ~= $0 ? $0 : UInt8(ascii: "?") }
+        self.tokens.append(String(decoding: plain, as: UTF8.self))
+        if status == 0 { self.statuses.appendNull() } else { self.statuses.append(Int16(clamping: status)) }
+        let id = self.claim.id(of: push)
+        self.ids.append(uuid: (id.high, id.low))
+    }
+
+    func parameters(worker: Int64, part: Int16) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(self.claim.id)
+        parameters.append(worker)
+        parameters.append(timestamp: self.claim.claimedAt)
+        parameters.append(part)
+        parameters.append(self.job.id)
+        parameters.append(self.sent)
+        parameters.append(self.failed)
+        parameters.append(self.expired)
+        parameters.append(self.tokens)
+        parameters.append(self.statuses)
+        parameters.append(self.ids)
+        return parameters
+    }
+}

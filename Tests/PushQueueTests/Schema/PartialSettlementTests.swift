@@ -1,0 +1,282 @@
+import ApplePush
+import Postgres
+import Testing
+
+@testable import PushQueue
+
+/// A claim settled in parts, in a real database.
+@Suite struct PartialSettlementTests {
+    /// Three messages: one with three tokens, one with two, and one with a single one that must not be sent twice.
+    private func withClaim(_ body: (SchemaDatabase, ClaimedJobs) async throws -> Void) async throws {
+        try await SchemaDatabase.with { database in
+            try await database.run(
+                """
+                INSERT INTO carillon.workers (name, lease_until) VALUES ('one', now() + interval '1 hour'),
+                    ('two', now() + interval '1 hour');
+                INSERT INTO carillon.messages (app_id, tokens, payload, on_unknown, reference) VALUES
+                    (1, '{aa,bb,cc}', '{"aps":{}}', 'retry', 'first'), (1, '{dd,ee}', '{"aps":{}}', 'retry', NULL),
+                    (1, '{ff,0f}', '{"aps":{}}', 'fail', NULL)
+                """
+            )
+            try await body(database, try await self.claim(as: 1, in: database))
+        }
+    }
+
+    private func claim(as worker: Int64, in database: SchemaDatabase) async throws -> ClaimedJobs {
+        let plan = ClaimPlan(lane: Lane(app: 1, number: 1), floor: 0, rows: 100, pushes: 100)
+        let app = App(
+            id: 1,
+            name: "demo",
+            topic: Array("com.example.demo".utf8),
+            isPaused: false,
+            mostRate: nil,
+            mostAttempts: 10,
+            certificate: nil,
+            route: .failure(Trouble(.setting, "none"))
+        )
+        let parameters = ClaimAnswer.parameters(plan, worker: worker, mostBytes: 100_000)
+        let answer = try await database.connection.query(ClaimAnswer.statement, parameters) { rows in
+            try ClaimAnswer(rows, plan, app: app, installation: (1, 2))
+        }
+        return try #require(answer.jobs)
+    }
+
+    private func settlement(
+        _ claim: ClaimedJobs,
+        _ outcomes: [String: Outcome],
+        after earlier: [String: Outcome]? = nil
+    ) -> Settlement {
+        var generator = SeededGenerator(seed: 3)
+        return Settlement(
+            claim,
+            self.outcomes(claim, outcomes),
+            after: earlier.map { self.outcomes(claim, $0) },
+            policy: RetryPolicy(base: .seconds(60), cap: .seconds(60)),
+            mostAttempts: 10,
+            now: claim.claimedAt,
+            using: &generator
+        )
+    }
+
+    /// Those tokens end like that, all others do not.
+    private func outcomes(_ claim: ClaimedJobs, _ ends: [String: Outcome]) -> Outcomes {
+        Outcomes((0..<claim.batch.count).map { ends[claim.batch.token(of: $0)] ?? .pending })
+    }
+
+    private func write(
+        _ settlement: Settlement,
+        of claim: ClaimedJobs,
+        part: Int16,
+        as worker: Int64 = 1,
+        in database: SchemaDatabase
+    ) async throws -> SettlementAnswer {
+        let parameters = settlement.parameters(of: claim, worker: worker, part: part)
+        return try await database.connection.query(Settlement.statement, parameters) { try SettlementAnswer($0) }
+    }
+
+    private let fast: [String: Outcome] = [
+        "aa": .delivered, "bb": Outcome(.rejected, status: 503), "ee": .delivered, "ff": .delivered,
+    ]
+
+    private let inFlight = """
+        SELECT i.part, j.id, j.origin, j.tokens FROM carillon.inflight i, unnest(i.jobs) j ORDER BY j.id
+        """
+    private let results = """
+        SELECT r.message_id, r.reference, r.sent, r.failed, r.attempts FROM carillon.results r ORDER BY r.message_id
+        """
+
+    @Test func `the first part leaves only the slow ones in flight, and written again changes nothing`() async throws {
+        try await self.withClaim { database, claim in
+            let first = self.settlement(claim, self.fast)
+            #expect(try await self.write(first, of: claim, part: 0, in: database) == .written)
+            try await self.checkFirstPart(in: database)
+            // The answer was lost: what is written again was written.
+            #expect(try await self.write(first, of: claim, part: 0, in: database) == .before)
+            try await self.checkFirstPart(in: database)
+        }
+    }
+
+    private func checkFirstPart(in database: SchemaDatabase) async throws {
+        #expect(try await database.rows(self.inFlight) == ["(1,1,1,{cc})", "(1,2,2,{dd})", "(1,3,3,{0f})"])
+        #expect(try await database.rows(self.results) == [])
+        let unfinished = try await database.rows(
+            "SELECT message_id, remaining, sent FROM carillon.unfinished ORDER BY message_id"
+        )
+        #expect(unfinished == ["(1,2,1)", "(2,1,1)", "(3,1,1)"])
+        #expect(try await database.rows("SELECT origin, tokens, attempt FROM carillon.scheduled") == ["(1,{bb},2)"])
+    }
+
+    @Test func `the second part ends what is left, once`() async throws {
+        try await self.withClaim { database, claim in
+            _ = try await self.write(self.settlement(claim, self.fast), of: claim, part: 0, in: database)
+            let all = self.fast.merging(["cc": .delivered, "dd": Outcome(.rejected, status: 410), "0f": .delivered]) {
+                $1
+            }
+            let rest = self.settlement(claim, all, after: self.fast)
+            #expect(try await self.write(rest, of: claim, part: 0, in: database) == .before)
+            #expect(try await self.write(rest, of: claim, part: 1, in: database) == .written)
+            #expect(try await self.write(rest, of: claim, part: 1, in: database) == .before)
+            #expect(try await database.rows(self.inFlight) == [])
+            #expect(try await database.rows(self.results) == ["(2,,1,1,1)", "(3,,2,0,1)"])
+            #expect(
+                try await database.rows("SELECT message_id, remaining, sent FROM carillon.unfinished") == ["(1,1,2)"]
+            )
+            // The retry is the last of its message.
+            try await database.run(
+                """
+                INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, reference, attempt, origin)
+                SELECT s.app_id, s.lane, s.id, s.tokens, s.payload, s.reference, s.attempt, s.origin
+                FROM carillon.scheduled s;
+                DELETE FROM carillon.scheduled
+                """
+            )
+            let retry = try await self.claim(as: 1, in: database)
+            #expect(retry.batch.token(of: 0) == "bb")
+            let last = self.settlement(retry, ["bb": .delivered])
+            #expect(try await self.write(last, of: retry, part: 0, in: database) == .written)
+            #expect(
+                try await database.rows(self.results) == ["(1,first,3,0,2)", "(2,,1,1,1)", "(3,,2,0,1)"]
+            )
+            #expect(try await database.rows("SELECT FROM carillon.unfinished") == [])
+        }
+    }
+
+    @Test func `after a first part a take-over brings back only what was left, and nothing counts twice`() async throws
+    {
+        try await self.withClaim { database, claim in
+            let first = self.settlement(claim, self.fast)
+            _ = try await self.write(first, of: claim, part: 0, in: database)
+            try await database.run("UPDATE carillon.workers SET lease_until = now() - interval '1 s' WHERE id = 1")
+            #expect(try await database.rows("SELECT * FROM carillon.take_over(2)") == ["(1,1,3)"])
+            // The first worker is not dead after all: whatever it writes comes too late.
+            let all = self.fast.merging(["cc": .delivered, "dd": .delivered, "0f": .delivered]) { $1 }
+            let rest = self.settlement(claim, all, after: self.fast)
+            #expect(try await self.write(first, of: claim, part: 0, in: database) == .lost)
+            #expect(try await self.write(rest, of: claim, part: 1, in: database) == .lost)
+            let again = try await self.claim(as: 2, in: database)
+            #expect((0..<again.batch.count).map { again.batch.token(of: $0) }.sorted() == ["cc", "dd"])
+            // Every try of a push has the identity that the first had.
+            let ids = Dictionary(
+                uniqueKeysWithValues: (0..<claim.batch.count).map {
+                    (claim.batch.token(of: $0), claim.batch.id(of: $0))
+                }
+            )
+            for place in 0..<again.batch.count {
+                #expect(again.batch.id(of: place) == ids[again.batch.token(of: place)])
+            }
+            let ending = self.settlement(again, ["cc": .delivered, "dd": .delivered])
+            #expect(try await self.write(ending, of: again, part: 0, as: 2, in: database) == .written)
+            #expect(try await database.rows(self.results) == ["(2,,2,0,1)", "(3,,1,1,1)"])
+            #expect(
+                try await database.rows("SELECT message_id, token, reason FROM carillon.failures")
+                    == ["(3,0f,OutcomeUnknown)"]
+            )
+            #expect(
+                try await database.rows("SELECT message_id, remaining, sent FROM carillon.unfinished") == ["(1,1,2)"]
+            )
+        }
+    }
+
+    @Test func `a job stays as it is where nothing of it has ended, and may go back from there`() async throws {
+        try await self.withClaim { database, claim in
+            let early: [String: Outcome] = ["dd": .delivered, "ee": .delivered, "ff": .delivered]
+            _ = try await self.write(self.settlement(claim, early), of: claim, part: 0, in: database)
+            #expect(try await database.rows(self.inFlight) == ["(1,1,,\"{aa,bb,cc}\")", "(1,3,3,{0f})"])
+            #expect(try await database.rows(self.results) == ["(2,,2,0,1)"])
+            let all = early.merging(
+                ["aa": Outcome(.safe), "bb": Outcome(.safe), "cc": Outcome(.safe), "0f": Outcome(.safe)]
+            ) { $1 }
+            let rest = self.settlement(claim, all, after: early)
+            #expect(try await self.write(rest, of: claim, part: 1, in: database) == .written)
+            #expect(
+                try await database.rows("SELECT id, origin, tokens, attempt FROM carillon.scheduled ORDER BY id")
+                    == ["(1,,\"{aa,bb,cc}\",1)", "(3,3,{0f},1)"]
+            )
+        }
+    }
+
+    // MARK: Refused
+
+    /// Writes as a worker does.
+    private func settle(
+        _ claim: ClaimedJobs,
+        _ outcomes: [String: Outcome],
+        after earlier: [String: Outcome]? = nil,
+        part: Int16 = 0,
+        in database: SchemaDatabase
+    ) async throws -> SettlementWriting {
+        var writing = SettlementWriting(self.settlement(claim, outcomes, after: earlier), part: part)
+        let all = self.outcomes(claim, outcomes)
+        let before = earlier.map { self.outcomes(claim, $0) }
+        for _ in 0..<100 {
+            guard let write = writing.write(of: claim, all, after: before, as: 1) else { return writing }
+            do {
+                writing.answered(
+                    try await database.connection.query(write.statement, write.parameters) { try SettlementAnswer($0) }
+                )
+            } catch let error as PostgresError {
+                #expect(error.isAboutData)
+                _ = writing.refusedByDatabase()
+            }
+        }
+        Issue.record("It never ended.")
+        return writing
+    }
+
+    private let allDelivered: [String: Outcome] = [
+        "aa": .delivered, "bb": Outcome(.rejected, status: 503), "cc": Outcome(.rejected, status: 410),
+        "dd": .delivered,
+        "ee": .delivered, "ff": .delivered, "0f": .delivered,
+    ]
+
+    @Test func `a job whose results a constraint refuses ends alone, and its failures tell the truth`() async throws {
+        try await self.withClaim { database, claim in
+            try await database.run("ALTER TABLE carillon.results ADD CONSTRAINT even CHECK (message_id <> 2)")
+            let writing = try await self.settle(claim, self.allDelivered, in: database)
+            #expect(writing.next == .over(isWritten: true))
+            #expect(writing.refused == [1])
+            #expect(try await database.rows(self.results) == ["(3,,2,0,1)"])
+            #expect(
+                try await database.rows(
+                    "SELECT message_id, token, status, reason FROM carillon.failures ORDER BY message_id, token"
+                ) == ["(1,cc,410,\"\")", "(2,dd,200,Unrecorded)", "(2,ee,200,Unrecorded)"]
+            )
+            #expect(try await database.rows("SELECT tokens FROM carillon.scheduled") == ["({bb})"])
+            #expect(try await database.rows(self.inFlight) == [])
+        }
+    }
+
+    @Test func `a job whose failures a trigger refuses ends with its results`() async throws {
+        try await self.withClaim { database, claim in
+            try await database.run(
+                """
+                CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN IF new.status = 410 THEN RAISE EXCEPTION 'no %', new.status; END IF; RETURN new; END $$;
+                CREATE TRIGGER refuse BEFORE INSERT ON carillon.failures FOR EACH ROW EXECUTE FUNCTION public.refuse()
+                """
+            )
+            let outcomes = self.allDelivered.merging(["bb": .delivered]) { $1 }
+            let writing = try await self.settle(claim, outcomes, in: database)
+            #expect(writing.refused == [0])
+            #expect(try await database.rows(self.results) == ["(1,,2,1,1)", "(2,,2,0,1)", "(3,,2,0,1)"])
+            #expect(try await database.rows("SELECT FROM carillon.failures") == [])
+            #expect(try await database.rows(self.inFlight) == [])
+        }
+    }
+
+    @Test func `the last job of a message whose results are refused leaves nothing unfinished`() async throws {
+        try await self.withClaim { database, claim in
+            try await database.run("ALTER TABLE carillon.results ADD CONSTRAINT even CHECK (message_id <> 2)")
+            let early: [String: Outcome] = ["dd": .delivered]
+            _ = try await self.write(self.settlement(claim, early), of: claim, part: 0, in: database)
+            #expect(try await database.rows("SELECT message_id FROM carillon.unfinished") == ["(2)"])
+            let writing = try await self.settle(claim, self.allDelivered, after: early, part: 1, in: database)
+            #expect(writing.refused == [1])
+            #expect(try await database.rows("SELECT message_id FROM carillon.unfinished") == ["(1)"])
+            #expect(
+                try await database.rows("SELECT token, status FROM carillon.failures WHERE message_id = 2")
+                    == ["(ee,200)"]
+            )
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import ApplePush
+import Testing
+
+@testable import PushQueue
+
+@Suite struct SettlementWritingTests {
+    private func settlement(jobs: Int) -> (ClaimBuilder, Settlement) {
+        var claim = ClaimBuilder()
+        for number in 0..<jobs { claim.add(tokens: ["aa0\(number % 10)"]) }
+        var generator = SeededGenerator(seed: 1)
+        let settlement = Settlement(
+            claim.jobs,
+            Outcomes(repeating: .delivered, count: jobs),
+            policy: RetryPolicy(),
+            mostAttempts: 10,
+            now: 0,
+            using: &generator
+        )
+        return (claim, settlement)
+    }
+
+    @Test func `at its best it is one write`() {
+        var writing = SettlementWriting(self.settlement(jobs: 3).1, part: 1)
+        #expect(writing.next == .whole)
+        writing.answered(.written)
+        #expect(writing.next == .over(isWritten: true))
+        #expect(writing.part == 2)
+    }
+
+    @Test func `a claim that was taken over is not written`() {
+        var writing = SettlementWriting(self.settlement(jobs: 3).1)
+        writing.failed(mayBeWritten: true)
+        writing.answered(.lost)
+        #expect(writing.next == .over(isWritten: false))
+    }
+
+    @Test func `a claim that is gone was written if an answer was lost, and else it was not`() {
+        var writing = SettlementWriting(self.settlement(jobs: 3).1)
+        writing.failed(mayBeWritten: true)
+        #expect(writing.next == .whole)
+        writing.answered(.before)
+        #expect(writing.next == .over(isWritten: true))
+        var other = SettlementWriting(self.settlement(jobs: 3).1)
+        other.failed(mayBeWritten: false)
+        other.answered(.before)
+        #expect(other.next == .over(isWritten: false))
+    }
+
+    @Test func `a single job is tried several times and then given up`() {
+        var writing = SettlementWriting(self.settlement(jobs: 1).1)
+        var isHasty = false
+        for _ in 0..<SettlementWriting.tries { isHasty = writing.refusedByDatabase() || isHasty }
+        #expect(!isHasty)
+        #expect(writing.next == .refused(job: 0))
+        writing.answered(.written)
+        #expect(writing.next == .over(isWritten: true))
+        #expect(writing.refused == [0])
+    }
+
+    /// Plays a database that refuses some jobs and loses some answers.
+    @Test(arguments: 0..<200 as Range<UInt64>)
+    func `only the jobs to blame are given up, whatever gets lost on the way`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let count = Int.random(in: 1...40, using: &random)
+        let (_, settlement) = self.settlement(jobs: count)
+        let bad = Set((0..<Int32(count)).filter { _ in Int.random(in: 0..<12, using: &random) == 0 })
+        var writing = SettlementWriting(settlement)
+        var inFlight = Set(0..<Int32(count))
+        var part: Int16 = 0
+        var written: [Int32] = []
+        var refused: [Int32] = []
+        for _ in 0..<2000 {
+            let jobs: [Int32]
+            var isGivenUp = false
+            switch writing.next {
+            case .whole: jobs = settlement.settled
+            case .piece(let piece, let others):
+                jobs = Array(piece)
+                #expect(inFlight.isEmpty || writing.part != part || Set(others).union(jobs) == inFlight)
+            case .refused(let job):
+                jobs = [job]
+                isGivenUp = true
+            case .over(let isWritten):
+                #expect(isWritten)
+                #expect(inFlight.isEmpty)
+                #expect(written.sorted() == (0..<Int32(count)).filter { !bad.contains($0) })
+                #expect(Set(refused) == bad && refused.count == bad.count)
+                #expect(writing.refused.sorted() == bad.sorted())
+                return
+            }
+            if Int.random(in: 0..<8, using: &random) == 0 {
+                writing.failed(mayBeWritten: false)
+                continue
+            }
+            guard writing.part == part else {
+                writing.answered(.before)
+                continue
+            }
+            if !isGivenUp, jobs.contains(where: bad.contains) {
+                _ = writing.refusedByDatabase()
+                continue
+            }
+            inFlight.subtract(jobs)
+            part += 1
+            if isGivenUp { refused += jobs } else { written += jobs }
+            if Int.random(in: 0..<8, using: &random) == 0 {
+                writing.failed(mayBeWritten: true)
+            } else {
+                writing.answered(.written)
+            }
+        }
+        Issue.record("It never ended.")
+    }
+}
