@@ -56,5 +56,8 @@ final class Record: Sendable {
 
     var deliveries: [Delivery] { self.state.withLock { $0.deliveries } }
     var requests: Int { self.state.withLock { $0.deliveries.count } }
+    func requests(to prefix: String) -> Int {
+        self.deliveries.reduce(0) { $0 + ($1.token.hasPrefix(prefix) ? 1 : 0) }
+    }
     var answers: Int { self.state.withLock { $0.answered } }
 }

@@ -1,0 +1,19 @@
+/// Random numbers that follow from a seed: the same seed, the same numbers, on every machine (SplitMix64).
+///
+/// What is jittered asks such a generator instead of the system, so that a run can be had again. They are good for
+/// waiting and for tests, and no secret may depend on them.
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    package init(seed: UInt64) {
+        self.state = seed
+    }
+
+    package mutating func next() -> UInt64 {
+        self.state &+= 0x9e37_79b9_7f4a_7c15
+        var word = self.state
+        word = (word ^ (word &>> 30)) &* 0xbf58_476d_1ce4_e5b9
+        word = (word ^ (word &>> 27)) &* 0x94d0_49bb_1331_11eb
+        return word ^ (word &>> 31)
+    }
+}

@@ -1,0 +1,55 @@
+import IO
+import Testing
+
+/// Workers that die.
+@Suite struct CrashCases {
+    @Test(arguments: CrashPoint.allCases)
+    func `W1: a worker killed at any point loses nothing, and only what was in flight goes twice`(point: CrashPoint)
+        async throws
+    {
+        try await Scene.with { scene in
+            let duplicates = try await scene.crash(at: point)
+            _ = try await scene.fleet.started()
+            let audit = try await scene.finish(duplicates: duplicates)
+            // What the gateway had taken, and no commit told of, is sent again: no more, and no less.
+            if point == .beforeCommit { #expect(audit.duplicates == duplicates) }
+        }
+    }
+
+    @Test func `W2: workers killed at random under load lose nothing, and the others finish`() async throws {
+        try await Scene.with { scene in
+            let most = 500
+            let kills = Board.sized(4, full: 30)
+            var random = SeededGenerator(seed: Board.seed)
+            for _ in 0..<3 { _ = try await scene.fleet.started(["--max-in-flight", "\(most)"]) }
+            try await scene.underLoad {
+                for _ in 0..<kills {
+                    try await scene.loop.sleep(for: .seconds(2))
+                    let running = scene.fleet.running
+                    #expect(running.count == 3)
+                    try #require(running.randomElement(using: &random)).kill()
+                    _ = try await scene.fleet.started(["--max-in-flight", "\(most)"])
+                }
+            }
+            try await scene.finish(duplicates: most * kills, within: Board.sized(.seconds(40), full: .seconds(12)))
+        }
+    }
+
+    @Test func `W7: a worker that runs out of memory dies, and the others lose nothing by it`() async throws {
+        try await Scene.with { scene in
+            let most = 8000
+            let victim = try await scene.fleet.started(["--max-in-flight", "\(most)"])
+            try await scene.enqueue(100)
+            try await scene.requests(100)
+            // By RLIMIT_DATA, since control groups are not ours to change: from now on it gets no page more.
+            let words = ["--pid", "\(victim.processID)", "--data=1048576"]
+            let prlimit = try ChildProcess(ChildProcess.Command("prlimit", words))
+            #expect(try await prlimit.wait(on: scene.loop) == .status(0))
+            try await scene.enqueue(Board.sized(12, full: 50), tokens: 1000)
+            let exit = try await victim.end()
+            #expect(exit != .status(0))
+            _ = try await scene.fleet.started()
+            try await scene.finish(duplicates: most)
+        }
+    }
+}

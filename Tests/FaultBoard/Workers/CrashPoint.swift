@@ -1,0 +1,208 @@
+import IO
+import Postgres
+import Simulator
+import TestSupport
+import Testing
+
+/// Where a worker is when it is killed. Product code has no hook for it: the kill comes from outside, at a moment that the
+/// gateway, the network or a lock in the database holds still.
+enum CrashPoint: String, CaseIterable, CustomTestStringConvertible {
+    case afterClaim, afterSubmit, afterFirstFrameSent, after200BeforeWrite, beforeCommit, afterCommit, midFanout,
+        midFeedbackDelete, duringRenew
+
+    var testDescription: String { self.rawValue }
+}
+
+extension Scene {
+    static let mostInFlight = 300
+
+    /// A worker is killed at that point; returns how many pushes may be sent twice for it.
+    func crash(at point: CrashPoint) async throws -> Int {
+        switch point {
+        case .afterClaim: try await self.crashAfterClaim()
+        case .afterSubmit: try await self.crashAfterSubmit()
+        case .afterFirstFrameSent: try await self.crash(at: 1, .received)
+        case .after200BeforeWrite: try await self.crash(at: 150, .answered)
+        case .beforeCommit: try await self.crashAtCommit(isDone: false)
+        case .afterCommit: try await self.crashAtCommit(isDone: true)
+        case .midFanout: try await self.crashMidFanout()
+        case .midFeedbackDelete: try await self.crashMidFeedback()
+        case .duringRenew: try await self.crashDuringRenew()
+        }
+    }
+
+    private func victim() async throws -> WorkerProcess {
+        try await self.fleet.started(["--max-in-flight", "\(Self.mostInFlight)"])
+    }
+
+    /// The claim is in the database, and the gateway cannot be reached yet.
+    private func crashAfterClaim() async throws -> Int {
+        try await Proxy.with(to: self.simulator.port, on: self.loop) { proxy in
+            try await proxy.openBlackHole()
+            try await self.sendVia(proxy.port)
+            try await self.enqueue(500)
+            let victim = try await self.victim()
+            try await self.eventually("it claimed") { try await self.inFlight() > 0 }
+            victim.kill()
+            try await victim.end()
+            #expect(self.record.requests == 0)
+        }
+        try await self.sendVia(self.simulator.port)
+        return 0
+    }
+
+    /// The pushes were handed over and written, and got no farther than the network.
+    private func crashAfterSubmit() async throws -> Int {
+        let warm = 100
+        try await Proxy.with(to: self.simulator.port, on: self.loop) { proxy in
+            try await self.sendVia(proxy.port)
+            let victim = try await self.victim()
+            try await self.enqueue(warm)
+            try await self.drained(within: .seconds(60))
+            try await proxy.openBlackHole()
+            try await self.enqueue(500)
+            try await self.eventually("it has all in flight that it may have") {
+                try await victim.metric("carillon_in_flight_pushes") >= 200
+            }
+            victim.kill()
+            try await victim.end()
+            // What the kernel would send again for the dead is gone with the connection.
+            await proxy.endAll(by: .reset)
+        }
+        #expect(self.record.requests == warm)
+        try await self.sendVia(self.simulator.port)
+        return 0
+    }
+
+    /// The gateway kills it when it receives or has answered the Nth request.
+    private func crash(at number: Int, _ moment: Record.Moment) async throws -> Int {
+        let victim = try await self.victim()
+        self.record.at(number, moment) { victim.kill() }
+        try await self.enqueue(1000)
+        #expect(try await victim.end() == .signal(9))
+        return Self.mostInFlight
+    }
+
+    /// All is answered, and the settlement waits for a lock: it is undone, or committed with nobody there to hear it.
+    private func crashAtCommit(isDone: Bool) async throws -> Int {
+        let count = 10
+        try await self.client.session { session in
+            try await session.script("BEGIN; LOCK TABLE carillon.results IN SHARE MODE")
+            // One message, so that it is one claim.
+            try await self.enqueue(1, tokens: count)
+            let victim = try await self.victim()
+            try await self.waitsForLock("carillon.settle")
+            victim.kill()
+            try await victim.end()
+            // A machine that dies takes its connections along; a process that dies alone leaves PostgreSQL to find out.
+            if !isDone { try await self.cutWorkers() }
+            try await session.script("ROLLBACK")
+        }
+        if isDone {
+            try await self.eventually("the settlement was committed") {
+                try await self.client.number("SELECT count(*) FROM carillon.results") == 1
+            }
+        }
+        #expect(self.record.requests == count)
+        return isDone ? 0 : count
+    }
+
+    /// While a message with many tokens is being cut into jobs, and again while those are being sent.
+    private func crashMidFanout() async throws -> Int {
+        try await self.client.session { session in
+            try await session.script("BEGIN; LOCK TABLE carillon.unfinished IN SHARE MODE")
+            try await self.enqueue(1, tokens: 3000)
+            let victim = try await self.victim()
+            try await self.waitsForLock("carillon.split")
+            victim.kill()
+            try await victim.end()
+            try await self.cutWorkers()
+            try await session.script("ROLLBACK")
+        }
+        let second = try await self.victim()
+        self.record.at(1500, .received) { second.kill() }
+        #expect(try await second.end() == .signal(9))
+        return Self.mostInFlight
+    }
+
+    /// The session that runs the feedback pass is lost in the middle of it; the next pass does the whole of it.
+    private func crashMidFeedback() async throws -> Int {
+        try await self.client.run(
+            """
+            INSERT INTO carillon.tokens (app_id, token, last_update)
+            SELECT 1, lpad(to_hex(n), 64, '0'), '2026-01-01'::timestamptz + n % 2 * interval '2 days'
+            FROM generate_series(1, 200) n;
+            INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
+            SELECT 1, lpad(to_hex(n), 64, '0'), '2026-01-02', 'Unregistered', 'http2' FROM generate_series(1, 200) n
+            """
+        )
+        let tokens = "SELECT count(*) FROM carillon.tokens"
+        try await self.client.session { session in
+            try await session.script("BEGIN; SELECT FROM carillon.tokens t WHERE t.token LIKE '%64' FOR UPDATE")
+            let pass = Task {
+                try await self.client.session { try await $0.script("SELECT carillon.reap() -- the pass") }
+            }
+            try await self.waitsForLock("the pass")
+            try await self.client.run(Self.cut("a.query LIKE '%-- the pass'"))
+            await #expect(throws: PostgresError.self) { try await pass.value }
+            try await session.script("ROLLBACK")
+        }
+        #expect(try await self.client.number(tokens) == 200)
+        try await self.client.run("SELECT carillon.reap()")
+        // Those of odd numbers were registered again after Apple had found them gone.
+        #expect(try await self.client.number(tokens) == 100)
+        #expect(
+            try await self.client.number("SELECT count(*) FROM carillon.feedback f WHERE f.handled_at IS NULL") == 0
+        )
+        return 0
+    }
+
+    /// Its sign of life waits for a lock, and with it all that came after on the same connection.
+    private func crashDuringRenew() async throws -> Int {
+        let victim = try await self.victim()
+        try await self.enqueue(2000)
+        try await self.requests(100)
+        try await self.client.session { session in
+            try await session.script("BEGIN; SELECT FROM carillon.workers FOR UPDATE")
+            try await self.waitsForLock("UPDATE carillon.workers")
+            victim.kill()
+            try await victim.end()
+            try await self.cutWorkers()
+            try await session.script("ROLLBACK")
+        }
+        return Self.mostInFlight
+    }
+
+    // MARK: Parts
+
+    private func inFlight() async throws -> Int {
+        try await self.client.number("SELECT count(*) FROM carillon.inflight")
+    }
+
+    func sendVia(_ port: UInt16) async throws {
+        try await self.client.run("UPDATE carillon.apps SET gateway = 'localhost:\(port)'")
+    }
+
+    /// Until a statement with that text waits for a lock.
+    func waitsForLock(_ text: String, count: Int = 1) async throws {
+        try await self.eventually("\(count) statements with '\(text)' wait for a lock") {
+            try await self.client.number(
+                """
+                SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()
+                    AND a.wait_event_type = 'Lock' AND a.query LIKE '%\(text)%' AND a.pid <> pg_backend_pid()
+                """
+            ) >= count
+        }
+    }
+
+    private func cutWorkers() async throws {
+        try await self.client.run(Self.cut("a.application_name LIKE 'carillon%'"))
+    }
+
+    private static func cut(_ condition: String) -> String {
+        """
+        SELECT pg_terminate_backend(a.pid, 10000) FROM pg_stat_activity a
+        WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND \(condition)
+        """
+    }
+}

@@ -1,0 +1,91 @@
+import IO
+import Postgres
+import Simulator
+import Testing
+
+/// Many workers at once.
+@Suite struct CrowdCases {
+    @Test func `W9: eight workers that start at once share the work evenly, and without complaint`() async throws {
+        // So slow a gateway that what a worker may have in flight says how fast it is.
+        try await Scene.with({ $0.delay = .milliseconds(300) }) { scene in
+            let crowd = 8
+            try await scene.enqueue(200)
+            for _ in 0..<crowd { _ = try scene.fleet.start(["--max-in-flight", "30"]) }
+            for worker in scene.fleet.all { try await worker.started() }
+            try await scene.drained(within: .seconds(60))
+            let sent = try await self.shares(of: scene)
+            try await scene.enqueue(Board.sized(4000, full: 12_000))
+            let complaints = scene.fleet.all.flatMap {
+                $0.lines(containing: #""level":"error""#) + $0.lines(containing: #""level":"warning""#)
+            }
+            #expect(complaints == [])
+            try await scene.finish()
+            let shares = try await self.shares(of: scene).map { ($0.key, $0.value - sent[$0.key, default: 0]) }
+            #expect(shares.count == crowd)
+            let mean = shares.reduce(0) { $0 + $1.1 } / crowd
+            for (worker, share) in shares {
+                #expect(
+                    share * 2 >= mean && share * 2 <= mean * 3,
+                    "worker \(worker) sent \(share), the mean is \(mean)"
+                )
+            }
+        }
+    }
+
+    /// What each worker has sent, as it counts itself.
+    private func shares(of scene: Scene) async throws -> [Int64: Int] {
+        let rows = try await scene.client.query(
+            "SELECT a.worker_id, sum(a.sent)::int8 FROM carillon.activity a GROUP BY a.worker_id"
+        ) { rows in try rows.indices.map { (try rows.int64($0, 0), Int(try rows.int64($0, 1))) } }
+        return Dictionary(uniqueKeysWithValues: rows)
+    }
+
+    /// There is one version so far: what changes over is the processes.
+    @Test func `W10: a rolling restart under load fails nothing and sends nothing twice`() async throws {
+        try await Scene.with { scene in
+            for _ in 0..<3 { _ = try await scene.fleet.started() }
+            try await scene.underLoad {
+                for _ in 0..<Board.sized(1, full: 5) {
+                    for old in scene.fleet.running {
+                        try await scene.requests(scene.record.requests + 200)
+                        _ = try await scene.fleet.started()
+                        old.terminate()
+                        #expect(try await old.end() == .status(0))
+                    }
+                }
+            }
+            try await scene.finish()
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.failures") == 0)
+        }
+    }
+
+    @Test func `W13: of two workers that race for a chore exactly one does it`() async throws {
+        try await Scene.with { scene in
+            let done = { scene.fleet.all.reduce(0) { $0 + $1.lines(containing: "History was put in order").count } }
+            for _ in 0..<2 { _ = try await scene.fleet.started(["--log-level", "debug"]) }
+            try await scene.eventually("the chore of the beginning was done") { done() == 1 }
+            let races = Board.sized(2, full: 10)
+            for _ in 0..<races {
+                try await scene.client.session { session in
+                    // Due for both at the same moment: when this is committed.
+                    try await session.script(
+                        """
+                        BEGIN; LOCK TABLE carillon.chores IN EXCLUSIVE MODE;
+                        UPDATE carillon.chores SET next_run = now() - interval '1 s' WHERE name = 'maintain'
+                        """
+                    )
+                    try await scene.waitsForLock("UPDATE carillon.chores", count: 2)
+                    try await session.script("COMMIT")
+                }
+                try await scene.eventually("the chore was done") {
+                    try await scene.client.number(
+                        "SELECT count(*) FROM carillon.chores c WHERE c.name = 'maintain' AND c.next_run <= now()"
+                    ) == 0
+                }
+            }
+            try await scene.enqueue(100)
+            try await scene.finish()
+            #expect(done() == 1 + races)
+        }
+    }
+}

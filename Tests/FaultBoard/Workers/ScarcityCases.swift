@@ -1,0 +1,42 @@
+import Glibc
+import IO
+import TestSupport
+import Testing
+
+/// Workers that get too little of something.
+@Suite struct ScarcityCases {
+    @Test func `W8: a worker that may open 32 files sends for more apps than it can have connections`() async throws {
+        try await Scene.with { scene in
+            let apps = 24
+            for app in 1...apps { try await scene.addApp("app\(app)", topic: Scene.topic, to: scene.simulator) }
+            for app in 1...apps { try await scene.enqueue(50, app: "app\(app)") }
+            let worker = try scene.fleet.start(["--idle-timeout", "1s"], shell: "ulimit -n 32")
+            try await scene.drained(within: .seconds(60))
+            #expect(worker.isRunning)
+            #expect(worker.said.contains("open files"))
+            try await scene.finish()
+        }
+    }
+
+    @Test func `W11: a worker whose output is closed, or read by nobody, goes on sending`() async throws {
+        try await Scene.with { scene in
+            let pipe = scene.folder.file("pipe")
+            try #require(mkfifo(pipe, 0o600) == 0)
+            let end = open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+            try #require(end >= 0)
+            defer { close(end) }
+            let line = [UInt8](repeating: 0, count: 4096)
+            while write(end, line, line.count) > 0 {}
+            try await scene.enqueue(1000)
+            let deaf = try scene.fleet.start(["--log-level", "debug"], shell: "exec >'\(pipe)' 2>&1")
+            try await scene.drained(within: .seconds(60))
+            let closed = try scene.fleet.start(["--log-level", "debug"], shell: "exec <&- >&- 2>&-")
+            deaf.terminate()
+            #expect(try await deaf.end() == .status(0))
+            try await scene.enqueue(1000)
+            try await scene.drained(within: .seconds(60))
+            #expect(closed.isRunning)
+            try await scene.finish()
+        }
+    }
+}
