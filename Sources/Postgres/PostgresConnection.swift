@@ -295,6 +295,8 @@ package actor PostgresConnection {
             }
         }
         self.pipeline.current?.failed(error)
+        // No memory for the answer, say: what it told is lost, so it is as though the connection had broken.
+        if result.isOfLibpq { return self.endAsLost() }
         // After a fail-over this server may be a standby for ever, while another takes writes.
         if error.sqlState == "25006", self.kind == .writable {
             self.end(PostgresError(.closed, "the server of this connection to PostgreSQL takes no writes any more"))

@@ -44,12 +44,15 @@ final class ServerResult: @unchecked Sendable {
         )
     }
 
-    /// `ERROR` ends a statement, `FATAL` the session; `V` is the severity that is never translated. What has none is
-    /// not from the server: libpq says so that the connection broke.
+    /// `ERROR` ends a statement, `FATAL` the session; `V` is the severity that is never translated.
     var endsSession: Bool {
         let severity = self.field("V")
         return severity == nil || severity == "FATAL" || severity == "PANIC"
     }
+
+    /// Whether an error is none of the server's, which always has a severity: libpq says so that the connection broke, or
+    /// that it could not take an answer in.
+    var isOfLibpq: Bool { self.field("V") == nil }
 
     private func field(_ code: Unicode.Scalar) -> String? {
         PQresultErrorField(self.pointer, CInt(code.value)).map { String(cString: $0) }
