@@ -7,7 +7,7 @@ struct Slot: Hashable, Sendable {
 
 /// Values under small tokens: found by index, freed places used again, no hashing and no object an element.
 struct SlotTable<Value> {
-    private struct Place {
+    fileprivate struct Place {
         var generation: UInt32 = 0
         var value: Value?
     }
@@ -56,3 +56,6 @@ struct SlotTable<Value> {
         return self.places.compactMap(\.value)
     }
 }
+
+extension SlotTable: Sendable where Value: Sendable {}
+extension SlotTable.Place: Sendable where Value: Sendable {}

@@ -7,7 +7,7 @@ package struct TimerToken: Hashable, Sendable {
 ///
 /// A binary heap whose entries know their slot and whose slots know their place in the heap, so that cancelling, which
 /// is what happens to nearly every deadline, takes one out at once instead of leaving it to be skipped later.
-struct TimerHeap<Payload> {
+package struct TimerHeap<Payload> {
     private struct Entry {
         let deadline: MonotonicInstant
         let sequence: UInt64
@@ -18,7 +18,7 @@ struct TimerHeap<Payload> {
         }
     }
 
-    private struct Timer {
+    fileprivate struct Timer {
         var place: Int
         let payload: Payload
     }
@@ -27,10 +27,12 @@ struct TimerHeap<Payload> {
     private var timers = SlotTable<Timer>()
     private var sequence: UInt64 = 0
 
-    var count: Int { self.entries.count }
-    var earliest: MonotonicInstant? { self.entries.first?.deadline }
+    package init() {}
 
-    mutating func insert(at deadline: MonotonicInstant, _ payload: Payload) -> TimerToken {
+    package var count: Int { self.entries.count }
+    package var earliest: MonotonicInstant? { self.entries.first?.deadline }
+
+    package mutating func insert(at deadline: MonotonicInstant, _ payload: Payload) -> TimerToken {
         let place = self.entries.count
         let slot = self.timers.insert(Timer(place: place, payload: payload))
         self.entries.append(Entry(deadline: deadline, sequence: self.sequence, slot: slot))
@@ -40,14 +42,14 @@ struct TimerHeap<Payload> {
     }
 
     @discardableResult
-    mutating func remove(_ token: TimerToken) -> Payload? {
+    package mutating func remove(_ token: TimerToken) -> Payload? {
         guard let timer = self.timers.remove(token.slot) else { return nil }
         self.vacate(timer.place)
         return timer.payload
     }
 
     /// Takes out the first timer that is due at `now`, if there is one.
-    mutating func popDue(at now: MonotonicInstant) -> Payload? {
+    package mutating func popDue(at now: MonotonicInstant) -> Payload? {
         guard let first = self.entries.first, first.deadline <= now else { return nil }
         let timer = self.timers.remove(first.slot)
         self.vacate(0)
@@ -98,3 +100,6 @@ struct TimerHeap<Payload> {
         if place != start { self.put(entry, at: place) }
     }
 }
+
+extension TimerHeap: Sendable where Payload: Sendable {}
+extension TimerHeap.Timer: Sendable where Payload: Sendable {}

@@ -7,16 +7,7 @@ import Testing
     private typealias State = ConnectionPool.State
 
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
-    private var random = Dice(state: 1)
-
-    /// Numbers that are the same in every run.
-    private struct Dice: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            self.state = self.state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return self.state
-        }
-    }
+    private var random = SeededGenerator(seed: 1)
 
     /// A state with connections that have so many free streams each.
     private func state(limit: Int = 4, free: [Int]) -> State {

@@ -32,7 +32,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 4, 5] as [UInt64])
     func `a heap does what a sorted list does`(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var heap = TimerHeap<Int>()
         var model: [(deadline: Int64, number: Int, token: TimerToken)] = []
         for number in 0..<3_000 {
@@ -55,22 +55,5 @@ import Testing
             #expect(heap.count == model.count)
             #expect(heap.earliest?.nanoseconds == model.map(\.deadline).min())
         }
-    }
-}
-
-/// Splitmix64: the same numbers for the same seed, everywhere.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        self.state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

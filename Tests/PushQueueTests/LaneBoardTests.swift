@@ -7,13 +7,36 @@ import Testing
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000)
     private let room = LaneBoard.Allowance.pushes(room: 10000)
 
+    /// The next claim if each lane may have the same.
+    private func next(
+        _ board: inout LaneBoard,
+        at now: MonotonicInstant? = nil,
+        _ allowance: LaneBoard.Allowance = .pushes(room: 10000)
+    ) -> ClaimPlan? {
+        var asked = 0
+        return self.next(&board, at: now, counting: &asked) { _ in allowance }
+    }
+
+    /// The next claim, and how many lanes were asked for it.
+    private func next(
+        _ board: inout LaneBoard,
+        at now: MonotonicInstant? = nil,
+        counting asked: inout Int,
+        _ allowance: (Lane) -> LaneBoard.Allowance
+    ) -> ClaimPlan? {
+        board.next(at: now ?? self.start, within: &asked) { asked, lane in
+            asked += 1
+            return allowance(lane)
+        }
+    }
+
     private func lane(_ app: Int32, _ number: Int16 = 1) -> Lane { Lane(app: app, number: number) }
 
     /// Claims from lanes that never run dry, and counts whose turn it was.
     private func turns(_ board: inout LaneBoard, _ count: Int) -> [Lane: Int] {
         var turns: [Lane: Int] = [:]
         for _ in 0..<count {
-            guard let plan = board.next(at: self.start, allowance: { _ in self.room }) else { break }
+            guard let plan = self.next(&board) else { break }
             turns[plan.lane, default: 0] += Int(plan.pushes)
             board.claimed(plan, rows: Int(plan.rows), pushes: Int(plan.pushes), first: 1, next: nil, at: self.start)
         }
@@ -23,7 +46,7 @@ import Testing
     @Test func `a lane without rows is not claimed from`() {
         var board = LaneBoard(quantum: 100)
         do {
-            let none = board.next(at: self.start, allowance: { _ in self.room })
+            let none = self.next(&board)
             #expect(none == nil)
         }
     }
@@ -31,20 +54,20 @@ import Testing
     @Test func `what a lane holds is felt for before much room is taken for it`() throws {
         var board = LaneBoard(quantum: 800)
         board.found([self.lane(1)], at: self.start)
-        let firstPlan = board.next(at: self.start, allowance: { _ in self.room })
+        let firstPlan = self.next(&board)
         let first = try #require(firstPlan)
         #expect(first.pushes == 100)
         do {
-            let none = board.next(at: self.start, allowance: { _ in self.room })
+            let none = self.next(&board)
             #expect(none == nil, "one look at a time")
         }
         board.claimed(first, rows: 100, pushes: 100, first: 1, next: nil, at: self.start)
-        let secondPlan = board.next(at: self.start, allowance: { _ in self.room })
+        let secondPlan = self.next(&board)
         let second = try #require(secondPlan)
         #expect(second.pushes > 100)
         board.claimed(second, rows: 3, pushes: 3, first: 101, next: nil, at: self.start)
         do {
-            let none = board.next(at: self.start, allowance: { _ in self.room })
+            let none = self.next(&board)
             #expect(none == nil, "it had less than was asked for")
         }
     }
@@ -62,7 +85,7 @@ import Testing
     @Test func `what is urgent goes first, and what is bulk has its share`() {
         var board = LaneBoard(quantum: 100)
         board.found([self.lane(1, 0), self.lane(1, 1), self.lane(1, 2)], at: self.start)
-        let first = board.next(at: self.start, allowance: { _ in self.room })
+        let first = self.next(&board)
         #expect(first?.lane.urgency == .urgent)
         var busy = LaneBoard(quantum: 100)
         busy.found([self.lane(1, 0), self.lane(1, 1), self.lane(1, 2)], at: self.start)
@@ -73,26 +96,54 @@ import Testing
         #expect(urgent > 10 * bulk)
     }
 
-    @Test func `an app that may not claim holds up nobody`() throws {
+    @Test func `an app that may not claim holds up nobody, and is asked again when it is freed`() throws {
         var board = LaneBoard(quantum: 100)
         board.found([self.lane(1), self.lane(2)], at: self.start)
-        let found = board.next(at: self.start) { $0.app == 1 ? .nothing : self.room }
-        let plan = try #require(found)
-        #expect(plan.lane.app == 2)
-        #expect(board.isAnyReady { $0.app == 1 })
+        var asked = 0
+        let first = self.next(&board, counting: &asked) { $0.app == 1 ? .blocked(until: nil) : self.room }
+        #expect(first?.lane.app == 2)
+        let none = self.next(&board, at: self.start + .seconds(3600), counting: &asked) { _ in self.room }
+        #expect(none == nil)
+        board.freed(1)
+        let second = self.next(&board)
+        #expect(second?.lane.app == 1)
+    }
+
+    @Test func `an app that may claim later is asked when its time has come`() throws {
+        var board = LaneBoard(quantum: 100)
+        board.found([self.lane(1), self.lane(1, 0)], at: self.start)
+        let end = self.start + .seconds(2)
+        let held = self.next(&board, .blocked(until: end))
+        #expect(held == nil)
+        let early = self.next(&board, at: self.start + .milliseconds(1999))
+        #expect(early == nil)
+        let lanes = [self.next(&board, at: end), self.next(&board, at: end)].compactMap { $0?.lane.number }
+        #expect(lanes == [0, 1])
+    }
+
+    @Test func `ten thousand apps that may not claim are asked once, however often a claim is looked for`() {
+        var board = LaneBoard(quantum: 100)
+        let lanes = (1...10000).map { self.lane($0) }
+        var asked = 0
+        for _ in 0..<100 {
+            board.found(lanes, at: self.start)
+            let none = self.next(&board, counting: &asked) { .blocked(until: $0.app % 2 == 0 ? .distantFuture : nil) }
+            #expect(none == nil)
+        }
+        #expect(asked == 10000)
     }
 
     @Test func `a row that did not fit is asked for when there is room for it`() throws {
         var board = LaneBoard(quantum: 100)
         board.found([self.lane(1)], at: self.start)
-        let firstPlan = board.next(at: self.start, allowance: { _ in self.room })
+        let firstPlan = self.next(&board)
         let first = try #require(firstPlan)
         board.claimed(first, rows: 0, pushes: 0, first: nil, next: 700, at: self.start)
         do {
-            let none = board.next(at: self.start, allowance: { _ in .pushes(room: 699) })
+            let none = self.next(&board, .pushes(room: 699))
             #expect(none == nil)
         }
-        let secondPlan = board.next(at: self.start, allowance: { _ in .pushes(room: 700) })
+        let secondPlan = self.next(&board, .pushes(room: 700))
         let second = try #require(secondPlan)
         #expect(second.pushes == 700)
     }
@@ -100,10 +151,10 @@ import Testing
     @Test func `fewer rows are asked for where rows hold many pushes`() throws {
         var board = LaneBoard(quantum: 1000)
         board.found([self.lane(1)], at: self.start)
-        let firstPlan = board.next(at: self.start, allowance: { _ in self.room })
+        let firstPlan = self.next(&board)
         let first = try #require(firstPlan)
         board.claimed(first, rows: 1, pushes: 100, first: 1, next: 100, at: self.start)
-        let secondPlan = board.next(at: self.start, allowance: { _ in self.room })
+        let secondPlan = self.next(&board)
         let second = try #require(secondPlan)
         #expect(second.rows <= 10)
     }
@@ -114,7 +165,7 @@ import Testing
         var now = self.start
         var id: Int64 = 1
         for _ in 0..<40 {
-            let planPlan = board.next(at: now, allowance: { _ in self.room })
+            let planPlan = self.next(&board, at: now)
             let plan = try #require(planPlan)
             board.claimed(plan, rows: Int(plan.rows), pushes: Int(plan.pushes), first: id, next: nil, at: now)
             id += Int64(plan.rows)
@@ -123,12 +174,12 @@ import Testing
         let floor = try #require(board.floors.first)
         #expect(floor.id > 1)
         #expect(floor.id < id - 4096)
-        let usualPlan = board.next(at: now, allowance: { _ in self.room })
+        let usualPlan = self.next(&board, at: now)
         let usual = try #require(usualPlan)
         #expect(usual.floor == floor.id)
         board.claimed(usual, rows: Int(usual.rows), pushes: Int(usual.pushes), first: id, next: nil, at: now)
         now = now + LaneBoard.sweepInterval
-        let sweepPlan = board.next(at: now, allowance: { _ in self.room })
+        let sweepPlan = self.next(&board, at: now)
         let sweep = try #require(sweepPlan)
         #expect(sweep.floor == .min)
     }
@@ -136,7 +187,7 @@ import Testing
     @Test func `rows that come back below the floor are seen`() throws {
         var board = LaneBoard(quantum: 10)
         board.returned(to: self.lane(1), lowest: 7, at: self.start)
-        let planPlan = board.next(at: self.start, allowance: { _ in self.room })
+        let planPlan = self.next(&board)
         let plan = try #require(planPlan)
         #expect(plan.floor <= 7)
     }
@@ -144,11 +195,12 @@ import Testing
     @Test func `lanes without rows are forgotten after a while`() {
         var board = LaneBoard(quantum: 10)
         board.found([self.lane(1)], at: self.start)
-        if let plan = board.next(at: self.start, allowance: { _ in self.room }) {
+        if let plan = self.next(&board) {
             board.claimed(plan, rows: 0, pushes: 0, first: nil, next: nil, at: self.start)
         }
         board.forgetIdle(at: self.start + .seconds(11))
-        #expect(!board.isAnyReady { _ in true })
+        let none = self.next(&board)
+        #expect(none == nil)
         #expect(board.floors.isEmpty)
     }
 }

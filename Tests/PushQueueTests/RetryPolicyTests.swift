@@ -1,3 +1,4 @@
+import IO
 import Testing
 
 @testable import PushQueue

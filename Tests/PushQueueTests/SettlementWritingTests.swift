@@ -1,4 +1,5 @@
 import ApplePush
+import IO
 import Testing
 
 @testable import PushQueue

@@ -27,6 +27,10 @@ struct AppDirectory: Sendable {
         return self.absent.contains(id) ? .absent : .unread
     }
 
+    func isUnread(_ id: Int32) -> Bool {
+        if case .unread = self[id] { true } else { false }
+    }
+
     var ids: [Int32] { Array(self.apps.keys) }
 
     /// An app may come into being together with its first message, so that there is none is never remembered for long.

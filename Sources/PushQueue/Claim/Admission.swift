@@ -20,6 +20,9 @@ struct Admission: Sendable {
         min(self.limit - self.inFlight, self.share - self.byApp[app, default: 0])
     }
 
+    /// Whether any more pushes may be claimed now, of whatever app.
+    var hasRoom: Bool { self.inFlight < self.limit }
+
     /// The most pushes of one app that could ever be claimed at once.
     var most: Int { self.share }
 

@@ -7,7 +7,8 @@ import IO
 struct LaneBoard: Sendable {
     /// What may be claimed from an app at the moment.
     enum Allowance: Equatable {
-        case nothing
+        /// Nothing before that instant or, without one, before the app is freed.
+        case blocked(until: MonotonicInstant?)
         /// There is room for so many. More than `most` should not be taken, and any number below it is worth a claim.
         case pushes(room: Int, most: Int = .max)
     }
@@ -47,6 +48,7 @@ struct LaneBoard: Sendable {
 
     private var entries: [Lane: Entry] = [:]
     private var rounds = [Round](repeating: Round(), count: Urgency.allCases.count)
+    private var parked = ParkedLanes()
     private var turn = (urgency: Urgency.urgent, left: Urgency.urgent.turns)
 
     init(quantum: Int) {
@@ -127,9 +129,9 @@ struct LaneBoard: Sendable {
         self.entries[lane] = entry
     }
 
-    /// Whether a lane has rows that may be claimed sooner or later.
-    func isAnyReady(where isClaimable: (Lane) -> Bool) -> Bool {
-        self.entries.contains { $0.value.isReady && isClaimable($0.key) }
+    /// What kept the app from claiming may be over.
+    mutating func freed(_ app: Int32) {
+        self.rejoin(self.parked.free(app))
     }
 
     /// Starts every scan from the beginning again, for those who must be sure that nothing is left.
@@ -146,11 +148,17 @@ struct LaneBoard: Sendable {
 
     // MARK: What to do next
 
-    /// The next claim, or nil when there is none to make: no lane has rows, or none that has may claim.
-    mutating func next(at now: MonotonicInstant, allowance: (Lane) -> Allowance) -> ClaimPlan? {
+    /// The next claim, or nil when there is none to make: no lane has rows, or none that has may claim. The limits are
+    /// asked for the allowance of each lane whose turn it is.
+    mutating func next<Limits>(
+        at now: MonotonicInstant,
+        within limits: inout Limits,
+        allowance: (inout Limits, Lane) -> Allowance
+    ) -> ClaimPlan? {
+        while let lanes = self.parked.freeDue(at: now) { self.rejoin(lanes) }
         // Once around and back to the urgency that has used up its turn, which may be the only one with rows.
         for _ in 0...Urgency.allCases.count {
-            if self.turn.left > 0, let plan = self.next(of: self.turn.urgency, at: now, allowance: allowance) {
+            if self.turn.left > 0, let plan = self.next(of: self.turn.urgency, at: now, &limits, allowance) {
                 self.turn.left -= 1
                 return plan
             }
@@ -161,10 +169,11 @@ struct LaneBoard: Sendable {
         return nil
     }
 
-    private mutating func next(
+    private mutating func next<Limits>(
         of urgency: Urgency,
         at now: MonotonicInstant,
-        allowance: (Lane) -> Allowance
+        _ limits: inout Limits,
+        _ allowance: (inout Limits, Lane) -> Allowance
     ) -> ClaimPlan? {
         // A lane in debt passes its turn; where all others have nothing, the debt is soon paid.
         for _ in 0..<self.rounds[urgency.rawValue].count * 4 {
@@ -173,7 +182,13 @@ struct LaneBoard: Sendable {
                 self.rounds[urgency.rawValue].removeFirst()
                 continue
             }
-            if let plan = self.plan(lane, &entry, at: now, allowance: allowance(lane)) {
+            let allowance = allowance(&limits, lane)
+            if case .blocked(let until) = allowance {
+                self.rounds[urgency.rawValue].removeFirst()
+                self.parked.park(lane, until: until)
+                continue
+            }
+            if let plan = self.plan(lane, &entry, at: now, allowance: allowance) {
                 if self.isTurnOver(entry) { self.rounds[urgency.rawValue].rotate() }
                 if !entry.isDeep {
                     // One look at what may be the lane's last rows is enough; the answer says whether there are more.
@@ -198,9 +213,7 @@ struct LaneBoard: Sendable {
         at now: MonotonicInstant,
         allowance: Allowance
     ) -> ClaimPlan? {
-        guard case .pushes(let room, let most) = allowance, most > 0, entry.isDeep || entry.asked == 0 else {
-            return nil
-        }
+        guard case .pushes(let room, let most) = allowance, entry.isDeep || entry.asked == 0 else { return nil }
         if self.isTurnOver(entry) { entry.deficit += self.quantum }
         guard !self.isTurnOver(entry) else { return nil }
         // What a lane has is unknown until a claim leaves rows behind: until then it should not take the room of others.
@@ -216,6 +229,12 @@ struct LaneBoard: Sendable {
         entry.deficit -= wanted
         entry.asked += 1
         return ClaimPlan(lane: lane, floor: floor, rows: Int32(rows), pushes: Int32(clamping: wanted))
+    }
+
+    private mutating func rejoin(_ lanes: [Lane]) {
+        for lane in lanes where self.entries[lane]?.isReady == true {
+            self.rounds[lane.urgency.rawValue].append(lane)
+        }
     }
 
     private mutating func makeReady(_ lane: Lane, _ entry: inout Entry) {

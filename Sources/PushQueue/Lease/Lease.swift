@@ -9,7 +9,8 @@ struct Lease: Sendable {
     static let margin = Duration.milliseconds(500)
 
     let duration: Duration
-    private var end: MonotonicInstant?
+    /// When the worker regards it as over; nil: it is.
+    private(set) var end: MonotonicInstant?
 
     init(duration: Duration) {
         self.duration = duration

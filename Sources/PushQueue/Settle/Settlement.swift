@@ -89,7 +89,7 @@ package struct Settlement: Sendable {
     private(set) var stays: [Stay] = []
     package private(set) var tally = Tally()
     /// Why the app cannot send at the moment.
-    package let trouble: Trouble?
+    package private(set) var trouble: Trouble?
 
     private let policy: RetryPolicy
     private let mostAttempts: Int16
@@ -170,6 +170,11 @@ package struct Settlement: Sendable {
         piece.returns.removeAll { !(first...last).contains($0.job) }
         piece.stays = others.map { Stay(job: $0, pushes: [], isWhole: true) }
         return piece
+    }
+
+    /// Something else than the app was to blame.
+    mutating func forgetTrouble() {
+        self.trouble = nil
     }
 
     /// The lowest id that goes back to the queue at once and keeps its place there.

@@ -6,7 +6,7 @@ extension Worker {
     /// Connects, and takes a number. Fails like every other program does: at once, saying why.
     func begin() async throws(PostgresError) {
         let connection = try await self.connect()
-        self.installation = try await self.ask(connection, WorkerStatements.installation, Parameters()) { rows in
+        self.state.installation = try await self.ask(connection, WorkerStatements.installation, Parameters()) { rows in
             guard !rows.isEmpty else {
                 throw PostgresError(
                     .unexpectedValue,
@@ -18,7 +18,7 @@ extension Worker {
         }
         try await self.register(on: connection)
         self.use(connection)
-        self.emit(.started(worker: self.id))
+        self.tell(.started(worker: self.state.id))
     }
 
     private func connect() async throws(PostgresError) -> PostgresConnection {
@@ -33,13 +33,14 @@ extension Worker {
 
     private func use(_ connection: PostgresConnection) {
         self.connection = connection
+        self.state.connected()
         self.count { $0.isConnected = true }
         self.wakeWaiting()
     }
 
     /// The connection, as soon as there is one; nil when the worker waits for nothing any more.
     func database() async -> PostgresConnection? {
-        while self.phase != .over, !Task.isCancelled {
+        while self.state.phase != .over, !Task.isCancelled {
             if let connection { return connection }
             await withCheckedContinuation { self.waiting.append($0) }
         }
@@ -55,20 +56,20 @@ extension Worker {
     func failed(_ error: PostgresError, on connection: PostgresConnection) {
         self.count { $0.databaseErrors += 1 }
         guard error.code == .closed else {
-            self.emit(.databaseError(error.description))
+            self.tell(.databaseError(error.description))
             return
         }
         guard self.connection === connection else { return }
         self.connection = nil
-        self.count { $0.isConnected = false }
-        self.emit(.databaseLost(error.message))
+        self.state.disconnected()
+        self.tell(.databaseLost(error.message))
         self.lossBell.ring()
     }
 
     /// Between two tries of a statement that has to succeed some day.
     func pause() async {
-        guard self.phase != .over, self.connection != nil else { return }
-        try? await self.loop.sleep(for: .milliseconds(Int64.random(in: 50...500, using: &self.random)))
+        guard let wait = self.state.retryWait() else { return }
+        try? await self.loop.sleep(for: wait)
     }
 
     func ask<R: Sendable>(
@@ -91,17 +92,14 @@ extension Worker {
     /// Connects again whenever the connection is lost.
     func keepConnection() async {
         for await _ in self.lossBell.rings {
-            var wait = Duration.milliseconds(50)
-            while self.connection == nil, !Task.isCancelled, self.phase != .over {
-                // Jittered, so that a fleet does not come back all at once.
-                try? await self.loop.sleep(for: wait * Double.random(in: 0.5...1, using: &self.random))
-                wait = min(wait * 2, .seconds(3))
+            while self.connection == nil, !Task.isCancelled, self.state.phase != .over {
+                try? await self.loop.sleep(for: self.state.reconnectionWait())
                 do throws(PostgresError) {
                     let connection = try await self.connect()
                     try await self.renewLease(on: connection)
-                    try await self.releaseLost(on: connection, olderThan: 0)
+                    try await self.releaseLost(on: connection, olderThan: .zero)
                     self.use(connection)
-                    self.emit(.databaseBack)
+                    self.tell(.databaseBack)
                     self.dispatchBell.ring()
                 } catch {
                     self.count { $0.databaseErrors += 1 }
@@ -112,11 +110,11 @@ extension Worker {
     }
 
     /// Gives back claims whose answers never came.
-    func releaseLost(on connection: PostgresConnection, olderThan seconds: Double) async throws(PostgresError) {
+    func releaseLost(on connection: PostgresConnection, olderThan age: Duration) async throws(PostgresError) {
         var parameters = Parameters()
-        parameters.append(self.id)
-        parameters.append(PostgresArray(self.flights))
-        parameters.append(seconds)
+        parameters.append(self.state.id)
+        parameters.append(PostgresArray(self.state.flights))
+        parameters.append(age.inSeconds)
         try await connection.execute(WorkerStatements.releaseLost, parameters)
     }
 }

@@ -6,8 +6,7 @@ import Postgres
 extension Worker {
     func keepHouse() async {
         while !Task.isCancelled {
-            let wait = self.options.lease / 3 * Double.random(in: 0.8...1.2, using: &self.random)
-            try? await self.loop.sleep(for: wait)
+            try? await self.loop.sleep(for: self.state.houseWait())
             guard !Task.isCancelled else { return }
             await self.takeOver()
             await self.maintain()
@@ -19,20 +18,17 @@ extension Worker {
     func takeOver() async {
         guard let connection = await self.database() else { return }
         var parameters = Parameters()
-        parameters.append(self.id)
+        parameters.append(self.state.id)
         do throws(PostgresError) {
             let (workers, claims, jobs) = try await self.ask(connection, WorkerStatements.takeOver, parameters) {
                 rows in
                 (try rows.int64(0, 0), try rows.int64(0, 1), try rows.int64(0, 2))
             }
             if workers > 0 || claims > 0 {
-                self.count { $0.takeovers += Int(claims) }
-                self.emit(.tookOver(workers: Int(workers), claims: Int(claims), jobs: Int(jobs)))
-                // Their ids are below the floors.
-                self.board.forgetFloors()
+                self.state.tookOver()
+                self.tell(.tookOver(workers: Int(workers), claims: Int(claims), jobs: Int(jobs)))
             }
-            // An answer that has not come for so long will not come.
-            try await self.releaseLost(on: connection, olderThan: max(30, self.options.lease.inSeconds * 2))
+            try await self.releaseLost(on: connection, olderThan: self.state.longestWaitForAnswers)
         } catch {
             self.failed(error, on: connection)
         }
@@ -47,7 +43,7 @@ extension Worker {
             var parameters = Parameters()
             parameters.append(self.options.retention.inSeconds)
             try await connection.execute(WorkerStatements.maintain, parameters)
-            self.emit(.maintained)
+            self.tell(.maintained)
         } catch {
             self.failed(error, on: connection)
         }

@@ -1,3 +1,4 @@
+import ApplePush
 import IO
 import Postgres
 
@@ -9,16 +10,17 @@ extension Worker {
         parameters.append(self.options.host)
         parameters.append(self.options.processID)
         parameters.append(self.options.version)
-        parameters.append(self.lease.duration.inSeconds)
+        parameters.append(self.options.lease.inSeconds)
         let askedAt = MonotonicInstant.now
-        self.id = try await self.ask(connection, WorkerStatements.register, parameters) { try $0.int64(0, 0) }
-        self.lease.granted(askedAt: askedAt)
+        let id = try await self.ask(connection, WorkerStatements.register, parameters) { try $0.int64(0, 0) }
+        self.state.registered(as: id, askedAt: askedAt)
+        self.permit = SendingPermit(until: self.state.lease.end ?? askedAt)
     }
 
     /// Renews the lease and brings the counts up to date, several times in the life of a lease.
     func keepLease() async {
         while !Task.isCancelled {
-            try? await self.loop.sleep(for: self.lease.interval)
+            try? await self.loop.sleep(for: self.state.lease.interval)
             guard !Task.isCancelled, let connection = await self.database() else { return }
             do throws(PostgresError) {
                 try await self.renewLease(on: connection)
@@ -31,30 +33,28 @@ extension Worker {
 
     func renewLease(on connection: PostgresConnection) async throws(PostgresError) {
         var parameters = Parameters()
-        parameters.append(self.id)
-        parameters.append(self.lease.duration.inSeconds)
+        parameters.append(self.state.id)
+        parameters.append(self.options.lease.inSeconds)
         let askedAt = MonotonicInstant.now
         let alive = try await self.ask(connection, WorkerStatements.heartbeat, parameters) { rows in
             rows.isEmpty ? nil : try rows.int64(0, 0)
         }
         if let alive {
-            self.lease.granted(askedAt: askedAt)
-            self.workersAlive = max(1, Int(alive))
+            self.state.renewed(workersAlive: Int(alive), askedAt: askedAt)
+            if let end = self.state.lease.end { self.permit.extend(until: end) }
         } else {
-            // The others took it for dead, and have what it held. What it still has in the air, it cannot settle.
-            self.lease.lost()
+            self.state.declaredDead()
+            self.permit.withdraw()
             try await self.register(on: connection)
-            self.emit(.leaseLost(worker: self.id))
+            self.tell(.leaseLost(worker: self.state.id))
         }
     }
 
     private func countActivity(on connection: PostgresConnection) async throws(PostgresError) {
-        guard !self.activity.isEmpty else { return }
-        // Claims that are settled while the statement is on its way begin a new count.
-        let counts = self.activity
-        self.activity = [:]
+        let counts = self.state.takeActivity()
+        guard !counts.isEmpty else { return }
         var parameters = Parameters()
-        parameters.append(self.id)
+        parameters.append(self.state.id)
         parameters.append(PostgresArray(counts.keys))
         parameters.append(PostgresArray(counts.values.lazy.map { Int64($0.sent) }))
         parameters.append(PostgresArray(counts.values.lazy.map { Int64($0.failed) }))
@@ -63,21 +63,19 @@ extension Worker {
         do throws(PostgresError) {
             try await connection.execute(WorkerStatements.countActivity, parameters)
         } catch {
-            if error.outcome == .nothingDone {
-                for (app, tally) in counts { self.activity[app, default: Settlement.Tally()] += tally }
-            }
+            self.state.activityFailed(counts, error.outcome)
             throw error
         }
     }
 
     /// Leaves nothing behind: true if the worker's row is gone, and with it every claim.
     func signOff() async -> Bool {
-        guard self.phase != .over, let connection = self.connection else { return false }
+        guard self.state.phase != .over, let connection = self.connection else { return false }
         do throws(PostgresError) {
             try await self.countActivity(on: connection)
-            try await self.releaseLost(on: connection, olderThan: 0)
+            try await self.releaseLost(on: connection, olderThan: .zero)
             var parameters = Parameters()
-            parameters.append(self.id)
+            parameters.append(self.state.id)
             return try await connection.execute(WorkerStatements.signOff, parameters) == 1
         } catch {
             self.failed(error, on: connection)

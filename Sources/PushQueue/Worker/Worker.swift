@@ -5,49 +5,21 @@ package import Postgres
 /// Claims messages, has them sent, and writes what became of them, for as long as it is let.
 ///
 /// A task a claim, never a task a push: a claim's pushes go down to the backend as one batch and come back as one. All
-/// statements share one pipelined connection. What the worker decides is decided by values, which it owns and feeds:
-/// `LaneBoard`, `Admission`, `Lease`, `AppHolds`, `Settlement`.
+/// statements share one pipelined connection. This is the shell, which waits for the database, the backend and the time;
+/// what it learns it tells `WorkerState`, which decides.
 package actor Worker {
-    enum Phase {
-        case working
-        /// Claims nothing more, and waits for what is in flight.
-        case draining
-        /// Breaks off what is in flight.
-        case givingUp
-        /// Waits for nothing any more.
-        case over
-    }
-
     package nonisolated let options: WorkerOptions
     nonisolated let backend: any Backend
     nonisolated let loop: EventLoop
-    nonisolated let emit: @Sendable (WorkerEvent) -> Void
-    nonisolated let ledger = Guarded(WorkerCounters())
+    private nonisolated let emit: @Sendable (WorkerEvent) -> Void
+    private nonisolated let ledger = Guarded(WorkerCounters())
 
-    var phase = Phase.working
-    /// The number of this incarnation, which fences everything it writes.
-    var id: Int64 = 0
-    var installation: (UInt64, UInt64) = (0, 0)
-    var lease: Lease
-    var workersAlive = 1
-
+    var state: WorkerState
+    /// Lasts as long as the lease: what waits in the backend when it is over is not sent.
+    var permit = SendingPermit(for: .zero)
     var connection: PostgresConnection?
+    /// Those who wait for a connection.
     var waiting: [CheckedContinuation<Void, Never>] = []
-
-    var board: LaneBoard
-    var admission: Admission
-    var holds = AppHolds()
-    var rates = RateLimits()
-    var apps = AppDirectory()
-    /// Claims that were asked for and not answered yet.
-    var asked = 0
-    /// Claims that were answered and are not settled yet, by the id of their row in `inflight`.
-    var flights: Set<Int64> = []
-    /// Counts that are not in `activity` yet.
-    var activity: [Int32: Settlement.Tally] = [:]
-    /// With `once`: a look from the beginning of every lane has found nothing left to do.
-    var hasDrained = false
-    var random = SystemRandomNumberGenerator()
 
     /// Rung when there may be something to claim, or nothing left to wait for.
     let dispatchBell = Bell()
@@ -67,9 +39,7 @@ package actor Worker {
         self.backend = backend
         self.loop = loop
         self.emit = events
-        self.lease = Lease(duration: options.lease)
-        self.board = LaneBoard(quantum: options.claimSize)
-        self.admission = Admission(limit: options.maxInFlight)
+        self.state = WorkerState(options, seed: .random(in: .min ... .max))
     }
 
     /// What was done so far.
@@ -92,20 +62,12 @@ package actor Worker {
             group.addTask { await self.lookForWork() }
             group.addTask { await self.surrender() }
             for await _ in self.dispatchBell.rings {
-                while let plan = self.nextClaim() {
+                while let plan = self.state.nextClaim(at: .now) {
                     group.addTask { await self.fly(plan) }
                 }
-                if self.isDone { break }
+                if self.state.isDone { break }
             }
             group.cancelAll()
-        }
-    }
-
-    private var isDone: Bool {
-        switch self.phase {
-        case .working: self.hasDrained
-        case .draining, .givingUp: self.asked == 0 && self.flights.isEmpty
-        case .over: true
         }
     }
 
@@ -122,25 +84,22 @@ package actor Worker {
     }
 
     private func beginDraining() {
-        guard self.phase == .working else { return }
-        self.phase = .draining
-        self.emit(.draining)
+        guard self.state.toldToDrain() else { return }
+        self.tell(.draining)
         self.dispatchBell.ring()
         self.after(self.options.drainTimeout) { $0.beginGivingUp() }
     }
 
     private func beginGivingUp() {
-        guard self.phase == .working || self.phase == .draining else { return }
-        self.phase = .givingUp
-        self.emit(.gaveUp)
+        guard self.state.toldToGiveUp() else { return }
+        self.tell(.gaveUp)
         self.surrenderBell.ring()
         self.dispatchBell.ring()
         self.after(.milliseconds(800)) { $0.stopWaiting() }
     }
 
-    /// Whatever is not settled by now, others will take over when the lease has run out.
     private func stopWaiting() {
-        self.phase = .over
+        self.state.stoppedWaiting()
         self.wakeWaiting()
         self.dispatchBell.ring()
         self.surrenderBell.ring()
@@ -153,29 +112,39 @@ package actor Worker {
     /// Ends every push that is in the air, when it comes to that; then those who wait for their outcomes get them.
     private func surrender() async {
         for await _ in self.surrenderBell.rings {
-            if self.phase == .over { await self.connection?.close() } else { await self.backend.shutdown() }
+            if self.state.phase == .over { await self.connection?.close() } else { await self.backend.shutdown() }
         }
     }
 
     private func end() async -> WorkerReport {
-        let isSettled = self.asked == 0 && self.flights.isEmpty
+        let isSettled = self.state.isIdle
         let isSignedOff = await self.signOff()
-        self.phase = .over
+        self.state.stoppedWaiting()
         await self.connection?.close()
         self.connection = nil
-        self.emit(.ended)
+        self.tell(.ended)
         let counters = self.counters
         return WorkerReport(
             counters: counters,
             isClean: isSettled && isSignedOff,
-            troubles: self.holds.troubles.map { ($0.app, counters.names[$0.app] ?? "\($0.app)", $0.trouble) }
+            troubles: self.state.limits.holds.troubles.map {
+                ($0.app, counters.names[$0.app] ?? "\($0.app)", $0.trouble)
+            }
         )
+    }
+
+    // MARK: Telling
+
+    /// Says what happened to whoever listens, and counts it.
+    func tell(_ event: WorkerEvent) {
+        self.count { $0.heard(event) }
+        self.emit(event)
     }
 
     func count(_ change: (inout WorkerCounters) -> Void) {
         self.ledger.withLock { counters in
             change(&counters)
-            counters.inFlight = self.admission.inFlight
+            counters.inFlight = self.state.inFlight
         }
     }
 }

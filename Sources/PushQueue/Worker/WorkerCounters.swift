@@ -32,6 +32,8 @@ package struct WorkerCounters: Sendable {
 
     package internal(set) var apps: [Int32: Pushes] = [:]
     package internal(set) var failures: [Failure: Int] = [:]
+    /// How many of them each app has.
+    private var reasons: [Int32: Int] = [:]
     /// The names of the apps, as far as they are known.
     package internal(set) var names: [Int32: String] = [:]
     /// Claims that brought something.
@@ -62,10 +64,45 @@ package struct WorkerCounters: Sendable {
         return total
     }
 
+    mutating func heard(_ event: WorkerEvent) {
+        switch event {
+        case .databaseLost: self.isConnected = false
+        case .stale: self.stale += 1
+        case .tookOver(_, let claims, _): self.takeovers += claims
+        case .trouble(let app, _, let trouble, _): self.troubles[app] = trouble
+        case .troubleOver(let app, _): self.troubles[app] = nil
+        default: break
+        }
+    }
+
     mutating func add(_ settlement: Settlement, of app: Int32) {
+        let app = self.place(of: app)
         self.apps[app, default: Pushes()].add(settlement.tally)
         for failure in settlement.failures {
-            self.failures[Failure(app: app, status: failure.status ?? 0, reason: failure.reason), default: 0] += 1
+            let failure = Failure(app: app, status: failure.status ?? 0, reason: failure.reason)
+            self.failures[self.place(of: failure), default: 0] += 1
         }
+    }
+
+    // MARK: Bounds
+
+    /// So many apps are counted that the database does not have; the next ones are counted as number 0, all together.
+    private static let mostStrangers = 100
+    /// So many pairs of status and reason are counted for one app; a gateway that makes up more of them gets the next
+    /// ones counted as one.
+    private static let mostReasons = 64
+
+    private func place(of app: Int32) -> Int32 {
+        if self.names[app] != nil || self.apps[app] != nil { return app }
+        return self.apps.count < self.names.count + Self.mostStrangers ? app : 0
+    }
+
+    private mutating func place(of failure: Failure) -> Failure {
+        if self.failures[failure] != nil { return failure }
+        guard self.reasons[failure.app, default: 0] < Self.mostReasons else {
+            return Failure(app: failure.app, status: 0, reason: "OtherReasons")
+        }
+        self.reasons[failure.app, default: 0] += 1
+        return failure
     }
 }

@@ -1,4 +1,5 @@
 import ApplePush
+import IO
 import Postgres
 import Testing
 

@@ -18,8 +18,12 @@ struct AppHolds: Sendable {
     /// Each app in trouble.
     var troubles: [(app: Int32, trouble: Trouble)] { self.holds.map { ($0.key, $0.value.trouble) } }
 
-    func isHeld(_ app: Int32, at now: MonotonicInstant) -> Bool {
-        self.holds[app].map { now < $0.until } ?? false
+    func isHeld(_ app: Int32, at now: MonotonicInstant) -> Bool { self.end(of: app, at: now) != nil }
+
+    /// Until when it is held, if it is.
+    func end(of app: Int32, at now: MonotonicInstant) -> MonotonicInstant? {
+        guard let hold = self.holds[app], now < hold.until else { return nil }
+        return hold.until
     }
 
     /// Whether it has yet to be shown that the trouble is over.

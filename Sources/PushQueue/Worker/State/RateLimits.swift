@@ -21,6 +21,13 @@ struct RateLimits: Sendable {
         return Int(purse.pushes.rounded(.down))
     }
 
+    /// When there will be a push in a purse that has none.
+    func refill(of app: Int32, rate: Int32, workers: Int, at now: MonotonicInstant) -> MonotonicInstant {
+        guard let purse = self.purses[app] else { return now }
+        let missing = max(0, 1 - purse.pushes) * Double(max(1, workers)) / Double(max(1, rate))
+        return now + .milliseconds(1) + .seconds(min(missing, 1))
+    }
+
     /// Takes out what was claimed, or puts back what was not; a large row leaves a debt.
     mutating func spend(_ pushes: Int, of app: Int32) {
         self.purses[app]?.pushes -= Double(pushes)

@@ -1,0 +1,35 @@
+import IO
+
+/// Lanes that have rows and may not claim, because their app is paused, in trouble, or has used up its rate. They stand
+/// in no round, so that ten thousand of them cost nothing, until their app is freed or its time has come.
+struct ParkedLanes: Sendable {
+    private struct Place {
+        var lanes: [Lane] = []
+        var alarm: TimerToken?
+    }
+
+    private var apps: [Int32: Place] = [:]
+    private var alarms = TimerHeap<Int32>()
+
+    /// Nil: the lane waits until its app is freed.
+    mutating func park(_ lane: Lane, until instant: MonotonicInstant?) {
+        var place = self.apps[lane.app] ?? Place()
+        if !place.lanes.contains(lane) { place.lanes.append(lane) }
+        if let alarm = place.alarm { self.alarms.remove(alarm) }
+        place.alarm = instant.map { self.alarms.insert(at: $0, lane.app) }
+        self.apps[lane.app] = place
+    }
+
+    /// The lanes of that app, which may claim again, perhaps.
+    mutating func free(_ app: Int32) -> [Lane] {
+        guard let place = self.apps.removeValue(forKey: app) else { return [] }
+        if let alarm = place.alarm { self.alarms.remove(alarm) }
+        return place.lanes
+    }
+
+    /// The lanes of one app whose time has come; nil: there is none any more.
+    mutating func freeDue(at now: MonotonicInstant) -> [Lane]? {
+        guard let app = self.alarms.popDue(at: now) else { return nil }
+        return self.apps.removeValue(forKey: app)?.lanes ?? []
+    }
+}

@@ -1,0 +1,56 @@
+import IO
+
+/// The apps: their rows, and the troubles they are in.
+extension WorkerState {
+    /// Rows of apps were read again.
+    mutating func read(_ rows: [AppRow], of ids: [Int32]) -> [WorkerEvent] {
+        let changed = self.limits.apps.read(rows, of: ids)
+        for id in ids { self.board.freed(id) }
+        // Who has another way to the gateway now deserves another try.
+        return changed.compactMap { self.endHold(of: $0) }
+    }
+
+    /// Says so when there are messages for an app that has no way to a gateway.
+    mutating func reportUnusable(_ lanes: [Lane], at now: MonotonicInstant) -> [Report] {
+        lanes.compactMap { lane in
+            guard case .known(let app) = self.limits.apps[lane.app], !app.isPaused,
+                case .failure(let trouble) = app.route
+            else { return nil }
+            return self.report(trouble, of: lane.app, at: now)
+        }
+    }
+
+    /// The app cannot send for now: it is held, and its credential's row says why.
+    mutating func report(_ trouble: Trouble, of id: Int32, at now: MonotonicInstant) -> Report? {
+        guard case .known(let app) = self.limits.apps[id],
+            let wait = self.limits.holds.hold(id, for: trouble, at: now, using: &self.random)
+        else { return nil }
+        let status: String? =
+            switch (trouble.kind, app.route) {
+            case (.credential, .failure): "invalid"
+            case (.credential, .success): "rejected"
+            default: nil
+            }
+        return Report(
+            event: .trouble(app: id, name: app.name, trouble, heldFor: wait),
+            judgement: app.certificate.map {
+                Report.Judgement(certificate: $0, status: status, error: trouble.message)
+            }
+        )
+    }
+
+    /// The app can send again, if it could not before.
+    mutating func reportOver(of id: Int32) -> Report? {
+        guard case .known(let app) = self.limits.apps[id], let event = self.endHold(of: app) else { return nil }
+        return Report(
+            event: event,
+            judgement: app.certificate.map { Report.Judgement(certificate: $0, status: "ok", error: nil) }
+        )
+    }
+
+    private mutating func endHold(of app: App) -> WorkerEvent? {
+        guard self.limits.holds.end(app.id) else { return nil }
+        self.board.freed(app.id)
+        return .troubleOver(app: app.id, name: app.name)
+    }
+}

@@ -1,0 +1,80 @@
+import ApplePush
+import IO
+
+/// The way of one claim, once it is answered: sent, settled, or given back.
+extension WorkerState {
+    /// What to do with jobs that were claimed under that number.
+    func departure(of jobs: ClaimedJobs, claimedAs worker: Int64, at now: MonotonicInstant) -> Departure {
+        if jobs.batch.isEmpty { return .nothingToSend }
+        guard self.phase == .working, worker == self.id, self.lease.holds(at: now),
+            case .known(let app) = self.limits.apps[jobs.app],
+            case .success(let route) = app.route
+        else { return .giveBack }
+        return .send(route, mostAttempts: app.mostAttempts)
+    }
+
+    /// The outcomes of a claim are known; what follows from them is to be written.
+    mutating func landed(
+        _ jobs: ClaimedJobs,
+        _ outcomes: Outcomes,
+        mostAttempts: Int16,
+        answeredAt: MonotonicInstant,
+        at now: MonotonicInstant
+    ) -> Settlement {
+        var settlement = Settlement(
+            jobs,
+            outcomes,
+            policy: self.options.retry,
+            mostAttempts: mostAttempts,
+            // The database's time: what it said when it answered, and what has passed since.
+            now: jobs.claimedAt + (now - answeredAt).nanoseconds / 1000,
+            using: &self.random
+        )
+        // What a lease that ended kept from being sent is no trouble of the app.
+        if !self.lease.holds(at: now) { settlement.forgetTrouble() }
+        return settlement
+    }
+
+    /// The database has answered a settlement. False: the claim was not this worker's any more, and nothing was written.
+    mutating func settled(
+        _ jobs: ClaimedJobs,
+        _ settlement: Settlement,
+        _ write: SettlementWrite,
+        _ answer: SettlementAnswer,
+        at now: MonotonicInstant
+    ) -> Bool {
+        // Where an answer had been lost and nobody else can have had the claim, it was written the first time.
+        guard answer == .written || (answer == .before && write.mayBeDone) else { return false }
+        self.activity[jobs.app, default: Settlement.Tally()] += settlement.tally
+        if let lowest = settlement.lowestReturned(of: jobs) {
+            // What went back is below the floor, perhaps.
+            self.board.returned(to: Lane(app: jobs.app, number: jobs.lane), lowest: lowest, at: now)
+        }
+        return true
+    }
+
+    /// What a settlement shows of its app: that it cannot send for now, or that it can.
+    mutating func learned(
+        from settlement: Settlement,
+        of jobs: ClaimedJobs,
+        at now: MonotonicInstant
+    ) -> Report? {
+        if let trouble = settlement.trouble {
+            return self.phase == .working ? self.report(trouble, of: jobs.app, at: now) : nil
+        }
+        return jobs.batch.isEmpty ? nil : self.reportOver(of: jobs.app)
+    }
+
+    /// The claim's rows are where they came from.
+    mutating func gaveBack(_ jobs: ClaimedJobs, at now: MonotonicInstant) {
+        let lowest = jobs.jobs.lazy.map(\.id).min() ?? .max
+        self.board.returned(to: Lane(app: jobs.app, number: jobs.lane), lowest: lowest, at: now)
+    }
+
+    /// The worker has nothing more to do with the claim.
+    mutating func ended(_ jobs: ClaimedJobs) {
+        self.flights.remove(jobs.id)
+        self.limits.admission.release(jobs.batch.count, of: jobs.app)
+        self.board.freed(jobs.app)
+    }
+}

@@ -1,0 +1,43 @@
+import IO
+
+/// Finding lanes that have rows.
+extension WorkerState {
+    mutating func lookBegan(at now: MonotonicInstant) -> Look {
+        let look = Look(began: now, wasIdle: self.isIdle)
+        if look.wasIdle, self.options.once { self.board.forgetFloors() }
+        return look
+    }
+
+    /// Whether to move to the queue what has become due.
+    var promotes: Bool { self.phase == .working }
+
+    mutating func promoted(_ promotions: [Promotion], at now: MonotonicInstant) {
+        for rows in promotions { self.board.returned(to: rows.lane, lowest: rows.lowest, at: now) }
+    }
+
+    /// Rows were found in these lanes. Answers with the apps among them whose rows have to be read.
+    mutating func found(_ lanes: [Lane]) -> Set<Int32> {
+        self.limits.apps.forgetAbsent()
+        return Set(lanes.map(\.app)).filter { self.limits.apps.isUnread($0) }
+    }
+
+    /// Rows were found in these lanes, and all about their apps is known.
+    mutating func understood(_ lanes: [Lane], at now: MonotonicInstant) -> [Report] {
+        self.board.found(lanes, at: now)
+        self.board.forgetIdle(at: now)
+        return self.reportUnusable(lanes, at: now)
+    }
+
+    /// How long to wait before the next look.
+    mutating func lookEnded(_ look: Look, _ lanes: [Lane], at now: MonotonicInstant) -> Duration {
+        let cost = now - look.began
+        if look.promoted > 0 || lanes.contains(where: { self.limits.isClaimable($0) }) {
+            return self.polling.foundWork(after: cost, isBusy: self.inFlight > 0)
+        }
+        if look.wasIdle, self.options.once, self.isIdle { self.hasDrained = true }
+        return self.polling.foundNothing(after: cost, using: &self.random)
+    }
+
+    /// How long to wait before the next look when one has failed.
+    static let waitAfterFailedLook = Duration.milliseconds(100)
+}

@@ -1,0 +1,102 @@
+import ApplePush
+import IO
+
+/// Everything that a worker knows, and all that it decides.
+///
+/// A value: there is no connection, clock, lock or task in it. What happened goes in, in the past tense and with its time;
+/// what is to be done comes out. `Worker` is the shell that waits and tells it; a simulation tells thousands of them.
+struct WorkerState: Sendable {
+    enum Phase: Sendable {
+        case working
+        /// Claims nothing more, and waits for what is in flight.
+        case draining
+        /// Breaks off what is in flight.
+        case givingUp
+        /// Waits for nothing any more.
+        case over
+    }
+
+    let options: WorkerOptions
+    var phase = Phase.working
+    /// The number of this incarnation, which fences everything it writes.
+    var id: Int64 = 0
+    var installation: (UInt64, UInt64) = (0, 0)
+    var isConnected = false
+    var lease: Lease
+    var board: LaneBoard
+    var limits: AppLimits
+    /// Claims that were asked for and not answered yet.
+    var asked = 0
+    /// Claims that were answered and are not settled yet, by the id of their row in `inflight`.
+    var flights: Set<Int64> = []
+    /// Counts that are not in `activity` yet.
+    var activity: [Int32: Settlement.Tally] = [:]
+    /// With `once`: a look from the beginning of every lane has found nothing left to do.
+    var hasDrained = false
+    var polling = PollingPace()
+    var reconnection = ReconnectionPace()
+    var random: SeededGenerator
+
+    init(_ options: WorkerOptions, seed: UInt64) {
+        self.options = options
+        self.lease = Lease(duration: options.lease)
+        self.board = LaneBoard(quantum: options.claimSize)
+        self.limits = AppLimits(maxInFlight: options.maxInFlight)
+        self.random = SeededGenerator(seed: seed)
+    }
+
+    var inFlight: Int { self.limits.admission.inFlight }
+
+    /// Nothing of what was claimed is left to settle.
+    var isIdle: Bool { self.asked == 0 && self.flights.isEmpty }
+
+    /// Whether there is nothing more to wait for.
+    var isDone: Bool {
+        switch self.phase {
+        case .working: self.hasDrained
+        case .draining, .givingUp: self.isIdle
+        case .over: true
+        }
+    }
+
+    // MARK: The connection
+
+    mutating func connected() {
+        self.isConnected = true
+        self.reconnection = ReconnectionPace()
+    }
+
+    mutating func disconnected() {
+        self.isConnected = false
+    }
+
+    /// How long to wait before the next try to connect.
+    mutating func reconnectionWait() -> Duration { self.reconnection.next(using: &self.random) }
+
+    /// How long to wait before a statement that has to succeed some day is tried again. Nil: not at all.
+    mutating func retryWait() -> Duration? {
+        guard self.phase != .over, self.isConnected else { return nil }
+        return .milliseconds(Int64.random(in: 50...500, using: &self.random))
+    }
+
+    // MARK: Stopping
+
+    /// False: it has been told before.
+    mutating func toldToDrain() -> Bool {
+        guard self.phase == .working else { return false }
+        self.phase = .draining
+        return true
+    }
+
+    /// False: it has been told before.
+    mutating func toldToGiveUp() -> Bool {
+        guard self.phase == .working || self.phase == .draining else { return false }
+        self.phase = .givingUp
+        return true
+    }
+
+    /// Whatever is not settled by now, others will take over when the lease has run out.
+    mutating func stoppedWaiting() {
+        self.phase = .over
+    }
+}

@@ -1,0 +1,64 @@
+import ApplePush
+import IO
+import Postgres
+
+/// Finding lanes that have rows.
+extension Worker {
+    /// Looks for them again and again, and moves to the queue what has become due.
+    func lookForWork() async {
+        await self.takeOver()
+        while !Task.isCancelled, let connection = await self.database() {
+            var look = self.state.lookBegan(at: .now)
+            var wait = WorkerState.waitAfterFailedLook
+            do throws(PostgresError) {
+                look.promoted = try await self.promote(on: connection)
+                let lanes = try await self.look(on: connection)
+                wait = self.state.lookEnded(look, lanes, at: .now)
+            } catch {
+                self.failed(error, on: connection)
+            }
+            self.dispatchBell.ring()
+            try? await self.loop.sleep(for: wait)
+        }
+    }
+
+    /// Answers with the number of rows that were moved.
+    private func promote(on connection: PostgresConnection) async throws(PostgresError) -> Int {
+        guard self.state.promotes else { return 0 }
+        var parameters = Parameters()
+        parameters.append(Int32(1000))
+        let promotions = try await self.ask(connection, WorkerStatements.promote, parameters) { rows in
+            try rows.indices.map { row in
+                let lane = Lane(app: try rows.int32(row, 0), number: try rows.int16(row, 1))
+                return Promotion(lane: lane, lowest: try rows.int64(row, 2), rows: Int(try rows.int64(row, 3)))
+            }
+        }
+        self.state.promoted(promotions, at: .now)
+        return promotions.reduce(0) { $0 + $1.rows }
+    }
+
+    private func look(on connection: PostgresConnection) async throws(PostgresError) -> [Lane] {
+        var apps = PostgresArray(of: .int4)
+        var numbers = PostgresArray(of: .int2)
+        var floors = PostgresArray(of: .int8)
+        // The walk begins before the first lane there could be.
+        apps.append(Int32.min)
+        numbers.append(Int16.min)
+        floors.append(Int64.max)
+        for floor in self.state.board.floors {
+            apps.append(floor.lane.app)
+            numbers.append(floor.lane.number)
+            floors.append(floor.id)
+        }
+        var parameters = Parameters()
+        parameters.append(apps)
+        parameters.append(numbers)
+        parameters.append(floors)
+        let lanes = try await self.ask(connection, WorkerStatements.look, parameters) { rows in
+            try rows.indices.map { Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1)) }
+        }
+        try await self.readApps(Array(self.state.found(lanes)), on: connection)
+        for report in self.state.understood(lanes, at: .now) { await self.tell(report) }
+        return lanes
+    }
+}

@@ -1,0 +1,39 @@
+import ApplePush
+import IO
+import Testing
+
+@testable import PushQueue
+
+@Suite struct WorkerCountersTests {
+    private func settlement(_ reason: Int) -> Settlement {
+        var claim = ClaimBuilder()
+        claim.add(tokens: ["aa"])
+        var outcomes = Outcomes(repeating: .delivered, count: 1)
+        outcomes[0] = Outcome(.rejected, status: 400, reason: outcomes.reason(named: "Invented\(reason)"))
+        var generator = SeededGenerator(seed: 1)
+        return Settlement(
+            claim.jobs,
+            outcomes,
+            policy: RetryPolicy(),
+            mostAttempts: 3,
+            now: 0,
+            using: &generator
+        )
+    }
+
+    @Test func `a gateway that makes up reasons does not make the counters grow`() {
+        var counters = WorkerCounters()
+        for reason in 0..<1000 { counters.add(self.settlement(reason), of: 1) }
+        for _ in 0..<10 { counters.add(self.settlement(3), of: 1) }
+        #expect(counters.failures.count == 65)
+        #expect(counters.failures.values.reduce(0, +) == 1010)
+        #expect(counters.failures[WorkerCounters.Failure(app: 1, status: 400, reason: "Invented3")] == 11)
+    }
+
+    @Test func `messages of apps that do not exist do not make the counters grow`() {
+        var counters = WorkerCounters()
+        for app in 1...1000 { counters.add(self.settlement(0), of: Int32(app)) }
+        #expect(counters.apps.count <= 101)
+        #expect(counters.total.failed == 1000)
+    }
+}
