@@ -15,8 +15,8 @@ extension Command {
             + "the database cannot be reached at the start, 75 when it gave up, 78 when the schema is missing or not "
             + "this program's; with --once also with 69 or 78 when an app could not send.",
         options: [
-            .once, .maxInFlight, .connections, .idleTimeout, .requestTimeout, .drainTimeout, .lease, .retryBase,
-            .retryCap, .retention, .http, .embedded, .data, .database,
+            .once, .maxInFlight, .connections, .idleTimeout, .requestTimeout, .drainTimeout, .lease, .patience,
+            .retryBase, .retryCap, .retention, .http, .embedded, .data, .database,
         ],
         examples: [
             "carillon worker --database postgresql://localhost/shop --http 127.0.0.1:9464",

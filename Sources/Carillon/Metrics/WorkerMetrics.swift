@@ -59,6 +59,12 @@ struct WorkerMetrics {
         metrics.add(counters.jobs)
         metrics.begin("carillon_stale_results_total", .counter, "Claims settled too late, after others had taken over.")
         metrics.add(counters.stale)
+        metrics.begin(
+            "carillon_unrecorded_jobs_total",
+            .counter,
+            "Jobs of which PostgreSQL refused to write what became of them."
+        )
+        metrics.add(counters.unrecorded)
         metrics.begin("carillon_takeovers_total", .counter, "Dead workers whose jobs this one took over.")
         metrics.add(counters.takeovers)
         metrics.begin("carillon_database_errors_total", .counter, "Statements and connections that failed.")

@@ -71,6 +71,12 @@ extension Option {
         default: "15s",
         "How long after its last sign of life another worker takes over what this one holds."
     )
+    static let patience = Option(
+        "patience",
+        .duration(.milliseconds(10) ... .seconds(600)),
+        default: "1s",
+        "How long answered pushes wait for slow ones that were claimed with them before they are settled."
+    )
     static let retryBase = Option(
         "retry-base",
         .duration(.milliseconds(1) ... .seconds(3_600)),
@@ -211,7 +217,8 @@ extension Option {
     static let all: [Option] =
         common + [
             json, database, messages, once, embedded, data, maxInFlight, connections, idleTimeout, requestTimeout,
-            drainTimeout, lease, retryBase, retryCap, retention, http, file, key, keyID, teamID, passphrase, topic,
+            drainTimeout, lease, patience, retryBase, retryCap, retention, http, file, key, keyID, teamID, passphrase,
+            topic,
             credential,
             environment, gateway, gatewayCA, `protocol`, maxRate, maxAttempts, app, token, alert, badge, sound,
             payload, pushType, priority, collapseID, expiresIn, wait, watch, interval, to, after, host, port, caOut,

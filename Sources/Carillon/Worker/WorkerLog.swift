@@ -21,6 +21,11 @@ struct WorkerLog: Sendable {
             )
         case .stale(let claim):
             log.warning("The outcome of a claim came too late to be written.", ["claim": .int(claim)])
+        case .unrecorded(let app, let message):
+            log.error(
+                "PostgreSQL refused to write what became of a message; its failures say “Unrecorded”.",
+                ["app_id": .int(Int64(app)), "message": .int(message)]
+            )
         case .tookOver(let workers, let claims, let jobs):
             log.warning(
                 "Took over the jobs of workers that died.",

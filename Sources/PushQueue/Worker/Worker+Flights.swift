@@ -18,12 +18,15 @@ extension Worker {
         self.dispatchBell.ring()
         if let large { await self.split(large, of: plan.lane) }
         guard let jobs = answer.jobs else { return }
-        if let settlement = await self.send(jobs, claimedAs: worker, answeredAt: answeredAt) {
-            await self.settle(jobs, settlement, as: worker)
-        } else {
-            await self.release(jobs, as: worker)
+        var flight = Flight(jobs, claimedAs: worker, answeredAt: answeredAt)
+        switch self.state.departure(of: jobs, claimedAs: worker, at: .now) {
+        case .giveBack: await self.release(jobs, as: worker)
+        case .nothingToSend: await self.settle(&flight, Outcomes(repeating: .delivered, count: 0))
+        case .send(let route, let mostAttempts):
+            flight.mostAttempts = mostAttempts
+            await self.send(&flight, by: route)
         }
-        self.state.ended(jobs)
+        self.state.ended(flight)
         self.count { _ in }
         self.dispatchBell.ring()
     }
@@ -53,50 +56,56 @@ extension Worker {
         self.dispatchBell.ring()
     }
 
-    /// Nil: it was not sent, and must not be any more.
-    private func send(_ jobs: ClaimedJobs, claimedAs worker: Int64, answeredAt: MonotonicInstant) async -> Settlement? {
-        var outcomes = Outcomes(repeating: .delivered, count: 0)
-        var most = Int16.max
-        switch self.state.departure(of: jobs, claimedAs: worker, at: .now) {
-        case .giveBack: return nil
-        case .nothingToSend: break
-        case .send(let route, let mostAttempts):
-            most = mostAttempts
-            let terms = DeliveryTerms(permit: self.permit)
-            let delivered = await self.backend.deliver(
-                jobs.batch,
-                to: route.gateway,
-                with: route.credential,
-                terms: terms
-            )
-            outcomes = delivered.outcomes
-        }
-        return self.state.landed(jobs, outcomes, mostAttempts: most, answeredAt: answeredAt, at: .now)
+    /// Has it sent and settled: what ends soon at once, so that it waits for nobody, and the rest when it has ended.
+    private func send(_ flight: inout Flight, by route: App.Route) async {
+        let delivered = await self.backend.deliver(
+            flight.jobs.batch,
+            to: route.gateway,
+            with: route.credential,
+            terms: DeliveryTerms(patience: self.options.patience, permit: self.permit)
+        )
+        await self.settle(&flight, delivered.outcomes)
+        guard let rest = delivered.rest else { return }
+        self.count { _ in }
+        self.dispatchBell.ring()
+        let outcomes = await rest.outcomes()
+        await self.settle(&flight, outcomes)
     }
 
     // MARK: Settling
 
-    private func settle(_ jobs: ClaimedJobs, _ settlement: Settlement, as worker: Int64) async {
-        let parameters = settlement.parameters(of: jobs, worker: worker)
-        var write = SettlementWrite(worker: worker)
-        while let connection = await self.database() {
+    /// Writes what has ended. A first part that PostgreSQL refuses is written with the rest.
+    private func settle(_ flight: inout Flight, _ outcomes: Outcomes) async {
+        if flight.isLost { return }
+        let jobs = flight.jobs
+        let settlement = self.state.landed(flight, outcomes, at: .now)
+        var writing = SettlementWriting(settlement, part: flight.part)
+        while let write = writing.write(of: jobs, outcomes, after: flight.settled, as: flight.worker) {
+            guard let connection = await self.database() else { return }
             do throws(PostgresError) {
-                let answer = try await self.ask(connection, Settlement.statement, parameters) {
+                let answer = try await self.ask(connection, write.statement, write.parameters) {
                     try SettlementAnswer($0)
                 }
-                guard self.state.settled(jobs, settlement, write, answer, at: .now) else {
-                    self.tell(.stale(claim: jobs.id))
-                    return
-                }
-                self.count { $0.add(settlement, of: jobs.app) }
-                if let report = self.state.learned(from: settlement, of: jobs, at: .now) { await self.tell(report) }
-                return
+                writing.answered(answer)
             } catch {
-                if error.outcome == .unknown { write.answerWasLost() }
                 self.failed(error, on: connection)
+                if error.isAboutData {
+                    if settlement.pending > 0 { return }
+                    if writing.refusedByDatabase() { continue }
+                } else {
+                    writing.failed(mayBeWritten: error.outcome == .unknown)
+                }
                 await self.pause()
             }
         }
+        let isWritten = writing.next == .over(isWritten: true)
+        guard self.state.settled(&flight, settlement, outcomes, isWritten: isWritten, at: .now) else {
+            self.tell(.stale(claim: jobs.id))
+            return
+        }
+        for job in writing.refused { self.tell(.unrecorded(app: jobs.app, message: jobs.jobs[Int(job)].message)) }
+        self.count { $0.add(settlement, of: jobs.app) }
+        if let report = self.state.learned(from: settlement, of: jobs, at: .now) { await self.tell(report) }
     }
 
     /// Gives back a claim of which nothing was sent.

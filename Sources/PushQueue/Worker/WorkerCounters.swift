@@ -41,6 +41,8 @@ package struct WorkerCounters: Sendable {
     package internal(set) var jobs = 0
     /// Claims settled too late: they were not this worker's any more.
     package internal(set) var stale = 0
+    /// Jobs of which PostgreSQL refused to write what became of them.
+    package internal(set) var unrecorded = 0
     package internal(set) var takeovers = 0
     package internal(set) var databaseErrors = 0
     package internal(set) var inFlight = 0
@@ -68,6 +70,7 @@ package struct WorkerCounters: Sendable {
         switch event {
         case .databaseLost: self.isConnected = false
         case .stale: self.stale += 1
+        case .unrecorded: self.unrecorded += 1
         case .tookOver(_, let claims, _): self.takeovers += claims
         case .trouble(let app, _, let trouble, _): self.troubles[app] = trouble
         case .troubleOver(let app, _): self.troubles[app] = nil

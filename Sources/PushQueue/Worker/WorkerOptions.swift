@@ -15,6 +15,8 @@ package struct WorkerOptions: Sendable {
     package var lease: Duration = .seconds(15)
     /// How long pushes in flight may take to land once the worker is told to stop.
     package var drainTimeout: Duration = .seconds(30)
+    /// How long the pushes of a claim wait for the slowest of them before they are settled without it.
+    package var patience: Duration = .seconds(1)
     package var retry = RetryPolicy()
     /// Connections that were idle for so long are closed.
     package var idleTimeout: Duration = .seconds(300)

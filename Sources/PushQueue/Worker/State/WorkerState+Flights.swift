@@ -13,21 +13,16 @@ extension WorkerState {
         return .send(route, mostAttempts: app.mostAttempts)
     }
 
-    /// The outcomes of a claim are known; what follows from them is to be written.
-    mutating func landed(
-        _ jobs: ClaimedJobs,
-        _ outcomes: Outcomes,
-        mostAttempts: Int16,
-        answeredAt: MonotonicInstant,
-        at now: MonotonicInstant
-    ) -> Settlement {
+    /// The outcomes of a claim are known, all or some of them; what follows from them is to be written.
+    mutating func landed(_ flight: Flight, _ outcomes: Outcomes, at now: MonotonicInstant) -> Settlement {
         var settlement = Settlement(
-            jobs,
+            flight.jobs,
             outcomes,
+            after: flight.settled,
             policy: self.options.retry,
-            mostAttempts: mostAttempts,
+            mostAttempts: flight.mostAttempts,
             // The database's time: what it said when it answered, and what has passed since.
-            now: jobs.claimedAt + (now - answeredAt).nanoseconds / 1000,
+            now: flight.jobs.claimedAt + (now - flight.answeredAt).nanoseconds / 1000,
             using: &self.random
         )
         // What a lease that ended kept from being sent is no trouble of the app.
@@ -37,18 +32,28 @@ extension WorkerState {
 
     /// The database has answered a settlement. False: the claim was not this worker's any more, and nothing was written.
     mutating func settled(
-        _ jobs: ClaimedJobs,
+        _ flight: inout Flight,
         _ settlement: Settlement,
-        _ write: SettlementWrite,
-        _ answer: SettlementAnswer,
+        _ outcomes: Outcomes,
+        isWritten: Bool,
         at now: MonotonicInstant
     ) -> Bool {
-        // Where an answer had been lost and nobody else can have had the claim, it was written the first time.
-        guard answer == .written || (answer == .before && write.mayBeDone) else { return false }
+        guard isWritten else {
+            flight.isLost = true
+            return false
+        }
+        let jobs = flight.jobs
         self.activity[jobs.app, default: Settlement.Tally()] += settlement.tally
         if let lowest = settlement.lowestReturned(of: jobs) {
             // What went back is below the floor, perhaps.
             self.board.returned(to: Lane(app: jobs.app, number: jobs.lane), lowest: lowest, at: now)
+        }
+        if settlement.pending > 0 {
+            flight.settled = outcomes
+            // Others need not wait for the slow ones.
+            self.limits.admission.release(flight.pushes - settlement.pending, of: jobs.app)
+            flight.pushes = settlement.pending
+            self.board.freed(jobs.app)
         }
         return true
     }
@@ -72,9 +77,9 @@ extension WorkerState {
     }
 
     /// The worker has nothing more to do with the claim.
-    mutating func ended(_ jobs: ClaimedJobs) {
-        self.flights.remove(jobs.id)
-        self.limits.admission.release(jobs.batch.count, of: jobs.app)
-        self.board.freed(jobs.app)
+    mutating func ended(_ flight: Flight) {
+        self.flights.remove(flight.jobs.id)
+        self.limits.admission.release(flight.pushes, of: flight.jobs.app)
+        self.board.freed(flight.jobs.app)
     }
 }

@@ -1,0 +1,27 @@
+import ApplePush
+import IO
+
+/// A claim on its way: what was claimed, and how much of it is settled.
+struct Flight: Sendable {
+    let jobs: ClaimedJobs
+    /// The number under which the claim was made: it fences what is written.
+    let worker: Int64
+    let answeredAt: MonotonicInstant
+    var mostAttempts = Int16.max
+    /// The outcomes that the first part was settled with, where the claim is settled in two.
+    var settled: Outcomes?
+    /// How many pushes are not settled.
+    var pushes: Int
+    /// Others have taken it over.
+    var isLost = false
+
+    init(_ jobs: ClaimedJobs, claimedAs worker: Int64, answeredAt: MonotonicInstant) {
+        self.jobs = jobs
+        self.worker = worker
+        self.answeredAt = answeredAt
+        self.pushes = jobs.batch.count
+    }
+
+    /// How many parts are settled.
+    var part: Int16 { self.settled == nil ? 0 : 1 }
+}

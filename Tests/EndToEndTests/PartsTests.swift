@@ -1,0 +1,160 @@
+import ApplePush
+import PushQueue
+import Simulator
+import TestSupport
+import Testing
+
+/// Claims that are settled in parts, and jobs that cannot be settled as they should.
+@Suite struct PartsTests {
+    /// Forty fast messages, a slow one, and one with two fast tokens and a slow one: tokens that begin with 51 are slow.
+    private func fill(_ queue: Queue, app: Int = 1) async throws {
+        try await queue.run(
+            """
+            INSERT INTO carillon.messages (app_id, tokens, payload)
+            SELECT \(app), ARRAY[lpad(to_hex(m), 64, 'a')], '{"aps":{}}' FROM generate_series(1, 40) AS m;
+            INSERT INTO carillon.messages (app_id, tokens, payload) VALUES
+                (\(app), ARRAY[rpad('51001', 64, '0')], '{"aps":{}}'),
+                (\(app), ARRAY[rpad('b1', 64, '0'), rpad('51002', 64, '0'), rpad('b2', 64, '0')], '{"aps":{}}')
+            """
+        )
+    }
+
+    /// Forty messages are done, and one is begun.
+    private func fastOnesAreSettled(in queue: Queue) async throws -> Bool {
+        let state = "SELECT (SELECT count(*) FROM carillon.results), (SELECT count(*) FROM carillon.unfinished)"
+        return try await queue.rows(state) == ["(40,1)"]
+    }
+
+    private let results =
+        "SELECT message_id, sent, failed, attempts FROM carillon.results WHERE message_id > 40 ORDER BY 1"
+
+    @Test func `a slow push holds up no other, and ends by itself`() async throws {
+        try await Queue.with { queue in
+            try await self.fill(queue)
+            let backend = PatientBackend()
+            let worker = queue.worker(backend) { $0.maxInFlight = 20 }
+            let run = Task { try await worker.run() }
+            try await queue.loop.eventually("the fast ones are settled") {
+                try await self.fastOnesAreSettled(in: queue) && worker.counters.inFlight == 2
+            }
+            #expect(
+                try await queue.rows(
+                    "SELECT i.part, j.id, left(j.tokens::text, 6) FROM carillon.inflight i, unnest(i.jobs) j ORDER BY 2"
+                ).allSatisfy { $0.contains("51") }
+            )
+            #expect(try await queue.rows(self.results) == [])
+            #expect(worker.counters.total.sent == 42)
+            backend.release()
+            worker.drain()
+            let report = try await run.value
+            #expect(report.isClean)
+            #expect(report.counters.total.sent == 44)
+            #expect(try await queue.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
+            #expect(try await queue.number("SELECT count(*) FROM carillon.unfinished") == 0)
+            #expect(backend.recorded.sent.count == 44)
+        }
+    }
+
+    @Test func `after a worker's death only its slow pushes are sent again, as the same pushes`() async throws {
+        var configuration = SimulatorConfiguration()
+        configuration.recordsDeliveries = true
+        configuration.answers = [try AnswerRule(parsing: "51=silence*1")]
+        let simulator = try APNsSimulator(configuration)
+        try await simulator.start()
+        try await Queue.with { queue in
+            let issued = try simulator.issueCertificate(topics: ["org.example.wire"])
+            try await queue.addApp(
+                "wire",
+                topic: "org.example.wire",
+                gateway: "localhost:\(simulator.port)",
+                authority: simulator.rootPEM,
+                credential: issued.certificate + issued.privateKey
+            )
+            try await self.fill(queue, app: 2)
+            var slow = HTTP2Configuration()
+            slow.requestTimeout = .seconds(600)
+            let lost = HTTP2Backend(slow)
+            let dying = queue.worker(lost) { $0.patience = .milliseconds(200) }
+            let run = Task { try await dying.run() }
+            try await queue.loop.eventually("the fast ones are settled") {
+                try await self.fastOnesAreSettled(in: queue) && dying.counters.inFlight == 2
+            }
+            // To the others it looks dead: its lease has run out.
+            try await queue.run("UPDATE carillon.workers SET lease_until = now() - interval '1 s'")
+            let backend = HTTP2Backend()
+            let report = try await queue.drain(backend)
+            await backend.shutdown()
+            #expect(report.counters.total.sent == 2)
+            #expect(try await queue.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
+            // It is not dead, but what it has to say comes too late.
+            dying.giveUp()
+            let late = try await run.value
+            await lost.shutdown()
+            #expect(late.counters.stale >= 1)
+            #expect(late.counters.total.sent == 42)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 42)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.unfinished") == 0)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.scheduled") == 0)
+            let pushes = Dictionary(grouping: await simulator.deliveries(), by: \.token)
+            #expect(pushes.count == 44)
+            for (token, sends) in pushes {
+                #expect(sends.count == (token.hasPrefix("51") ? 2 : 1))
+                #expect(Set(sends.map(\.apnsID)).count == 1)
+            }
+        }
+        await simulator.stop()
+    }
+
+    @Test func `a worker that gives up settles what it knows of both parts`() async throws {
+        try await Queue.with { queue in
+            try await self.fill(queue)
+            let backend = PatientBackend()
+            let worker = queue.worker(backend)
+            let run = Task { try await worker.run() }
+            for await _ in backend.arrivals { break }
+            worker.giveUp()
+            let report = try await run.value
+            #expect(report.isClean)
+            #expect(report.counters.total.sent == 44)
+            #expect(try await queue.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
+            #expect(try await queue.number("SELECT count(*) FROM carillon.inflight") == 0)
+        }
+    }
+
+    @Test func `what a constraint refuses ends as one failure, and holds up nobody`() async throws {
+        try await Queue.with { queue in
+            try await self.fill(queue)
+            try await queue.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
+            let backend = RecordedBackend()
+            let report = try await queue.drain(backend)
+            #expect(report.isClean)
+            #expect(report.counters.unrecorded == 1)
+            #expect(backend.sent.count == 44)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 41)
+            #expect(
+                try await queue.rows("SELECT message_id, status, reason FROM carillon.failures")
+                    == ["(7,200,Unrecorded)"]
+            )
+            #expect(try await queue.number("SELECT count(*) FROM carillon.inflight") == 0)
+        }
+    }
+
+    @Test func `a first part that is refused is written with the rest`() async throws {
+        try await Queue.with { queue in
+            try await self.fill(queue)
+            try await queue.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
+            let backend = PatientBackend()
+            let worker = queue.worker(backend)
+            let run = Task { try await worker.run() }
+            for await _ in backend.arrivals { break }
+            backend.release()
+            worker.drain()
+            let report = try await run.value
+            #expect(report.isClean)
+            #expect(report.counters.unrecorded == 1)
+            #expect(backend.recorded.sent.count == 44)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 41)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.unfinished") == 0)
+        }
+    }
+}

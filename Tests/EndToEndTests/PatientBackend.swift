@@ -1,0 +1,50 @@
+import ApplePush
+import IO
+
+/// Answers at once, but for tokens that begin with `5100`: those end when they are released, or at a shutdown.
+struct PatientBackend: Backend {
+    let recorded = RecordedBackend()
+    private let held = Held()
+
+    private final class Held: Sendable {
+        let state = Guarded<(isReleased: Bool, rests: [(Remainder, Outcomes)])>((false, []))
+        let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
+    }
+
+    /// One for each delivery that has a rest.
+    var arrivals: AsyncStream<Void> { self.held.arrivals }
+
+    func release() {
+        let rests = self.held.state.withLock { state in
+            state.isReleased = true
+            defer { state.rests = [] }
+            return state.rests
+        }
+        for (rest, outcomes) in rests { rest.end(with: outcomes) }
+    }
+
+    func deliver(
+        _ batch: consuming PushBatch,
+        to gateway: Gateway,
+        with credential: Credential,
+        terms: DeliveryTerms
+    ) async -> Delivered {
+        let slow = (0..<batch.count).filter { batch.token(of: $0).hasPrefix("5100") }
+        let final = await self.recorded.deliver(batch, to: gateway, with: credential, terms: terms).outcomes
+        guard !slow.isEmpty, !self.held.state.withLock({ $0.isReleased }) else { return Delivered(final) }
+        var early = final
+        for place in slow { early[place] = .pending }
+        let rest = Remainder()
+        self.held.state.withLock { $0.rests.append((rest, final)) }
+        self.held.arrived.yield()
+        return Delivered(early, rest: rest)
+    }
+
+    func feedback(
+        from gateway: Gateway,
+        with credential: Credential
+    ) async throws(PushError) -> AsyncStream<Feedback> { AsyncStream { $0.finish() } }
+    func separate() -> Self { self }
+    func outdate(idle: Duration) async {}
+    func shutdown() async { self.release() }
+}
