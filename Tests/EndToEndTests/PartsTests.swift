@@ -105,6 +105,47 @@ import Testing
         await simulator.stop()
     }
 
+    private let cut = """
+        SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
+        WHERE a.datname = current_database() AND a.application_name LIKE 'carillon%'
+        """
+
+    @Test func `a connection that is lost between the parts, or under one of them, costs nothing`() async throws {
+        try await Queue.with { queue in
+            try await self.fill(queue)
+            let backend = PatientBackend()
+            let worker = queue.worker(backend)
+            let run = Task { try await worker.run() }
+            try await queue.loop.eventually("the fast ones are settled") {
+                try await self.fastOnesAreSettled(in: queue)
+            }
+            try await queue.run(self.cut)
+            // The second part waits for this table when its connection goes: nobody answers, and nothing was written.
+            try await queue.run("BEGIN; LOCK TABLE carillon.results IN ACCESS EXCLUSIVE MODE")
+            backend.release()
+            try await queue.loop.eventually("the rest is being settled") {
+                try await queue.number(
+                    """
+                    SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                    WHERE d.datname = current_database() AND NOT l.granted
+                    """
+                ) > 0
+            }
+            try await queue.run(self.cut)
+            try await queue.run("COMMIT")
+            worker.drain()
+            let report = try await run.value
+            #expect(report.isClean)
+            #expect(report.counters.databaseErrors > 0)
+            #expect(report.counters.stale == 0)
+            #expect(report.counters.total.sent == 44)
+            #expect(try await queue.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
+            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 42)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.unfinished") == 0)
+            #expect(backend.recorded.sent.count == 44)
+        }
+    }
+
     @Test func `a worker that gives up settles what it knows of both parts`() async throws {
         try await Queue.with { queue in
             try await self.fill(queue)
