@@ -37,6 +37,21 @@ import Testing
         return String(repeating: "0", count: 64 - digits.count) + digits
     }
 
+    @Test func `each answer is timed, and open connections are counted`() async throws {
+        try await self.withSimulator { simulator, gateway, backend in
+            let credential = try self.certificate(simulator)
+            let connection = Session(backend: backend).connection(to: gateway, credential: credential)
+            let tokens = (1...300).map { self.token($0) }
+            _ = try await APNs(connection).send(Message(tokens: tokens, alert: "Hello", topic: "org.example.app"))
+            #expect(backend.traffic.answerTimes.count == 300)
+            #expect(backend.traffic.answerTimes.sum > 0)
+            #expect(backend.traffic.connections == 1)
+            await backend.shutdown()
+            #expect(backend.traffic.connections == 0)
+            #expect(backend.traffic.answerTimes.count == 300)
+        }
+    }
+
     @Test(arguments: PushType.all)
     func `a push of each type is as Apple wants it`(type: PushType) async throws {
         try await self.withSimulator { simulator, gateway, backend in

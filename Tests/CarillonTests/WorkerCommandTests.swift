@@ -91,6 +91,8 @@ import Testing
                 let metrics = try await probe.ask("/metrics", on: loop).body
                 #expect(metrics.contains("carillon_database_up 1\n"))
                 #expect(metrics.contains("carillon_queue_jobs{app=\"shop\"} "))
+                #expect(metrics.contains("carillon_enqueue_to_claim_seconds_bucket{le=\"+Inf\"} "))
+                #expect(metrics.contains("carillon_send_to_answer_seconds_sum "))
                 #expect(metrics.contains("carillon_credential_expiry_seconds{app=\"shop\"} "))
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
             }

@@ -1,3 +1,4 @@
+import ApplePush
 import PushQueue
 import Testing
 
@@ -5,12 +6,13 @@ import Testing
 
 @Suite struct WorkerMetricsTests {
     @Test func `a worker that has done nothing yet has every family`() {
-        let text = WorkerMetrics(counters: WorkerCounters(), apps: [], version: "1.2.3").text
+        let text = WorkerMetrics(counters: WorkerCounters(), traffic: Traffic(), apps: [], version: "1.2.3").text
         #expect(text.contains("carillon_build_info{version=\"1.2.3\"} 1\n"))
         for family in [
             "pushes_total", "retries_total", "unknown_outcomes_total", "claims_total", "stale_results_total",
             "takeovers_total", "database_errors_total", "in_flight_pushes", "database_up", "queue_jobs",
-            "queue_oldest_age_seconds", "credential_expiry_seconds",
+            "queue_oldest_age_seconds", "credential_expiry_seconds", "connections", "enqueue_to_claim_seconds",
+            "send_to_answer_seconds",
         ] {
             #expect(text.contains("# TYPE carillon_\(family) "))
         }

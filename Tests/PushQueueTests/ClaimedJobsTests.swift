@@ -54,6 +54,17 @@ struct ClaimBuilder {
 }
 
 @Suite struct ClaimedJobsTests {
+    @Test func `first tries are counted by how long they have waited, whatever their rows say of that`() {
+        var jobs = ClaimBuilder(claimedAt: 10_000_000).jobs
+        jobs.waited(since: 9_999_000, attempt: 1)
+        jobs.waited(since: .min, attempt: 1)
+        jobs.waited(since: .max, attempt: 1)
+        jobs.waited(since: 0, attempt: 2)
+        #expect(jobs.waits.count == 3)
+        #expect(jobs.waits.counts.first == 2)
+        #expect(jobs.waits.counts.last == 1)
+    }
+
     @Test func `pushes stand in the batch job by job, each token once`() {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb", "aa"])

@@ -37,4 +37,26 @@ struct ObserverTests {
         #expect(answered == [200, 410])
         #expect(await simulator.deliveries().isEmpty)
     }
+
+    @Test func `requests to other tokens than those that begin so are counted, and nothing more`() async throws {
+        let told = Guarded(0)
+        var configuration = SimulatorConfiguration()
+        configuration.recordsDeliveries = true
+        configuration.recordedPrefix = "5e"
+        configuration.observer = { _ in told.withLock { $0 += 1 } }
+        let simulator = try APNsSimulator(configuration)
+        try await simulator.start()
+        try await TestLoop.with { loop in
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let paths = ["aa", "5e", "5f"].map {
+                "/3/device/" + $0 + String(repeating: "0", count: 64 - $0.utf8.count)
+            }
+            _ = try await client.send(paths.map { SampleRequest(path: $0) })
+            try await loop.eventually("one was answered") { told.withLock { $0 } == 2 }
+        }
+        await simulator.stop()
+        #expect(await simulator.deliveries().map { $0.token.prefix(2) } == ["5e"])
+        #expect(await simulator.statistics().delivered == 3)
+    }
 }

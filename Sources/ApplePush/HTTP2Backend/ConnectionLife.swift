@@ -57,7 +57,7 @@ struct ConnectionLife {
     private(set) var phase = Phase.connecting
     private let limits: Limits
     private var since: MonotonicInstant
-    private var lastHeard: MonotonicInstant
+    private(set) var lastHeard: MonotonicInstant
     private var pinged: MonotonicInstant?
     private var lateInARow = 0
 

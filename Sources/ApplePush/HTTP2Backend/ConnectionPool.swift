@@ -9,6 +9,7 @@ actor ConnectionPool {
     private let gateway: Gateway
     private let credential: Credential
     private let configuration: HTTP2Configuration
+    private let meter: TrafficMeter
     private var state: State
     private var connections: [PushConnection] = []
     private var watches: [Int: WatchToken] = [:]
@@ -29,10 +30,17 @@ actor ConnectionPool {
     /// The pool owns the loop's reference, so the loop outlives every use of this.
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe self.loop.asUnownedSerialExecutor() }
 
-    init(to gateway: Gateway, with credential: Credential, _ configuration: HTTP2Configuration, on loop: EventLoop) {
+    init(
+        to gateway: Gateway,
+        with credential: Credential,
+        _ configuration: HTTP2Configuration,
+        meter: TrafficMeter,
+        on loop: EventLoop
+    ) {
         self.gateway = gateway
         self.credential = credential
         self.configuration = configuration
+        self.meter = meter
         self.loop = loop
         self.state = State(limit: configuration.connections)
     }
@@ -186,6 +194,7 @@ actor ConnectionPool {
             self.assumeIsolated { $0.ready(id, interest) }
         }
         self.connections.append(connection)
+        self.meter.opened()
         // What the server said right after the handshake may have been read with it.
         self.ready(id, .read)
     }
@@ -217,6 +226,7 @@ actor ConnectionPool {
     /// Takes note of what a connection has become.
     private func look(at connection: PushConnection, at now: MonotonicInstant) {
         let id = connection.id
+        connection.report(to: self.meter)
         if let failure = connection.writeFailure {
             _ = self.read(connection, at: now)
             connection.end(failure)
@@ -229,6 +239,7 @@ actor ConnectionPool {
         if case .closed(let end) = connection.life.phase {
             guard let place = self.connections.firstIndex(where: { $0 === connection }) else { return }
             self.connections.remove(at: place)
+            self.meter.closed()
             if let watch = self.watches.removeValue(forKey: id) { self.loop.cancel(watch) }
             let wasOfUse = connection.life.answered > 0 || end == .idle
             return self.ended(id, wasOfUse: wasOfUse, PushError(end, of: self.gateway), at: now)

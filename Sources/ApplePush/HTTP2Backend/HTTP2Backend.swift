@@ -17,6 +17,7 @@ public final class HTTP2Backend: Backend {
     private let configuration: HTTP2Configuration
     private let ownsLoops: Bool
     private let shared: Guarded<Shared>
+    private let meter = TrafficMeter()
 
     /// A backend without connections and threads: they are made when something is sent.
     public init(_ configuration: HTTP2Configuration = HTTP2Configuration()) {
@@ -61,6 +62,9 @@ public final class HTTP2Backend: Backend {
             return Delivered(outcomes)
         }
     }
+
+    /// What goes on at the moment, and went on so far.
+    package var traffic: Traffic { self.meter.reading }
 
     /// There is no such list over HTTP/2.
     public func feedback(
@@ -137,7 +141,7 @@ public final class HTTP2Backend: Backend {
                 pool = known
             } else {
                 let loop = try self.nextLoop(&shared)
-                pool = ConnectionPool(to: gateway, with: credential, self.configuration, on: loop)
+                pool = ConnectionPool(to: gateway, with: credential, self.configuration, meter: self.meter, on: loop)
                 shared.pools[key] = pool
             }
             shared.calls += 1

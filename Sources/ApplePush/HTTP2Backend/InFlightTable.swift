@@ -31,6 +31,9 @@ struct InFlightTable {
         self.first == Self.none ? nil : (UInt32(self.first), self.slots[Int(self.first)].submitted)
     }
 
+    /// When the push of that tag was submitted.
+    func submitted(_ tag: UInt32) -> MonotonicInstant { self.slots[Int(tag)].submitted }
+
     mutating func insert(_ push: Push, at now: MonotonicInstant) -> UInt32 {
         let slot = Slot(push: push, submitted: now, previous: self.last, next: Self.none)
         let index: Int32

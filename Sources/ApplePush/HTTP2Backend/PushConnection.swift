@@ -22,6 +22,8 @@ final class PushConnection {
     private let session: ClientSession
     private let deliveries: DeliveryQueue
     private var inFlight = InFlightTable()
+    private var answerTimes = DurationHistogram()
+    private var hasAnswerTimes = false
     /// What the session calls the pushes in flight, by tag.
     private var submissions: [Submission] = []
     private var outgoing: Outgoing
@@ -198,11 +200,23 @@ final class PushConnection {
 
     // MARK: What happened
 
+    /// Hands over how long the answers took that have come since the last time.
+    func report(to meter: TrafficMeter) {
+        guard self.hasAnswerTimes else { return }
+        meter.answered(after: self.answerTimes)
+        self.answerTimes.removeAll()
+        self.hasAnswerTimes = false
+    }
+
     private func readEvents() {
         while let event = self.session.nextEvent() {
             switch event {
             case .settingsChanged: self.life.settled()
-            case .answered(let tag, let answer): self.answered(self.inFlight.remove(tag), answer)
+            case .answered(let tag, let answer):
+                let submitted = self.inFlight.submitted(tag)
+                self.answerTimes.add(nanoseconds: self.life.lastHeard.nanoseconds - submitted.nanoseconds)
+                self.hasAnswerTimes = true
+                self.answered(self.inFlight.remove(tag), answer)
             case .ended(let tag, let ending): self.ended(self.inFlight.remove(tag), ending)
             case .goAway:
                 let debugData = self.session.goAwayDebugData

@@ -61,6 +61,7 @@ private struct Work: Sendable {
             loop: loop,
             gauges: gauges,
             counters: { worker.counters },
+            traffic: { backend.traffic },
             isStopping: { phase.load(ordering: .relaxed) != Phase.working.rawValue }
         )
         let server = invocation.settings.address(.http).map { endpoints.server(at: $0) }

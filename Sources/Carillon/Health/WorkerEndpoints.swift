@@ -1,3 +1,4 @@
+import ApplePush
 import IO
 import PushQueue
 import Web
@@ -7,6 +8,7 @@ struct WorkerEndpoints: Sendable {
     let loop: EventLoop
     let gauges: AppGauges
     let counters: @Sendable () -> WorkerCounters
+    let traffic: @Sendable () -> Traffic
     let isStopping: @Sendable () -> Bool
 
     func server(at address: Address) -> WebServer {
@@ -19,6 +21,7 @@ struct WorkerEndpoints: Sendable {
                 Route(.get, "/metrics") { _ in
                     let metrics = WorkerMetrics(
                         counters: counters(),
+                        traffic: traffic(),
                         apps: await gauges.read(),
                         version: Program.version
                     )

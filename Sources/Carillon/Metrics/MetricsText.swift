@@ -1,3 +1,5 @@
+import ApplePush
+
 /// Measurements in the text format that Prometheus reads.
 struct MetricsText {
     enum Kind: String { case counter, gauge, histogram }
@@ -38,6 +40,10 @@ struct MetricsText {
         }
         add(suffix: "_sum", sum, labels)
         add(suffix: "_count", Double(total), labels)
+    }
+
+    mutating func add(_ durations: DurationHistogram) {
+        addHistogram(bounds: DurationHistogram.seconds, counts: durations.counts, sum: durations.sum)
     }
 
     private mutating func add(suffix: String, _ value: Double, _ labels: [(String, String)]) {

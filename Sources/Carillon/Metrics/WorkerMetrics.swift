@@ -1,8 +1,10 @@
+import ApplePush
 import PushQueue
 
 /// What a worker counts, for Prometheus.
 struct WorkerMetrics {
     let counters: WorkerCounters
+    let traffic: Traffic
     /// How the apps stand in the database; empty while that is not to be had.
     let apps: [AppStatus]
     let version: String
@@ -12,6 +14,7 @@ struct WorkerMetrics {
         metrics.begin("carillon_build_info", .gauge, "The program's version; always 1.")
         metrics.add(1, ["version": version])
         addPushes(to: &metrics)
+        addTimes(to: &metrics)
         addWork(to: &metrics)
         addState(to: &metrics)
         addQueues(to: &metrics)
@@ -52,6 +55,21 @@ struct WorkerMetrics {
         for (app, pushes) in apps { metrics.add(pushes.unknown, ["app": name(of: app)]) }
     }
 
+    private func addTimes(to metrics: inout MetricsText) {
+        metrics.begin(
+            "carillon_enqueue_to_claim_seconds",
+            .histogram,
+            "How long jobs have waited from enqueueing to their first claim, by the database's clock."
+        )
+        metrics.add(counters.waits)
+        metrics.begin(
+            "carillon_send_to_answer_seconds",
+            .histogram,
+            "How long gateways took from a request to its answer, whatever it said."
+        )
+        metrics.add(traffic.answerTimes)
+    }
+
     private func addWork(to metrics: inout MetricsText) {
         metrics.begin("carillon_claims_total", .counter, "Claims that brought something.")
         metrics.add(counters.claims)
@@ -65,7 +83,7 @@ struct WorkerMetrics {
             "Jobs of which PostgreSQL refused to write what became of them."
         )
         metrics.add(counters.unrecorded)
-        metrics.begin("carillon_takeovers_total", .counter, "Dead workers whose jobs this one took over.")
+        metrics.begin("carillon_takeovers_total", .counter, "Claims that were taken over from dead workers.")
         metrics.add(counters.takeovers)
         metrics.begin("carillon_database_errors_total", .counter, "Statements and connections that failed.")
         metrics.add(counters.databaseErrors)
@@ -74,6 +92,8 @@ struct WorkerMetrics {
     private func addState(to metrics: inout MetricsText) {
         metrics.begin("carillon_in_flight_pushes", .gauge, "Pushes handed to a connection and not settled yet.")
         metrics.add(counters.inFlight)
+        metrics.begin("carillon_connections", .gauge, "Connections to gateways that are open.")
+        metrics.add(traffic.connections)
         metrics.begin("carillon_database_up", .gauge, "Whether the worker is connected to its database.")
         metrics.add(counters.isConnected ? 1 : 0)
         metrics.begin(

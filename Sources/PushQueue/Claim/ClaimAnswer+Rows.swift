@@ -116,6 +116,7 @@ extension ClaimedJobs {
             attempt: try rows.int16IfPresent(row, Column.attempt) ?? 1,
             mayRepeat: onUnknown != "fail"
         )
+        self.waited(since: try rows.timestamp(row, Column.createdAt), attempt: job.attempt)
         let priority = try rows.int16IfPresent(row, Column.priority)
         let pushType = try rows.stringIfPresent(row, Column.pushType).map { PushType(name: $0) } ?? .alert
         try rows.withBytes(row, Column.payload) { (payload: RawSpan) throws(PostgresError) in

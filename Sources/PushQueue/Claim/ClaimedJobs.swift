@@ -56,6 +56,9 @@ package struct ClaimedJobs: Sendable {
     private(set) var refusals: [Refusal] = []
     private(set) var texts: [UInt8] = []
     package private(set) var batch = PushBatch()
+    /// How long jobs have waited from enqueueing to this claim, by the database's clock. Those that had a try before are
+    /// not among them: they have waited for that too.
+    package private(set) var waits = DurationHistogram()
     /// The pushes that the claim counts for, sent or not.
     package private(set) var tokens = 0
 
@@ -88,6 +91,14 @@ package struct ClaimedJobs: Sendable {
     }
 
     // MARK: Reading
+
+    /// A job came into being at that time, in microseconds since 1970.
+    mutating func waited(since createdAt: Int64, attempt: Int16) {
+        guard attempt == 1 else { return }
+        // Whoever says when a row was made may say anything, infinity too.
+        let (wait, overflowed) = self.claimedAt.subtractingReportingOverflow(createdAt)
+        self.waits.add(nanoseconds: overflowed || wait > .max / 1000 ? .max : max(0, wait) * 1000)
+    }
 
     mutating func store(_ text: RawSpan) -> Extent {
         let extent = Extent(start: Int32(self.texts.count), count: Int32(text.byteCount))

@@ -13,6 +13,7 @@ extension Worker {
             self.count { counters in
                 counters.claims += 1
                 counters.jobs += jobs.count
+                counters.waits += jobs.waits
             }
         }
         self.dispatchBell.ring()

@@ -1,3 +1,5 @@
+package import ApplePush
+
 /// What a worker has done so far, and what it is doing. A value: take it whenever you like.
 package struct WorkerCounters: Sendable {
     /// What became of the pushes of one app.
@@ -39,6 +41,8 @@ package struct WorkerCounters: Sendable {
     /// Claims that brought something.
     package internal(set) var claims = 0
     package internal(set) var jobs = 0
+    /// How long jobs have waited from enqueueing to their first claim.
+    package internal(set) var waits = DurationHistogram()
     /// Claims settled too late: they were not this worker's any more.
     package internal(set) var stale = 0
     /// Jobs of which PostgreSQL refused to write what became of them.

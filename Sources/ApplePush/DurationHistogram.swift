@@ -1,0 +1,40 @@
+/// How many durations fell between which bounds: small, and cheap to add to, which happens for every push.
+package struct DurationHistogram: Equatable, Sendable {
+    /// In nanoseconds: from what a gateway next door takes to what a queue that stood still for a while has come to.
+    private static let bounds: [Int64] = [
+        1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000, 250_000_000, 500_000_000,
+        1_000_000_000, 2_500_000_000, 5_000_000_000, 10_000_000_000, 30_000_000_000, 60_000_000_000, 300_000_000_000,
+        1_800_000_000_000, 7_200_000_000_000,
+    ]
+
+    /// The upper bounds in seconds.
+    package static let seconds = Self.bounds.map { Double($0) / 1e9 }
+
+    /// How many fell into each range alone; the last one is what lies above all bounds.
+    package private(set) var counts = [UInt64](repeating: 0, count: Self.bounds.count + 1)
+    /// All together, in seconds.
+    package private(set) var sum = 0.0
+
+    package init() {}
+
+    /// How many.
+    package var count: UInt64 { self.counts.reduce(0, +) }
+
+    package mutating func add(nanoseconds: Int64) {
+        var place = 0
+        while place < Self.bounds.count, nanoseconds > Self.bounds[place] { place += 1 }
+        self.counts[place] += 1
+        self.sum += Double(max(0, nanoseconds)) / 1e9
+    }
+
+    package static func += (left: inout Self, right: Self) {
+        for place in left.counts.indices { left.counts[place] += right.counts[place] }
+        left.sum += right.sum
+    }
+
+    /// Is as new afterwards.
+    mutating func removeAll() {
+        for place in self.counts.indices { self.counts[place] = 0 }
+        self.sum = 0
+    }
+}
