@@ -70,6 +70,8 @@ struct LaneBoard: Sendable {
         for lane in lanes {
             var entry = self.entries[lane] ?? Entry(at: now)
             entry.usedAt = now
+            // A claim under way takes what the look has seen; of what came between them, the next look will know.
+            if entry.asked > 0, !entry.isDeep { continue }
             self.makeReady(lane, &entry)
             self.entries[lane] = entry
         }

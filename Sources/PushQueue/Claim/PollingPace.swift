@@ -1,8 +1,8 @@
-/// How long to wait between two looks for lanes that have rows: hardly at all after one that found some, and up to 70 ms,
+/// How long to wait between two looks for lanes that have rows: hardly at all after one that found some, and up to 50 ms,
 /// jittered so that a fleet does not look in step, when there has been nothing for a while.
 struct PollingPace: Sendable {
     static let shortest = Duration.milliseconds(5)
-    static let longest = Duration.milliseconds(70)
+    static let longest = Duration.milliseconds(50)
     /// Between looks for more lanes while there is plenty to do in those that are known.
     static let busy = Duration.milliseconds(20)
     /// So many times the duration of a look lie between two looks: however many lanes there are to walk over, looking

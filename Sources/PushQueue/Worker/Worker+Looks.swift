@@ -11,14 +11,25 @@ extension Worker {
             var look = self.state.lookBegan(at: .now)
             var wait = WorkerState.waitAfterFailedLook
             do throws(PostgresError) {
-                look.promoted = try await self.promote(on: connection)
-                let lanes = try await self.look(on: connection)
+                // Asked for together: while the connection is busy, each answer is a long way off.
+                async let promotion = self.promotion(on: connection)
+                let (lanes, cost) = try await self.look(on: connection)
+                look.cost = cost
+                look.promoted = try await promotion.get()
                 wait = self.state.lookEnded(look, lanes, at: .now)
             } catch {
                 self.failed(error, on: connection)
             }
             self.dispatchBell.ring()
             try? await self.loop.sleep(for: wait)
+        }
+    }
+
+    private func promotion(on connection: PostgresConnection) async -> Result<Int, PostgresError> {
+        do throws(PostgresError) {
+            return .success(try await self.promote(on: connection))
+        } catch {
+            return .failure(error)
         }
     }
 
@@ -37,7 +48,9 @@ extension Worker {
         return promotions.reduce(0) { $0 + $1.rows }
     }
 
-    private func look(on connection: PostgresConnection) async throws(PostgresError) -> [Lane] {
+    private func look(
+        on connection: PostgresConnection
+    ) async throws(PostgresError) -> (lanes: [Lane], cost: Duration) {
         var apps = PostgresArray(of: .int4)
         var numbers = PostgresArray(of: .int2)
         var floors = PostgresArray(of: .int8)
@@ -54,11 +67,13 @@ extension Worker {
         parameters.append(apps)
         parameters.append(numbers)
         parameters.append(floors)
-        let lanes = try await self.ask(connection, WorkerStatements.look, parameters) { rows in
-            try rows.indices.map { Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1)) }
+        let (lanes, cost) = try await self.ask(connection, WorkerStatements.look, parameters) { rows in
+            let last = rows.count - 1
+            let lanes = try (0..<last).map { Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1)) }
+            return (lanes, Duration.microseconds(try rows.int64(last, 2)))
         }
         try await self.readApps(Array(self.state.found(lanes)), on: connection)
         for report in self.state.understood(lanes, at: .now) { await self.tell(report) }
-        return lanes
+        return (lanes, cost)
     }
 }

@@ -76,7 +76,8 @@ package enum WorkerStatements {
     )
 
     /// The lanes that have rows. Known ones are looked up from their floors; between them, and before and after, the index
-    /// is walked from lane to lane, never over their rows.
+    /// is walked from lane to lane, never over their rows. The last row has no lane: it says how many microseconds the
+    /// server took, which is less than the time until the answer while other statements are being worked on.
     static let look = Statement(
         "look",
         """
@@ -96,11 +97,13 @@ package enum WorkerStatements {
                 WHERE (m.app_id, m.lane) > (f.app_id, f.lane) AND (m.app_id, m.lane) < (f.next_app, f.next_lane)
                 ORDER BY m.app_id, m.lane LIMIT 1) AS n
         )
-        SELECT f.app_id, f.lane FROM found f
+        SELECT f.app_id, f.lane, NULL::bigint FROM found f
         UNION ALL
-        SELECT k.app, k.lane FROM known k WHERE (
+        SELECT k.app, k.lane, NULL FROM known k WHERE (
             SELECT m.id FROM carillon.messages m WHERE m.app_id = k.app AND m.lane = k.lane AND m.id >= k.floor
             ORDER BY m.id LIMIT 1) IS NOT NULL
+        UNION ALL
+        SELECT NULL, NULL, (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint
         """
     )
 

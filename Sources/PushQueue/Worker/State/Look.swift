@@ -7,6 +7,8 @@ struct Look: Sendable {
     let wasIdle: Bool
     /// Rows that were due and have been moved to the queue.
     var promoted = 0
+    /// What it cost the server, as far as that is known; the time until the answer is mostly that of other statements.
+    var cost: Duration?
 }
 
 /// Rows of one lane that were due and have been moved to the queue.

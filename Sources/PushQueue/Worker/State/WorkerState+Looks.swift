@@ -30,7 +30,7 @@ extension WorkerState {
 
     /// How long to wait before the next look.
     mutating func lookEnded(_ look: Look, _ lanes: [Lane], at now: MonotonicInstant) -> Duration {
-        let cost = now - look.began
+        let cost = look.cost ?? now - look.began
         if look.promoted > 0 || lanes.contains(where: { self.limits.isClaimable($0) }) {
             return self.polling.foundWork(after: cost, isBusy: self.inFlight > 0)
         }
