@@ -6,6 +6,9 @@ import TestSupport
 final class Fleet: Sendable {
     /// Short, so that what a dead worker held is taken over while a test can wait for it.
     static let lease = Duration.seconds(2)
+    /// Long, for cases where nobody dies: on a busy machine a worker may get no turn for two seconds, and is then taken
+    /// for dead with good reason.
+    static let calm = Duration.seconds(60)
 
     private let database: String
     private let folder: TemporaryFolder
@@ -18,12 +21,20 @@ final class Fleet: Sendable {
         self.loop = loop
     }
 
-    /// Starts a worker. Flags given here count more than those that all have.
+    /// Starts a worker.
     /// - Parameters:
     ///   - shell: what a shell does before it becomes the worker, such as "ulimit -n 32".
-    func start(_ flags: [String] = [], database: String? = nil, shell: String? = nil) throws -> WorkerProcess {
+    func start(
+        _ flags: [String] = [],
+        lease: Duration = Fleet.lease,
+        database: String? = nil,
+        shell: String? = nil
+    ) throws -> WorkerProcess {
         let words =
-            ["worker", "--lease", "2s", "--retry-base", "50ms", "--retry-cap", "500ms", "--http", "127.0.0.1:0"] + flags
+            [
+                "worker", "--lease", "\(lease.components.seconds)s", "--retry-base", "50ms", "--retry-cap", "500ms",
+                "--http", "127.0.0.1:0",
+            ] + flags
         var command = ChildProcess.Command(try ProgramRun.path, words)
         if let shell {
             command = ChildProcess.Command("/bin/sh", ["-c", "\(shell); exec \"$0\" \"$@\"", command.program] + words)
@@ -39,8 +50,8 @@ final class Fleet: Sendable {
     }
 
     /// Starts a worker and waits until it has begun to work.
-    func started(_ flags: [String] = []) async throws -> WorkerProcess {
-        let worker = try self.start(flags)
+    func started(_ flags: [String] = [], lease: Duration = Fleet.lease) async throws -> WorkerProcess {
+        let worker = try self.start(flags, lease: lease)
         try await worker.started()
         return worker
     }
@@ -69,7 +80,9 @@ final class Fleet: Sendable {
     /// What the workers said last, for whoever looks for the reason of a failure.
     func tell() {
         for worker in self.all {
-            let lines = worker.said.split(separator: "\n").suffix(6).joined(separator: "\n    ")
+            let said = worker.said.split(separator: "\n")
+            let complaints = said.filter { $0.contains(#""level":"warning""#) || $0.contains(#""level":"error""#) }
+            let lines = (complaints.prefix(5) + ["…"] + said.suffix(3)).joined(separator: "\n    ")
             print("fault board: \(worker.name) (\(worker.isRunning ? "running" : "ended")):\n    \(lines)")
         }
     }

@@ -44,7 +44,9 @@ extension Scene {
             self.record.deliveries,
             Audit.Allowance(duplicates: duplicates, localReasons: localReasons)
         )
-        for finding in await self.vigil.findings { Issue.record("\(finding)", sourceLocation: sourceLocation) }
+        let findings = await self.vigil.findings
+        if !audit.breaches.isEmpty || !findings.isEmpty { self.fleet.tell() }
+        for finding in findings { Issue.record("\(finding)", sourceLocation: sourceLocation) }
         for breach in audit.breaches.prefix(20) { Issue.record("\(breach)", sourceLocation: sourceLocation) }
         if audit.breaches.count > 20 {
             Issue.record("and \(audit.breaches.count - 20) breaches more", sourceLocation: sourceLocation)

@@ -47,7 +47,7 @@ import Testing
             let words = ["--pid", "\(victim.processID)", "--data=1048576"]
             let prlimit = try ChildProcess(ChildProcess.Command("prlimit", words))
             #expect(try await prlimit.wait(on: scene.loop) == .status(0))
-            try await scene.enqueue(Board.sized(12_000, full: 50_000) / tokens, tokens: tokens)
+            try await scene.enqueue(Board.sized(6000, full: 50_000) / tokens, tokens: tokens)
             try await scene.eventually("the victim has no memory") {
                 !victim.isRunning || victim.said.contains("memory")
             }

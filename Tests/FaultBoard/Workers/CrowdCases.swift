@@ -10,7 +10,7 @@ import Testing
         try await Scene.with({ $0.delay = .milliseconds(300) }) { scene in
             let crowd = 8
             try await scene.enqueue(200)
-            for _ in 0..<crowd { _ = try scene.fleet.start(["--max-in-flight", "30"]) }
+            for _ in 0..<crowd { _ = try scene.fleet.start(["--max-in-flight", "30"], lease: Fleet.calm) }
             for worker in scene.fleet.all { try await worker.started() }
             try await scene.drained(within: .seconds(60))
             let sent = try await self.shares(of: scene)
@@ -43,12 +43,12 @@ import Testing
     /// There is one version so far: what changes over is the processes.
     @Test func `W10: a rolling restart under load fails nothing and sends nothing twice`() async throws {
         try await Scene.with { scene in
-            for _ in 0..<3 { _ = try await scene.fleet.started() }
+            for _ in 0..<3 { _ = try await scene.fleet.started(lease: Fleet.calm) }
             try await scene.underLoad {
                 for _ in 0..<Board.sized(1, full: 5) {
                     for old in scene.fleet.running {
                         try await scene.requests(scene.record.requests + 200)
-                        _ = try await scene.fleet.started()
+                        _ = try await scene.fleet.started(lease: Fleet.calm)
                         old.terminate()
                         #expect(try await old.end() == .status(0))
                     }

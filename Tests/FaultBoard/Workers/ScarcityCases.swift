@@ -10,7 +10,7 @@ import Testing
             let apps = 24
             for app in 1...apps { try await scene.addApp("app\(app)", topic: Scene.topic, to: scene.simulator) }
             for app in 1...apps { try await scene.enqueue(50, app: "app\(app)") }
-            let worker = try scene.fleet.start(["--idle-timeout", "1s"], shell: "ulimit -n 32")
+            let worker = try scene.fleet.start(["--idle-timeout", "1s"], lease: .seconds(6), shell: "ulimit -n 32")
             try await scene.drained(within: .seconds(60))
             #expect(worker.isRunning)
             #expect(worker.said.contains("open files"))
@@ -28,9 +28,13 @@ import Testing
             let line = [UInt8](repeating: 0, count: 4096)
             while write(end, line, line.count) > 0 {}
             try await scene.enqueue(1000)
-            let deaf = try scene.fleet.start(["--log-level", "debug"], shell: "exec >'\(pipe)' 2>&1")
+            let deaf = try scene.fleet.start(
+                ["--log-level", "debug"],
+                lease: Fleet.calm,
+                shell: "exec >'\(pipe)' 2>&1"
+            )
             try await scene.drained(within: .seconds(60))
-            let closed = try scene.fleet.start(["--log-level", "debug"], shell: "exec <&- >&- 2>&-")
+            let closed = try scene.fleet.start(["--log-level", "debug"], lease: Fleet.calm, shell: "exec <&- >&- 2>&-")
             deaf.terminate()
             #expect(try await deaf.end() == .status(0))
             try await scene.enqueue(1000)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct StoppingCases {
     @Test func `W3: a worker told to stop under load lets its pushes land and leaves nothing behind`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(50) }) { scene in
-            let worker = try await scene.fleet.started(["--max-in-flight", "500"])
+            let worker = try await scene.fleet.started(["--max-in-flight", "500"], lease: Fleet.calm)
             try await scene.underLoad {
                 try await scene.requests(Board.sized(1500, full: 10_000))
                 worker.terminate()
@@ -18,7 +18,7 @@ import Testing
             // What it had sent was settled; the rest is for the next.
             let sent = try await scene.client.number("SELECT coalesce(sum(r.sent), 0) FROM carillon.results r")
             #expect(sent == scene.record.requests)
-            _ = try await scene.fleet.started()
+            _ = try await scene.fleet.started(lease: Fleet.calm)
             try await scene.finish()
         }
     }
@@ -27,7 +27,10 @@ import Testing
         async throws
     {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "51=silence*1")] }) { scene in
-            let worker = try await scene.fleet.started(["--drain-timeout", "1s", "--request-timeout", "60s"])
+            let worker = try await scene.fleet.started(
+                ["--drain-timeout", "1s", "--request-timeout", "60s"],
+                lease: Fleet.calm
+            )
             try await scene.hang(300)
             let begin = MonotonicInstant.now
             worker.terminate()
@@ -37,14 +40,14 @@ import Testing
             #expect(worker.lines(containing: "\"unknown\":300").count == 1)
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.inflight") == 0)
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.pending") == 300)
-            _ = try await scene.fleet.started()
+            _ = try await scene.fleet.started(lease: Fleet.calm)
             try await scene.finish()
         }
     }
 
     @Test func `W5: a worker told twice to stop ends at once, and all that it had can be claimed`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "51=silence*1")] }) { scene in
-            let worker = try await scene.fleet.started(["--request-timeout", "60s"])
+            let worker = try await scene.fleet.started(["--request-timeout", "60s"], lease: Fleet.calm)
             try await scene.hang(300)
             worker.terminate()
             try await worker.says("waiting for the answers")
@@ -54,7 +57,7 @@ import Testing
             #expect(MonotonicInstant.now - begin < Board.sized(.seconds(10), full: .seconds(1)))
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.inflight") == 0)
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.pending") == 300)
-            _ = try await scene.fleet.started()
+            _ = try await scene.fleet.started(lease: Fleet.calm)
             try await scene.finish()
         }
     }
