@@ -3,6 +3,13 @@ import Testing
 @testable import Carillon
 
 @Suite struct MetricsTextTests {
+    @Test func `a name cannot end its label, whatever it is made of`() {
+        var metrics = MetricsText()
+        metrics.begin("carillon_depth", .gauge, "Depth.")
+        metrics.add(1, ["app": "a\r\nb\"\u{301}\\\u{301}"])
+        #expect(metrics.text.hasSuffix("\ncarillon_depth{app=\"a\r\\nb\\\"\u{301}\\\\\u{301}\"} 1\n"))
+    }
+
     @Test func `a family is its help, its kind and its samples`() {
         var metrics = MetricsText()
         metrics.begin("carillon_pushes_total", .counter, "Pushes that ended.")

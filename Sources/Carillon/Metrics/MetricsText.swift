@@ -58,12 +58,13 @@ struct MetricsText {
 
     private static func escape(_ text: String, quotes: Bool) -> String {
         var escaped = ""
-        for character in text {
-            switch character {
+        // By scalars: a line break after a carriage return, or a quote under an accent, is another character altogether.
+        for scalar in text.unicodeScalars {
+            switch scalar {
             case "\\": escaped += "\\\\"
             case "\n": escaped += "\\n"
             case "\"" where quotes: escaped += "\\\""
-            default: escaped.append(character)
+            default: escaped.unicodeScalars.append(scalar)
             }
         }
         return escaped
