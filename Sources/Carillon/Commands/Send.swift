@@ -183,7 +183,7 @@ private struct Send {
         if outcome.expired > 0 { parts.append("\(outcome.expired) expired") }
         console.print("Message \(id): \(parts.joined(separator: ", ")).")
         for failure in failures {
-            console.print("  \(failure.token): \(failure.status.map { "\($0) " } ?? "")\(failure.reason)")
+            console.print("  \(failure.token): \(failure.status.map { "\($0) " } ?? "")\(failure.reason.visible)")
         }
     }
 }

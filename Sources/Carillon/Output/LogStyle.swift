@@ -18,7 +18,7 @@ struct LogStyle: Sendable {
             let time = now.formatted(Date.ISO8601FormatStyle().time(includingFractionalSeconds: false))
             let word = level.rawValue.padding(to: 7)
             let rest = fields.map { " \($0)=" + Self.plain($1) }.joined()
-            return [stream.styled(time, .dim), colour(level).map { stream.styled(word, $0) } ?? word, message]
+            return [stream.styled(time, .dim), colour(level).map { stream.styled(word, $0) } ?? word, message.visible]
                 .joined(separator: " ") + stream.styled(rest, .dim) + "\n"
         }
     }
@@ -33,7 +33,9 @@ struct LogStyle: Sendable {
 
     /// A string needs no quotes for a person, unless it would run into the next field.
     private static func plain(_ value: JSONValue) -> String {
-        if case .string(let text) = value, !text.contains(where: { $0.isWhitespace || $0 == "\"" }) { return text }
-        return value.text
+        if case .string(let text) = value, !text.contains(where: { $0.isWhitespace || $0 == "\"" }) {
+            return text.visible
+        }
+        return value.text.visible
     }
 }

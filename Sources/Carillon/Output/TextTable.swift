@@ -11,7 +11,7 @@ struct TextTable {
 
     mutating func add(_ cells: String...) {
         precondition(cells.count == header.count, "a row has a cell for each column")
-        rows.append(cells)
+        rows.append(cells.map(\.visible))
     }
 
     var isEmpty: Bool { rows.isEmpty }

@@ -51,7 +51,7 @@ struct StatusSnapshot: Sendable {
         var text = apps.isEmpty ? "There are no apps yet: add one with 'carillon app add'.\n" : table.text(for: stream)
         for app in apps {
             guard let error = app.credentialError else { continue }
-            text += stream.styled("\(app.name): ", .yellow) + error.asSentence + "\n"
+            text += stream.styled("\(app.name.visible): ", .yellow) + error.asSentence.visible + "\n"
         }
         text += "\n" + workersText(for: stream)
         return text
