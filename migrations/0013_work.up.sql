@@ -10,7 +10,7 @@ BEGIN
     INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
         reference, on_unknown, attempt, claims, origin, broadcast_id, created_at)
     SELECT restore.app, j.lane, j.id, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
-        j.reference, j.on_unknown, j.attempt, j.claims + claimed_in_vain, j.origin, j.broadcast_id, j.created_at
+        j.reference, j.on_unknown, j.attempt, least(j.claims::int + claimed_in_vain, 32767), j.origin, j.broadcast_id, j.created_at
     FROM unnest(restore.jobs) AS j;
     GET DIAGNOSTICS restored = ROW_COUNT;
     RETURN restored;
