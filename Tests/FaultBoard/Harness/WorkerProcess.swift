@@ -73,7 +73,7 @@ final class WorkerProcess: Sendable {
         }
     }
 
-    private func ask(_ path: String) async throws -> HealthProbe.Answer {
+    func ask(_ path: String) async throws -> HealthProbe.Answer {
         try await self.says("metrics are served")
         let port = self.lines(containing: "metrics are served").first?.split(separator: "\"port\":").last
         guard let digits = port?.prefix(while: \.isNumber), let address = Address("127.0.0.1:\(digits)") else {

@@ -1,0 +1,141 @@
+import Simulator
+import Testing
+
+/// Apps that are not there, not ready, or gone while rows wait for them.
+@Suite struct AppCases {
+    @Test func `P8: rows of an app that does not exist fail, and those of one that comes with them are sent`()
+        async throws
+    {
+        try await Scene.with { scene in
+            _ = try await scene.fleet.started()
+            let missing = ["2147483647", "-2147483648", "-1", "0", "4711"].map { app in
+                OddRow("app_id", app, .refused("UnknownApp"))
+            }
+            var messages: [Ledger.Message] = []
+            for row in missing { messages.append(try await scene.insert(row)) }
+            // The row comes before its app, in one transaction.
+            let early = scene.message()
+            try await scene.client.run(
+                """
+                BEGIN;
+                INSERT INTO carillon.messages (app_id, tokens, payload, reference)
+                VALUES (77, '{\(early.tokens[0])}', '\(early.payload)', '\(early.reference)');
+                INSERT INTO carillon.apps (id, name, topic, certificate_id, gateway, gateway_ca)
+                SELECT 77, 'late', a.topic, a.certificate_id, a.gateway, a.gateway_ca FROM carillon.apps a WHERE a.name = 'board';
+                COMMIT
+                """
+            )
+            scene.ledger.committed([early])
+            try await scene.enqueue(20)
+            let audit = try await scene.finish(localReasons: ["UnknownApp"])
+            for message in messages {
+                #expect(audit.outcomes.failures[message.reference]?.map(\.reason) == ["UnknownApp"])
+            }
+            #expect(audit.outcomes.results[early.reference]?.map(\.sent) == [1])
+        }
+    }
+
+    @Test func `P8: rows of a paused app wait, others go on, and it goes on when it may`() async throws {
+        try await Scene.with({ $0.delay = .milliseconds(20) }) { scene in
+            let topic = "com.example.other"
+            try await scene.addApp("other", topic: topic, to: scene.simulator)
+            _ = try await scene.fleet.started(["--max-in-flight", "100"])
+            try await scene.enqueue(2000)
+            try await scene.requests(200)
+            try await scene.client.run("UPDATE carillon.apps SET paused = true WHERE name = 'board'")
+            try await scene.quiet()
+            let sent = scene.record.requests
+            #expect(sent < 2000)
+            let other = try await scene.client.number("carillon.enqueue('other', '{\(Scene.token("0f", 1))}', 'x')")
+            try await scene.eventually("the other app sends") {
+                try await scene.client.number("SELECT count(*) FROM carillon.results r WHERE r.message_id = \(other)")
+                    == 1
+            }
+            #expect(scene.record.requests == sent + 1)
+            try await scene.client.run("UPDATE carillon.apps SET paused = false")
+            try await scene.drained(within: .seconds(60))
+            #expect(scene.record.requests == 2001)
+            #expect(try await scene.client.number("SELECT sum(r.sent) FROM carillon.results r") == 2001)
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.failures") == 0)
+            #expect(try await scene.fleet.stop() == [])
+        }
+    }
+
+    @Test func `P8: rows of an app that is deleted meanwhile fail, and pushes in the air are counted`() async throws {
+        try await Scene.with({ $0.delay = .milliseconds(50) }) { scene in
+            _ = try await scene.fleet.started(["--max-in-flight", "100"])
+            try await scene.enqueue(1000)
+            try await scene.enqueue(3, tokens: 40)
+            try await scene.requests(100)
+            try await scene.client.run("DELETE FROM carillon.apps WHERE name = 'board'")
+            let audit = try await scene.finish(localReasons: ["UnknownApp"])
+            #expect(audit.outcomes.failures.count > 0)
+            #expect(audit.outcomes.results.values.joined().reduce(0) { $0 + $1.sent } == scene.record.requests)
+        }
+    }
+
+    @Test func `P8: rows of an app without a credential wait for one, whatever the first one is`() async throws {
+        try await Scene.with { scene in
+            try await scene.addApp("other", topic: "com.example.other", to: scene.simulator)
+            try await scene.client.run("UPDATE carillon.apps SET certificate_id = NULL WHERE name = 'board'")
+            let worker = try await scene.fleet.started()
+            try await scene.enqueue(50)
+            try await worker.says("has no credential")
+            try await scene.otherAppSends(1)
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.pending") == 50)
+            // A credential that is none: the row says so, and nothing goes out or is lost.
+            try await scene.client.run(
+                """
+                INSERT INTO carillon.certificates (name, certificate, private_key)
+                VALUES ('garbage', E'-----BEGIN CERTIFICATE-----\\nnonsense', 'ü');
+                UPDATE carillon.apps SET certificate_id = c.id FROM carillon.certificates c
+                WHERE c.name = 'garbage' AND apps.name = 'board'
+                """
+            )
+            try await scene.eventually("the credential is judged") {
+                try await scene.client.text("SELECT status FROM carillon.certificates WHERE name = 'garbage'")
+                    == "invalid"
+            }
+            try await scene.otherAppSends(2)
+            #expect(scene.record.requests == 2)
+            try await scene.client.run(
+                """
+                UPDATE carillon.apps SET certificate_id = c.id FROM carillon.certificates c
+                WHERE c.name = 'board' AND apps.name = 'board'
+                """
+            )
+            try await scene.eventually("all were sent") { scene.record.requests == 52 }
+            try await scene.drained(within: .seconds(60))
+            #expect(
+                try await scene.client.number(
+                    "SELECT sum(r.sent) FROM carillon.results r JOIN carillon.apps a ON a.id = r.app_id WHERE a.name = 'board'"
+                ) == 50
+            )
+            #expect(try await scene.fleet.stop() == [])
+        }
+    }
+}
+
+extension Scene {
+    fileprivate func otherAppSends(_ number: Int) async throws {
+        let id = try await self.client.number("carillon.enqueue('other', '{\(Self.token("0f", number))}', 'x')")
+        try await self.eventually("the other app sends") {
+            try await self.client.number("SELECT count(*) FROM carillon.results r WHERE r.message_id = \(id)") == 1
+        }
+    }
+
+    /// Until what was claimed has ended, and nothing more is claimed.
+    fileprivate func quiet() async throws {
+        try await self.eventually("the worker rests") {
+            guard try await self.client.number("SELECT count(*) FROM carillon.inflight") == 0 else { return false }
+            let sent = self.record.requests
+            // A look at the tables, and another: the worker has looked at them in between.
+            let seen = try await self.client.text("SELECT max(w.heartbeat_at) FROM carillon.workers w")
+            try await self.eventually("another heartbeat came") {
+                try await self.client.text("SELECT max(w.heartbeat_at) FROM carillon.workers w") != seen
+            }
+            return try await self.client.number("SELECT count(*) FROM carillon.inflight") == 0
+                && self.record.requests == sent
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import Postgres
+import Simulator
+import Testing
+
+/// Calling back what is on its way.
+@Suite struct CancelCases {
+    @Test func `P9: what is in flight cannot be called back, and what only waits can`() async throws {
+        try await Scene.with({ $0.answers = [try AnswerRule(parsing: "51=silence*1")] }) { scene in
+            _ = try await scene.fleet.started(["--max-in-flight", "10", "--request-timeout", "60s"])
+            let flying = scene.message(prefix: "51")
+            let first = try await scene.enqueue(flying)
+            try await scene.requests(1)
+            #expect(try await scene.client.number("carillon.cancel(\(first))") == 0)
+            #expect(try await scene.client.number("carillon.cancel_broadcast(\(first))") == 0)
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.results") == 0)
+            let later = scene.message(tokens: 3)
+            let second = try await scene.enqueue(later, [("run_at", "now() + interval '1 hour'")])
+            #expect(try await scene.client.number("carillon.cancel(\(second))") == 1)
+            #expect(try await scene.client.number("carillon.cancel(\(second))") == 0)
+            // Its time is over and it is sent once more: the cancel has changed nothing.
+            for worker in scene.fleet.all { worker.kill() }
+            _ = try await scene.fleet.started()
+            let audit = try await scene.finish()
+            #expect(audit.outcomes.results[flying.reference]?.map(\.sent) == [1])
+            #expect(audit.outcomes.results[later.reference]?.map(\.cancelled) == [3])
+            #expect(audit.sightings[later.tokens[0]] == nil)
+        }
+    }
+
+    @Test func `P9: what waits for another attempt is called back, and what was sent of it counts`() async throws {
+        try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ee=429:TooManyRequests+3600")] }) { scene in
+            _ = try await scene.fleet.started()
+            let message = scene.message(tokens: 4, prefix: "ee")
+            let both = Ledger.Message(
+                reference: message.reference,
+                tokens: message.tokens + scene.message(tokens: 3).tokens,
+                payload: message.payload,
+                mayRepeat: true
+            )
+            let id = try await scene.enqueue(both)
+            try await scene.eventually("the rest waits") {
+                try await scene.client.number("SELECT count(*) FROM carillon.scheduled") == 1
+            }
+            #expect(try await scene.client.number("carillon.cancel(\(id))") == 1)
+            let audit = try await scene.finish()
+            let result = try #require(audit.outcomes.results[both.reference]?.first)
+            #expect(result.sent == 3 && result.cancelled == 4)
+        }
+    }
+
+    @Test func `P9: many cancels in the midst of claims give each message one end`() async throws {
+        try await Scene.with({ $0.delay = .milliseconds(5) }) { scene in
+            _ = try await scene.fleet.started(["--max-in-flight", "200"])
+            _ = try await scene.fleet.started(["--max-in-flight", "200"])
+            let count = Board.sized(2000, full: 20_000)
+            try await scene.enqueue(count)
+            try await scene.requests(count / 10)
+            // Every third of those that are left, one statement each, from two sessions at once.
+            let work = """
+                DO $$ DECLARE id bigint; BEGIN
+                    FOR id IN SELECT m.id FROM carillon.messages m WHERE m.id % 3 = 0 ORDER BY m.id DESC LOOP
+                        PERFORM carillon.cancel(id); COMMIT;
+                    END LOOP;
+                END $$
+                """
+            async let one: Void = scene.client.session { try await $0.script(work) }
+            async let other: Void = scene.client.session { try await $0.script(work) }
+            _ = try await (one, other)
+            let audit = try await scene.finish()
+            let cancelled = audit.outcomes.results.values.joined().reduce(0) { $0 + $1.cancelled }
+            #expect(cancelled > 0)
+            // What was sent was not called back, and the other way round.
+            #expect(scene.record.requests + cancelled == count)
+        }
+    }
+
+    @Test func `P9: a broadcast that is called back at half way stops within a second`() async throws {
+        try await Scene.with({ $0.delay = .milliseconds(20) }) { scene in
+            let count = Board.sized(10_000, full: 1_000_000)
+            try await scene.client.run(
+                """
+                INSERT INTO carillon.tokens (app_id, token)
+                SELECT a.id, lpad(to_hex(n), 64, '0') FROM carillon.apps a, generate_series(1, \(count)) n
+                """
+            )
+            _ = try await scene.fleet.started(["--max-in-flight", "500"])
+            _ = try await scene.fleet.started(["--max-in-flight", "500"])
+            let id = try await scene.client.number("carillon.broadcast('board', 'Board')")
+            try await scene.requests(min(count / 2, 50_000), within: .seconds(120))
+            let jobs = try await scene.client.number("carillon.cancel_broadcast(\(id))")
+            let end = try await scene.client.number("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)")
+            #expect(jobs > 0)
+            try await scene.drained(within: .seconds(60))
+            let last = scene.record.deliveries.map(\.time).max() ?? 0
+            #expect(last - Int64(end) < Board.sized(10_000, full: 1000))
+            let sent = scene.record.requests
+            #expect(sent < count)
+            #expect(
+                try await scene.client.text(
+                    "SELECT (p.sent, p.failed, p.cancelled, p.remaining, p.finished) FROM carillon.broadcast_progress(\(id)) p"
+                ) == "(\(sent),0,\(count - sent),0,t)"
+            )
+            #expect(Set(scene.record.deliveries.map(\.token)).count == sent)
+            #expect(try await scene.client.number("carillon.cancel_broadcast(\(id))") == 0)
+            #expect(try await scene.fleet.stop() == [])
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import Glibc
+import IO
+import Simulator
+import Testing
+
+/// What becomes headers, and numbers at the end of what their columns hold.
+@Suite struct HeadingCases {
+    private static let bad: [(column: String, value: String, reason: String)] = [
+        ("topic", "'a b'", "MalformedTopic"), ("topic", #"E'a\r\napns-priority: 10'"#, "MalformedTopic"),
+        ("topic", "repeat('a', 256)", "MalformedTopic"), ("topic", "'tüpic'", "MalformedTopic"),
+        ("topic", "E'a\\x7f'", "MalformedTopic"), ("topic", "repeat('a', 5000000)", "MalformedTopic"),
+        ("collapse_id", #"E'a\r\napns-topic: b'"#, "MalformedCollapseId"),
+        ("collapse_id", "repeat('x', 65)", "MalformedCollapseId"),
+        ("collapse_id", "repeat('ü', 33)", "MalformedCollapseId"), ("collapse_id", "' a'", "MalformedCollapseId"),
+        ("collapse_id", "'a '", "MalformedCollapseId"), ("collapse_id", "E'\\x01'", "MalformedCollapseId"),
+        ("collapse_id", "E'\\x7f'", "MalformedCollapseId"), ("collapse_id", "E'a\\tb'", "MalformedCollapseId"),
+        ("collapse_id", "repeat('x', 5000000)", "MalformedCollapseId"), ("priority", "0", "UnknownPriority"),
+        ("priority", "-1", "UnknownPriority"), ("priority", "9", "UnknownPriority"),
+        ("priority", "11", "UnknownPriority"),
+        // Its last eight bits are a 10.
+        ("priority", "266", "UnknownPriority"), ("priority", "32767", "UnknownPriority"),
+        ("priority", "-32768", "UnknownPriority"), ("push_type", "''", "UnknownPushType"),
+        ("push_type", "'ALERT'", "UnknownPushType"), ("push_type", "'alert '", "UnknownPushType"),
+        ("push_type", #"E'alert\r\nx: y'"#, "UnknownPushType"),
+        ("push_type", "repeat('x', 5000000)", "UnknownPushType"),
+    ]
+
+    private static let rejected = [
+        OddRow([("push_type", "'background'"), ("priority", "10")], .rejected("400 BadPriority")),
+        OddRow("topic", "'com.example.stranger'", .rejected("400 TopicDisallowed")),
+        OddRow("topic", "'a/b'", .rejected("400 BadTopic")),
+        OddRow("push_type", "'voip'", .rejected("400 TopicDisallowed")),
+    ]
+
+    private static let fine = [
+        OddRow("collapse_id", "repeat('ü', 32)", .sent), OddRow("collapse_id", "''", .sent),
+        OddRow("collapse_id", "'a''b\"c\\d; --'", .sent), OddRow("priority", "1", .sent),
+        OddRow("push_type", "'mdm'", .sent), OddRow("expires_at", "'infinity'", .sent),
+        OddRow("expires_at", "'294276-12-31'", .sent), OddRow("expires_at", "'9999-12-31'", .sent),
+        OddRow("expires_at", "'-infinity'", .expired), OddRow("expires_at", "'4713-01-01 BC'", .expired),
+        OddRow("expires_at", "'1969-12-31 23:59:59Z'", .expired), OddRow("expires_at", "now()", .expired),
+    ]
+
+    @Test func `P4: a heading that cannot be one is refused here, and no byte of it reaches the wire`() async throws {
+        try await Scene.with { scene in
+            let bad = Self.bad.map { OddRow($0.column, $0.value, .refused($0.reason)) }
+            try await scene.digest(bad + Self.rejected + Self.fine)
+            let known: Set<String?> = [Scene.topic, "com.example.stranger", "a/b"]
+            for delivery in scene.record.deliveries {
+                #expect(known.contains(delivery.topic))
+                for value in [delivery.priority, delivery.expiration].compactMap(\.self) {
+                    #expect(value.allSatisfy { $0.isWholeNumber }, "\(value)")
+                }
+                #expect(delivery.authorization == nil)
+            }
+        }
+    }
+
+    @Test func `P4: a whole claim of rows that the gateway refuses holds up no other`() async throws {
+        try await Scene.with { scene in
+            for _ in 1...30 { try await scene.insert(Self.rejected[1]) }
+            _ = try await scene.fleet.started()
+            try await scene.drained(within: .seconds(60))
+            try await scene.enqueue(30)
+            try await scene.finish()
+        }
+    }
+
+    /// What an application has no business to write, and can. Each value in a row of its own.
+    private static let numbers: [(column: String, value: String)] = [
+        ("lane", "-32768"), ("lane", "-1"), ("lane", "3"), ("lane", "32767"), ("attempt", "0"), ("attempt", "-32768"),
+        ("attempt", "32767"), ("claims", "32767"), ("claims", "-32768"), ("broadcast_id", "-1"),
+        ("broadcast_id", "9223372036854775807"), ("created_at", "'infinity'"), ("created_at", "'-infinity'"),
+        ("created_at", "'4713-01-01 BC'"), ("created_at", "'294276-12-31'"), ("id", "0"), ("id", "-1"),
+        ("id", "-9223372036854775808"), ("id", "9223372036854775807"), ("on_unknown", "''"), ("on_unknown", "'never'"),
+        ("on_unknown", "repeat('x', 1000000)"), ("origin", "4711"), ("origin", "-1"),
+        ("origin", "9223372036854775807"),
+    ]
+
+    private static var oddNumbers: [OddRow] {
+        Self.numbers.map { OddRow($0.column, $0.value, .sent) }
+    }
+
+    @Test func `P4: numbers and times at their limits are sent like any other`() async throws {
+        try await Scene.with { scene in try await scene.digest(Self.oddNumbers) }
+    }
+
+    @Test func `P4: numbers at their limits are tried again like any other, until attempts are used up`() async throws {
+        try await Scene.with({ $0.answers = [try AnswerRule(parsing: "*=503*1")] }) { scene in
+            try await scene.digest(
+                Self.numbers.map { number in
+                    let isUsedUp = number.column == "attempt" && number.value == "32767"
+                    return OddRow(number.column, number.value, isUsedUp ? .rejected("503 ServiceUnavailable") : .sent)
+                }
+            )
+        }
+    }
+
+    @Test func `P4: numbers at their limits are taken over like any other`() async throws {
+        try await Scene.with({ $0.answers = [try AnswerRule(parsing: "*=silence*1")] }) { scene in
+            let victim = try await scene.fleet.started(["--request-timeout", "60s"])
+            // Lanes have claims of their own, and those that were in vain often are on trial, one at a time.
+            let rows = Self.oddNumbers.filter { !$0.columns.contains { $0.name == "lane" } }
+            for row in rows { try await scene.insert(row) }
+            try await scene.eventually("the worker has claimed and sent what it can") {
+                try await scene.client.number("SELECT count(*) FROM carillon.inflight") > 0 && scene.record.requests > 0
+            }
+            victim.kill()
+            try await victim.end()
+            try await scene.enqueue(20)
+            _ = try await scene.fleet.started(["--request-timeout", "1s"])
+            // What was in flight was never answered: nothing is accepted twice.
+            try await scene.finish(localReasons: ["Poison"])
+        }
+    }
+}

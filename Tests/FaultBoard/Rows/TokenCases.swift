@@ -1,0 +1,113 @@
+import IO
+import Simulator
+import Testing
+
+/// Tokens that are none, and numbers of tokens that nobody expects.
+@Suite struct TokenCases {
+    private static let none = [
+        "zz", "abc", "a", "", " ", "ab ", " ab", "0xab", "ab\r\nx: y", "ab\n", "\nab", "../../3/device/ab", "ab/../cd",
+        "%00", "ab%0d%0a", "ab?x=y", "ab#cd", "ａｂ", "١٢", "äb", "aʹ", "ab\u{7F}", "ab\u{200B}", "🔔🔔", "'; --", "{ab}",
+        String(repeating: "a", count: 513), String(repeating: "a", count: 514), String(repeating: "a", count: 1000),
+        String(repeating: "ab", count: 50_000), "-1", "+1", "ab,cd", "\"ab\"", "NULL", "\\xab",
+    ]
+
+    @Test func `P3: what is no token is refused here, alone and among good ones`() async throws {
+        try await Scene.with { scene in
+            let alone = Self.none.map { OddRow("tokens", Self.array([$0]), .refused("MalformedToken"), tokens: [$0]) }
+            // All in one row, between good ones: those are sent.
+            let good = (1...20).map { Scene.token("cc", $0) }
+            let mixed = try await scene.insert(
+                OddRow(
+                    "tokens",
+                    Self.array(Array(good[..<10]) + Self.none + Array(good[10...])),
+                    .sent,
+                    tokens: good + Self.none
+                )
+            )
+            let audit = try await scene.digest(
+                alone + [OddRow("tokens", "'{NULL}'", .refused("MalformedToken"), tokens: [""])]
+            )
+            #expect(audit.outcomes.results[mixed.reference]?.map(\.sent) == [good.count])
+            #expect(audit.outcomes.failures[mixed.reference]?.count == Self.none.count)
+            #expect(scene.record.deliveries.allSatisfy { $0.token.allSatisfy { $0.isHexDigit } })
+        }
+    }
+
+    @Test func `P3: a token of another length or in another case is Apple's to judge`() async throws {
+        try await Scene.with { scene in
+            let upper = Scene.token("ABCDEF", 1)
+            let longest = String(repeating: "cd", count: 100)
+            let tooLong = String(repeating: "ce", count: 256)
+            try await scene.digest([
+                OddRow("tokens", Self.array([upper]), .sent, tokens: [upper]),
+                OddRow("tokens", Self.array([longest]), .sent, tokens: [longest]),
+                OddRow("tokens", Self.array([tooLong]), .rejected("400 BadDeviceToken"), tokens: [tooLong]),
+                OddRow("tokens", "'{ab}'", .rejected("400 BadDeviceToken"), tokens: ["ab"]),
+            ])
+        }
+    }
+
+    @Test func `P6: a row without tokens is finished, and arrays of any shape are read`() async throws {
+        try await Scene.with { scene in
+            let four = (1...4).map { Scene.token("cc", $0) }
+            let two = (5...6).map { Scene.token("cc", $0) }
+            try await scene.digest([
+                OddRow("tokens", "'{}'", .sent, tokens: []),
+                OddRow("tokens", "'{{\(four[0]),\(four[1])},{\(four[2]),\(four[3])}}'", .sent, tokens: four),
+                OddRow("tokens", "'[-3:-2]={\(two[0]),\(two[1])}'", .sent, tokens: two),
+            ])
+        }
+    }
+
+    @Test func `P6: very many tokens with very many duplicates come to one push for each that is another`() async throws
+    {
+        try await Scene.with { scene in
+            let copies = Board.sized(8, full: 20)
+            let distinct = Board.sized(4000, full: 250_000)
+            let tokens = (1...distinct).map { Scene.token("cc", $0) }
+            // Copy after copy, so that those of one token lie far from each other.
+            let list = """
+                ARRAY(SELECT 'cc' || lpad(to_hex(n), 62, '0')
+                    FROM generate_series(1, \(copies)) c, generate_series(1, \(distinct)) n ORDER BY c, n)
+                """
+            try await scene.enqueue(100)
+            let row = try await scene.insert(OddRow("tokens", list, .sent, tokens: tokens))
+            try await scene.enqueue(100)
+            _ = try await scene.fleet.started(["--max-in-flight", "2000"])
+            _ = try await scene.fleet.started(["--max-in-flight", "2000"])
+            let audit = try await scene.finish(within: Board.sized(.seconds(120), full: .seconds(900)))
+            #expect(audit.outcomes.results[row.reference]?.map(\.sent) == [distinct])
+            #expect(scene.record.deliveries.count { $0.token.hasPrefix("cc") } == distinct)
+        }
+    }
+
+    @Test func `P6: a message to millions of tokens is cut, and each of them ends once`() async throws {
+        try await Scene.with { scene in
+            let count = Board.sized(50_000, full: 5_000_000)
+            // All of them have expired, so that it is the queue alone that has the work.
+            let id = try await scene.client.number(
+                """
+                carillon.enqueue('board', ARRAY(SELECT lpad(to_hex(n), 64, '0') FROM generate_series(1, \(count)) n), 'x',
+                    expires_at => now() - interval '1 s')
+                """
+            )
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.messages") == (count + 999) / 1000)
+            _ = try await scene.fleet.started()
+            _ = try await scene.fleet.started()
+            try await scene.drained(within: Board.sized(.seconds(60), full: .seconds(600)))
+            #expect(
+                try await scene.client.text(
+                    "SELECT (sum(r.expired), sum(r.sent + r.failed), count(*)) FROM carillon.results r WHERE r.broadcast_id = \(id)"
+                ) == "(\(count),0,\((count + 999) / 1000))"
+            )
+            #expect(
+                try await scene.client.text("SELECT p.finished FROM carillon.broadcast_progress(\(id)) p") == "true"
+            )
+            #expect(scene.record.requests == 0)
+        }
+    }
+
+    private static func array(_ tokens: [String]) -> String {
+        "ARRAY[" + tokens.map(OddRow.quoted).joined(separator: ",") + "]"
+    }
+}

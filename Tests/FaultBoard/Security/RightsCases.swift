@@ -1,0 +1,205 @@
+import Postgres
+import Testing
+
+/// What the roles may not do is tried, statement by statement: on every column of every relation that there is.
+@Suite struct RightsCases {
+    private struct Column: Sendable {
+        let relation: String
+        let name: String
+        let isView: Bool
+    }
+
+    /// What each role may write, as "insert results", or "update apps.paused" where it is that column only.
+    private static let mayWrite: [String: Set<String>] = [
+        "carillon_reader": [],
+        "carillon_app": Self.rights("insert", on: "messages scheduled broadcasts dedupe tokens")
+            .union(Self.rights("update", on: "dedupe tokens")).union(["delete tokens"]),
+        "carillon_worker": Self.rights("insert", on: Self.queue + " results failures failed_messages feedback")
+            .union(Self.rights("update", on: Self.queue + " feedback")).union(
+                Self.rights("delete", on: Self.queue + " tokens")
+            )
+            .union([
+                "update tokens.last_update", "update apps.paused", "update watched_tables.last_error",
+                "update certificates.not_after", "update certificates.topics", "update certificates.status",
+                "update certificates.last_error",
+            ]),
+    ]
+    private static let queue =
+        "messages scheduled inflight workers unfinished activity provider_tokens dedupe chores"
+
+    /// Secrets, and what is between an app and its users.
+    private static let mayNotRead: [String: Set<String>] = [
+        "carillon_reader": [
+            "certificates", "provider_tokens", "installation", "messages", "scheduled", "tokens", "dedupe",
+            "inflight.jobs",
+            "apps.gateway_ca", "failed_messages",
+        ],
+        "carillon_app": [
+            "certificates", "provider_tokens", "installation", "messages.payload", "messages.tokens", "scheduled",
+            "inflight", "workers", "apps.gateway_ca", "apps.certificate_id", "failed_messages",
+        ],
+        "carillon_worker": [],
+    ]
+
+    /// The functions that run as their owner, and who may call them.
+    private static let mayCall: [String: Set<String>] = [
+        "carillon_reader": ["queue_depth", "broadcast_progress"],
+        "carillon_app": ["cancel", "cancel_broadcast", "broadcast_progress", "register_token"],
+        "carillon_worker": ["maintain", "queue_depth"],
+    ]
+
+    private static func rights(_ verb: String, on relations: String) -> Set<String> {
+        Set(relations.split(separator: " ").map { "\(verb) \($0)" })
+    }
+
+    @Test(arguments: ["carillon_reader", "carillon_app", "carillon_worker"])
+    func `S2: whatever a role is not meant to do is refused`(_ role: String) async throws {
+        try await Scene.with { scene async throws in
+            let columns = try await scene.client.query(
+                """
+                SELECT c.relname::text, a.attname::text, c.relkind = 'v' FROM pg_class c
+                JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+                WHERE c.relnamespace = 'carillon'::regnamespace AND c.relkind IN ('r', 'p', 'v')
+                ORDER BY 1, a.attnum
+                """
+            ) { rows in
+                try rows.indices.map { row in
+                    Column(
+                        relation: try rows.string(row, 0),
+                        name: try rows.string(row, 1),
+                        isView: try rows.bool(row, 2)
+                    )
+                }
+            }
+            #expect(columns.count > 100)
+            let calls = try await scene.client.query(
+                """
+                SELECT p.proname::text, format('carillon.%I(%s)', p.proname, (
+                    SELECT string_agg('NULL::' || format_type(t.type, NULL), ', ' ORDER BY t.place)
+                    FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY t (type, place)))
+                FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.prosecdef
+                """
+            ) { rows in try rows.indices.map { (try rows.string($0, 0), try rows.string($0, 1)) } }
+            var forbidden = Self.statements(columns, for: role)
+            forbidden += calls.filter { !Self.mayCall[role, default: []].contains($0.0) }.map { "SELECT \($0.1)" }
+            try await scene.client.session { session async throws in
+                try await session.script("SET ROLE \(role)")
+                for statement in forbidden {
+                    let error = await #expect(throws: PostgresError.self, "\(role) may \(statement)") {
+                        try await session.script(statement)
+                    }
+                    #expect(error?.sqlState == "42501", "\(role): \(statement): \(error?.message ?? "")")
+                }
+            }
+        }
+    }
+
+    /// All that the role must not do. None of it would change anything if it were allowed.
+    private static func statements(_ columns: [Column], for role: String) -> [String] {
+        let mayWrite = Self.mayWrite[role, default: []]
+        let mayNotRead = Self.mayNotRead[role, default: []]
+        func isRight(_ verb: String, _ column: Column) -> Bool {
+            mayWrite.contains("\(verb) \(column.relation)")
+                || mayWrite.contains("\(verb) \(column.relation).\(column.name)")
+        }
+        var statements: [String] = []
+        for column in columns {
+            let table = "carillon.\(column.relation)"
+            if mayNotRead.contains(column.relation) || mayNotRead.contains("\(column.relation).\(column.name)") {
+                statements.append("SELECT \(column.name) FROM \(table) LIMIT 0")
+            }
+            if column.isView { continue }
+            if !isRight("insert", column) {
+                statements.append("INSERT INTO \(table) (\(column.name)) SELECT NULL WHERE false")
+            }
+            if !isRight("update", column) {
+                statements.append("UPDATE \(table) SET \(column.name) = NULL WHERE false")
+            }
+        }
+        for table in Set(columns.filter { !$0.isView }.map(\.relation)) {
+            if !mayWrite.contains("delete \(table)") { statements.append("DELETE FROM carillon.\(table) WHERE false") }
+            statements += [
+                "TRUNCATE carillon.\(table)", "DROP TABLE carillon.\(table)",
+                "ALTER TABLE carillon.\(table) ADD mine text",
+                "CREATE TRIGGER mine BEFORE INSERT ON carillon.\(table) EXECUTE FUNCTION carillon.app_changed()",
+            ]
+        }
+        return statements
+    }
+
+    @Test func `S3: temporary tables, and functions before ours in the search path, get nothing to do`() async throws {
+        try await Scene.with { scene async throws in
+            let message = try await scene.client.number("carillon.enqueue('board', '{aa}', 'x')")
+            let tokens = "ARRAY(SELECT lpad(to_hex(n), 8, '0') FROM generate_series(1, 2500) n)"
+            let broadcast = try await scene.client.number("carillon.enqueue('board', \(tokens), 'x')")
+            try await scene.client.session { session async throws in
+                try await session.script(Self.traps)
+                for (role, calls) in [
+                    (
+                        "carillon_app",
+                        [
+                            "cancel(\(message))", "broadcast_progress(\(broadcast))", "cancel_broadcast(\(broadcast))",
+                            "register_token('board', 'ab', 'me')", "enqueue('board', '{bb}', 'y')",
+                        ]
+                    ), ("carillon_worker", ["maintain()", "queue_depth(1)", "reap()"]),
+                    ("carillon_reader", ["broadcast_progress(\(broadcast))", "queue_depth(1)"]),
+                ] {
+                    try await session.script("SET ROLE \(role)")
+                    for call in calls {
+                        try await session.script(
+                            "SET search_path = pg_temp, evil, pg_catalog; SELECT carillon.\(call); RESET search_path"
+                        )
+                    }
+                    try await session.script("RESET ROLE")
+                }
+            }
+            #expect(try await scene.client.text("SELECT string_agg(DISTINCT s.trap, ', ') FROM evil.stolen s") == "")
+            // All of it went where it belongs.
+            #expect(
+                try await scene.client.text(
+                    "SELECT (count(*), sum(r.cancelled)) FROM carillon.results r WHERE r.message_id >= \(message)"
+                ) == "(4,2501)"
+            )
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.messages") == 1)
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.tokens") == 1)
+        }
+    }
+
+    /// Whatever a definer's function could mistake for its own: each trap tells who has stepped into it.
+    private static let traps = """
+        CREATE SCHEMA evil;
+        CREATE TABLE evil.stolen (trap text, victim text);
+        GRANT USAGE ON SCHEMA evil TO PUBLIC;
+        GRANT INSERT ON evil.stolen TO PUBLIC;
+        CREATE FUNCTION evil.spring() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            INSERT INTO evil.stolen VALUES (TG_TABLE_NAME, current_user);
+            RETURN coalesce(NEW, OLD);
+        END $$;
+        CREATE FUNCTION evil.now() RETURNS timestamptz LANGUAGE plpgsql AS
+            $$ BEGIN INSERT INTO evil.stolen VALUES ('now', current_user); RETURN pg_catalog.now(); END $$;
+        CREATE FUNCTION evil.cardinality(text[]) RETURNS int LANGUAGE plpgsql AS
+            $$ BEGIN INSERT INTO evil.stolen VALUES ('cardinality', current_user); RETURN 0; END $$;
+        CREATE FUNCTION evil.format(text, text) RETURNS text LANGUAGE plpgsql AS
+            $$ BEGIN INSERT INTO evil.stolen VALUES ('format', current_user); RETURN 'SELECT 1'; END $$;
+        CREATE FUNCTION evil.to_regclass(text) RETURNS regclass LANGUAGE plpgsql AS
+            $$ BEGIN INSERT INTO evil.stolen VALUES ('to_regclass', current_user); RETURN NULL; END $$;
+        CREATE FUNCTION evil.same(bigint, bigint) RETURNS boolean LANGUAGE plpgsql AS
+            $$ BEGIN INSERT INTO evil.stolen VALUES ('=', current_user); RETURN true; END $$;
+        CREATE OPERATOR evil.= (FUNCTION = evil.same, LEFTARG = bigint, RIGHTARG = bigint);
+        CREATE OPERATOR evil.<= (FUNCTION = evil.same, LEFTARG = bigint, RIGHTARG = bigint);
+        DO $$
+        DECLARE
+            name text;
+        BEGIN
+            FOR name IN SELECT c.relname FROM pg_class c
+                WHERE c.relnamespace = 'carillon'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+            LOOP
+                EXECUTE format('CREATE TEMP TABLE %I (LIKE carillon.%I)', name, name);
+                EXECUTE format('GRANT ALL ON pg_temp.%I TO PUBLIC', name);
+                EXECUTE format('CREATE TRIGGER trap BEFORE INSERT OR UPDATE OR DELETE ON pg_temp.%I '
+                    || 'FOR EACH STATEMENT EXECUTE FUNCTION evil.spring()', name);
+            END LOOP;
+        END $$;
+        """
+}
