@@ -14,7 +14,7 @@ struct PollingPace: Sendable {
     /// A look took so long and found rows, in lanes that go on by themselves or not. How long to wait before the next.
     mutating func foundWork(after cost: Duration, isBusy: Bool) -> Duration {
         self.current = Self.shortest
-        return max(isBusy ? Self.busy : Self.shortest, cost * Self.rest)
+        return max(isBusy ? Self.busy : Self.shortest, Self.pause(after: cost))
     }
 
     /// A look took so long and found nothing. How long to wait before the next.
@@ -24,6 +24,9 @@ struct PollingPace: Sendable {
     ) -> Duration {
         let wait = self.current * Double.random(in: 0.5...1, using: &generator)
         self.current = min(self.current * 2, Self.longest)
-        return max(wait, cost * Self.rest)
+        return max(wait, Self.pause(after: cost))
     }
+
+    /// Never long: a look may have waited for a lock or the network, which says nothing about what looking costs.
+    private static func pause(after cost: Duration) -> Duration { min(cost * Self.rest, .seconds(1)) }
 }
