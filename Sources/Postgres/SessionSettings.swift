@@ -12,7 +12,7 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
     var isEmpty: Bool { self.pairs.isEmpty }
 
     /// Sets them until the transaction ends.
-    var forTransaction: String { "SELECT " + self.calls(isLocal: "true").joined(separator: ", ") }
+    package var forTransaction: String { "SELECT " + self.calls(isLocal: "true").joined(separator: ", ") }
 
     /// Tells which server process works for us and, if that is the one that we are connected with, sets them for good.
     static func greeting(_ settings: SessionSettings) -> String {

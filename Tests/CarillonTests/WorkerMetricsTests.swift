@@ -6,7 +6,9 @@ import Testing
 
 @Suite struct WorkerMetricsTests {
     @Test func `a worker that has done nothing yet has every family`() {
-        let text = WorkerMetrics(counters: WorkerCounters(), traffic: Traffic(), apps: [], version: "1.2.3").text
+        var metrics = ProgramMetrics(traffic: Traffic(), version: "1.2.3").measurements
+        metrics.merge(WorkerMetrics(counters: WorkerCounters(), apps: []).measurements)
+        let text = metrics.text
         #expect(text.contains("carillon_build_info{version=\"1.2.3\"} 1\n"))
         for family in [
             "pushes_total", "retries_total", "unknown_outcomes_total", "claims_total", "stale_results_total",

@@ -2,7 +2,6 @@ import ApplePush
 import IO
 import Postgres
 import PushQueue
-import Synchronization
 import Web
 
 extension Command {
@@ -13,14 +12,17 @@ extension Command {
             "SIGTERM drains: nothing more is claimed, answers are waited for and settled. A second one gives up "
             + "at once and leaves every unsent job claimable. Ends with 0 when all that was claimed is settled, 69 when "
             + "the database cannot be reached at the start, 75 when it gave up, 78 when the schema is missing or not "
-            + "this program's; with --once also with 69 or 78 when an app could not send.",
+            + "this program's; with --once also with 69 or 78 when an app could not send. Of several databases one that "
+            + "cannot be served stops no other: it is tried again until the worker is told to stop, which then ends with "
+            + "that status.",
         options: [
             .once, .maxInFlight, .connections, .idleTimeout, .requestTimeout, .drainTimeout, .lease, .patience,
-            .retryBase, .retryCap, .retention, .http, .embedded, .data, .database,
+            .retryBase, .retryCap, .retention, .http, .embedded, .data, .databases,
         ],
         examples: [
             "carillon worker --database postgresql://localhost/shop --http 127.0.0.1:9464",
             "carillon worker --once",
+            "carillon worker --database postgresql://db1/shop --database postgresql://db2/news",
             "carillon worker --embedded --data /var/lib/carillon",
         ],
         isService: true,
@@ -29,8 +31,6 @@ extension Command {
 }
 
 private struct Work: Sendable {
-    private enum Phase: Int { case working, stopping, givenUp }
-
     let invocation: Invocation
 
     func run() async throws -> ExitStatus {
@@ -39,70 +39,75 @@ private struct Work: Sendable {
                 if invocation.settings.text(.data) != nil {
                     throw UsageError("--data goes with --embedded: it is where that keeps its PostgreSQL.")
                 }
-                return try await work(on: invocation.settings.text(.database) ?? "", loop)
+                let databases = invocation.settings.texts(.databases)
+                return try await work(on: databases.isEmpty ? [""] : databases, loop)
             }
-            return try await EmbeddedDatabase.with(invocation, on: loop) { url in try await work(on: url, loop) }
+            return try await EmbeddedDatabase.with(invocation, on: loop) { url in try await work(on: [url], loop) }
         }
     }
 
-    private func work(on database: String, _ loop: EventLoop) async throws -> ExitStatus {
-        try await Self.checkSchema(of: database, on: loop)
+    private func work(on databases: [String], _ loop: EventLoop) async throws -> ExitStatus {
         let backend = HTTP2Backend(HTTP2Configuration(invocation.settings))
-        let phase = Atomic(Phase.working.rawValue)
-        let log = WorkerLog(log: invocation.console.log)
-        let worker = Worker(WorkerOptions(invocation.settings, database: database), backend: backend, loop: loop) {
-            event in
-            if case .draining = event { phase.store(Phase.stopping.rawValue, ordering: .relaxed) }
-            if case .gaveUp = event { phase.store(Phase.givenUp.rawValue, ordering: .relaxed) }
-            log.tell(event)
-        }
-        let gauges = AppGauges(database: database, loop: loop)
-        let endpoints = WorkerEndpoints(
-            loop: loop,
-            gauges: gauges,
-            counters: { worker.counters },
-            traffic: { backend.traffic },
-            isStopping: { phase.load(ordering: .relaxed) != Phase.working.rawValue }
-        )
+        let sites = sites(on: databases, backend, loop)
+        let endpoints = WorkerEndpoints(loop: loop, sites: sites, traffic: { backend.traffic })
         let server = invocation.settings.address(.http).map { endpoints.server(at: $0) }
-        let result: Result<WorkerReport, any Error>
+        let result: Result<[WorkerSite.Ending], any Error>
         do {
             try server?.start()
-            if let server { log.log.info("Health and metrics are served.", ["port": .int(Int64(server.port))]) }
-            let report = try await Interruption.with(
+            if let server {
+                invocation.console.log.info("Health and metrics are served.", ["port": .int(Int64(server.port))])
+            }
+            let endings = try await Interruption.with(
                 on: loop,
-                signalled: { $0 == 1 ? worker.drain() : worker.giveUp() }
-            ) { try await worker.run() }
-            result = .success(report)
+                signalled: { count in for site in sites { count == 1 ? site.drain() : site.giveUp() } }
+            ) { try await run(sites) }
+            result = .success(endings)
         } catch {
             result = .failure(error)
         }
         await backend.shutdown()
         server?.stop()
-        await gauges.close()
-        return status(of: try result.get(), gaveUp: phase.load(ordering: .relaxed) == Phase.givenUp.rawValue)
+        for site in sites { await site.gauges.close() }
+        let statuses = zip(sites, try result.get()).map { status(of: $1, on: $0) }
+        // What somebody has to change comes first, then what may come back by itself.
+        return [.configuration, .unavailable, .tryAgain].first { statuses.contains($0) } ?? .done
     }
 
-    /// A worker that starts on the wrong schema would fail at every turn; better not at all.
-    private static func checkSchema(of database: String, on loop: EventLoop) async throws {
-        let connection = try await PostgresConnection.connect(
-            database,
-            on: loop,
-            application: "carillon worker",
-            to: .writable
-        )
-        do {
-            try await SchemaCheck.run(on: connection)
-        } catch {
-            await connection.close()
-            throw error
+    /// A worker a database, all with the same connections to the gateways and one bound for what is in flight.
+    private func sites(on databases: [String], _ backend: any Backend, _ loop: EventLoop) -> [WorkerSite] {
+        let labels: [String?] = databases.count > 1 ? DatabaseLabel.of(databases) : [nil]
+        let ceiling = FlightCeiling(limit: invocation.settings.count(.maxInFlight), workers: databases.count)
+        return databases.indices.map { place in
+            var options = WorkerOptions(invocation.settings, database: databases[place])
+            if databases.count > 1 { options.ceiling = ceiling.share(place) }
+            return WorkerSite(
+                options,
+                label: labels[place],
+                backend: backend,
+                loop: loop,
+                log: invocation.console.log
+            )
         }
-        await connection.close()
     }
 
-    private func status(of report: WorkerReport, gaveUp: Bool) -> ExitStatus {
+    private func run(_ sites: [WorkerSite]) async throws -> [WorkerSite.Ending] {
+        if sites.count == 1 { return [try await sites[0].run()] }
+        return await withTaskGroup(of: (Int, WorkerSite.Ending).self) { group in
+            for (place, site) in sites.enumerated() { group.addTask { (place, await site.runBesideOthers()) } }
+            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    private func status(of ending: WorkerSite.Ending, on site: WorkerSite) -> ExitStatus {
+        switch ending {
+        case .failed(let status): status
+        case .worked(let report): status(of: report, on: site)
+        }
+    }
+
+    private func status(of report: WorkerReport, on site: WorkerSite) -> ExitStatus {
         let total = report.counters.total
-        invocation.console.log.info(
+        site.log.info(
             "What it did:",
             [
                 "sent": .int(Int64(total.sent)), "failed": .int(Int64(total.failed)),
@@ -110,7 +115,7 @@ private struct Work: Sendable {
                 "unknown": .int(Int64(total.unknown)),
             ]
         )
-        if gaveUp || !report.isClean { return .tryAgain }
+        if site.hasGivenUp || !report.isClean { return .tryAgain }
         guard invocation.settings.isOn(.once) else { return .done }
         // The log has said what each trouble is when it came up.
         let kinds = report.troubles.map(\.trouble.kind)

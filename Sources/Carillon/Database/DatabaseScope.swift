@@ -7,11 +7,12 @@ enum DatabaseScope {
     static func with<R>(
         _ invocation: Invocation,
         to kind: ServerKind = .writable,
+        database: String? = nil,
         _ body: (PostgresConnection, EventLoop) async throws -> R
     ) async throws -> R {
         try await LoopScope.with { loop in
             let connection = try await PostgresConnection.connect(
-                invocation.settings.text(.database) ?? "",
+                database ?? invocation.settings.text(.database) ?? "",
                 on: loop,
                 application: "carillon " + invocation.command.words.joined(separator: " "),
                 to: kind

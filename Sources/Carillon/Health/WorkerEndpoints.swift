@@ -6,10 +6,8 @@ import Web
 /// What a worker answers over HTTP, for orchestrators and for Prometheus.
 struct WorkerEndpoints: Sendable {
     let loop: EventLoop
-    let gauges: AppGauges
-    let counters: @Sendable () -> WorkerCounters
+    let sites: [WorkerSite]
     let traffic: @Sendable () -> Traffic
-    let isStopping: @Sendable () -> Bool
 
     func server(at address: Address) -> WebServer {
         WebServer(
@@ -19,13 +17,7 @@ struct WorkerEndpoints: Sendable {
                 Route(.get, "/livez") { _ in await live() },
                 Route(.get, "/readyz") { _ in ready() },
                 Route(.get, "/metrics") { _ in
-                    let metrics = WorkerMetrics(
-                        counters: counters(),
-                        traffic: traffic(),
-                        apps: await gauges.read(),
-                        version: Program.version
-                    )
-                    return Response(text: metrics.text, contentType: "text/plain; version=0.0.4; charset=utf-8")
+                    Response(text: await metrics().text, contentType: "text/plain; version=0.0.4; charset=utf-8")
                 },
             ]
         )
@@ -41,9 +33,27 @@ struct WorkerEndpoints: Sendable {
         }
     }
 
+    private func metrics() async -> MetricsText {
+        var all = ProgramMetrics(traffic: traffic(), version: Program.version).measurements
+        for site in sites {
+            let metrics = WorkerMetrics(
+                counters: site.counters,
+                apps: await site.gauges.read(),
+                database: site.label
+            )
+            all.merge(metrics.measurements)
+        }
+        return all
+    }
+
+    /// Ready when every database is connected; of several each has its line.
     private func ready() -> Response {
-        if isStopping() { return Response(text: "stopping\n", status: 503) }
-        guard counters().isConnected else { return Response(text: "the database is not connected\n", status: 503) }
-        return Response(text: "ready\n")
+        if sites.contains(where: \.isStopping) { return Response(text: "stopping\n", status: 503) }
+        let lines = sites.map { site in
+            (site.label.map { $0 + ": " } ?? "")
+                + (site.counters.isConnected ? "ready\n" : "the database is not connected\n")
+        }
+        let isReady = sites.allSatisfy(\.counters.isConnected)
+        return Response(text: lines.joined(), status: isReady ? 200 : 503)
     }
 }

@@ -4,14 +4,33 @@ import ApplePush
 struct MetricsText {
     enum Kind: String { case counter, gauge, histogram }
 
-    private(set) var text = ""
-    private var family = ""
+    private var families: [(name: String, text: String)] = []
+    /// A label that every sample carries.
+    private let label: (String, String)?
+
+    init(label: (String, String)? = nil) {
+        self.label = label
+    }
+
+    var text: String { families.map(\.text).joined() }
+
+    /// Adds what others have measured: a family stands once, with all its samples.
+    mutating func merge(_ other: MetricsText) {
+        for (name, text) in other.families {
+            if let place = families.firstIndex(where: { $0.name == name }) {
+                families[place].text += text.split(separator: "\n", omittingEmptySubsequences: true)
+                    .filter { !$0.hasPrefix("# ") }.map { $0 + "\n" }.joined()
+            } else {
+                families.append((name, text))
+            }
+        }
+    }
 
     /// Begins a family; the samples after it belong to it.
     mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
         precondition(kind != .counter || name.hasSuffix("_total"), "a counter's name ends with _total: \(name)")
-        family = name
-        text += "# HELP \(name) \(Self.escape(help, quotes: false))\n# TYPE \(name) \(kind.rawValue)\n"
+        let text = "# HELP \(name) \(Self.escape(help, quotes: false))\n# TYPE \(name) \(kind.rawValue)\n"
+        families.append((name, text))
     }
 
     mutating func add(_ value: Double, _ labels: KeyValuePairs<String, String> = [:]) {
@@ -47,8 +66,11 @@ struct MetricsText {
     }
 
     private mutating func add(suffix: String, _ value: Double, _ labels: [(String, String)]) {
+        guard let family = families.last?.name else { preconditionFailure("a sample belongs to a family") }
+        let labels = (label.map { [$0] } ?? []) + labels
         let pairs = labels.map { "\($0)=\"\(Self.escape($1, quotes: true))\"" }.joined(separator: ",")
-        text += family + suffix + (pairs.isEmpty ? "" : "{\(pairs)}") + " \(Self.number(value))\n"
+        families[families.count - 1].text +=
+            family + suffix + (pairs.isEmpty ? "" : "{\(pairs)}") + " \(Self.number(value))\n"
     }
 
     private static func number(_ value: Double) -> String {

@@ -1,24 +1,21 @@
-import ApplePush
 import PushQueue
 
-/// What a worker counts, for Prometheus.
+/// What the worker on a database counts, for Prometheus.
 struct WorkerMetrics {
     let counters: WorkerCounters
-    let traffic: Traffic
     /// How the apps stand in the database; empty while that is not to be had.
     let apps: [AppStatus]
-    let version: String
+    /// Which database it is about, where there are several.
+    var database: String?
 
-    var text: String {
-        var metrics = MetricsText()
-        metrics.begin("carillon_build_info", .gauge, "The program's version; always 1.")
-        metrics.add(1, ["version": version])
+    var measurements: MetricsText {
+        var metrics = MetricsText(label: database.map { ("database", $0) })
         addPushes(to: &metrics)
         addTimes(to: &metrics)
         addWork(to: &metrics)
         addState(to: &metrics)
         addQueues(to: &metrics)
-        return metrics.text
+        return metrics
     }
 
     private func addPushes(to metrics: inout MetricsText) {
@@ -62,12 +59,6 @@ struct WorkerMetrics {
             "How long jobs have waited from enqueueing to their first claim, by the database's clock."
         )
         metrics.add(counters.waits)
-        metrics.begin(
-            "carillon_send_to_answer_seconds",
-            .histogram,
-            "How long gateways took from a request to its answer, whatever it said."
-        )
-        metrics.add(traffic.answerTimes)
     }
 
     private func addWork(to metrics: inout MetricsText) {
@@ -92,8 +83,6 @@ struct WorkerMetrics {
     private func addState(to metrics: inout MetricsText) {
         metrics.begin("carillon_in_flight_pushes", .gauge, "Pushes handed to a connection and not settled yet.")
         metrics.add(counters.inFlight)
-        metrics.begin("carillon_connections", .gauge, "Connections to gateways that are open.")
-        metrics.add(traffic.connections)
         metrics.begin("carillon_database_up", .gauge, "Whether the worker is connected to its database.")
         metrics.add(counters.isConnected ? 1 : 0)
         metrics.begin(

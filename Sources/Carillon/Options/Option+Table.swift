@@ -23,6 +23,17 @@ extension Option {
         customary: "DATABASE_URL",
         "The PostgreSQL to use, as a URL or key=value words for libpq; without it libpq's own PG* variables count."
     )
+    /// The same option for commands that serve several.
+    static let databases = Option(
+        "database",
+        .text("URL"),
+        secrecy: .sensitive,
+        repeatable: true,
+        partedBy: .whitespace,
+        customary: "DATABASE_URL",
+        "The PostgreSQL to use, as a URL or key=value words for libpq; without it libpq's own PG* variables count. May be "
+            + "repeated (in a variable URLs are parted by white space): all are served."
+    )
 
     // demo
     static let messages = Option("messages", .count(1...1_000_000), default: "20000", "How many pushes to send.")

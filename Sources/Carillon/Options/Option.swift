@@ -11,6 +11,22 @@ struct Option: Sendable {
         case hidden
     }
 
+    enum Separator: Sendable {
+        case comma
+        /// Only between URLs: libpq's other form has white space inside.
+        case whitespace
+
+        func split(_ text: String) -> [String] {
+            switch self {
+            case .comma: return text.split(separator: ",").map(String.init)
+            case .whitespace:
+                let pieces = text.split(whereSeparator: \.isWhitespace).map(String.init)
+                let areURLs = pieces.allSatisfy { $0.hasPrefix("postgres://") || $0.hasPrefix("postgresql://") }
+                return areURLs ? pieces : [text]
+            }
+        }
+    }
+
     /// The name after the two dashes.
     let flag: String
     let kind: ValueKind
@@ -19,6 +35,8 @@ struct Option: Sendable {
     let help: String
     let secrecy: Secrecy
     let isRepeatable: Bool
+    /// What parts the values of one that may be repeated, where they stand in a variable or a file.
+    let separator: Separator
     /// A variable that is usual elsewhere and is honoured after our own.
     let customary: String?
 
@@ -28,6 +46,7 @@ struct Option: Sendable {
         default fallback: String? = nil,
         secrecy: Secrecy = .open,
         repeatable: Bool = false,
+        partedBy separator: Separator = .comma,
         customary: String? = nil,
         _ help: String
     ) {
@@ -36,6 +55,7 @@ struct Option: Sendable {
         self.fallback = fallback
         self.secrecy = secrecy
         self.isRepeatable = repeatable
+        self.separator = separator
         self.customary = customary
         self.help = help
     }

@@ -44,17 +44,22 @@ struct SettingsReader {
     private func readEnvironment(_ option: Option) throws(UsageError) -> [OptionValue]? {
         for name in option.variables {
             if let text = environment[name], !text.isEmpty {
-                // A variable holds one text, so what may be repeated is parted by commas there.
-                let parts = option.isRepeatable ? text.split(separator: ",").map(String.init) : [text]
-                var values: [OptionValue] = []
-                for part in parts { values.append(try value(of: option, part, from: name)) }
-                return values
+                return try values(of: option, text, from: name)
             }
             if option.secrecy != .open, let path = environment[name + "_FILE"], !path.isEmpty {
-                return [try value(of: option, secret(in: path, from: name + "_FILE"), from: name + "_FILE")]
+                return try values(of: option, secret(in: path, from: name + "_FILE"), from: name + "_FILE")
             }
         }
         return nil
+    }
+
+    /// A variable holds one text, so what may be repeated stands there side by side.
+    private func values(of option: Option, _ text: String, from source: String) throws(UsageError) -> [OptionValue] {
+        var values: [OptionValue] = []
+        for part in option.isRepeatable ? option.separator.split(text) : [text] {
+            values.append(try value(of: option, part, from: source))
+        }
+        return values
     }
 
     private func value(of option: Option, _ text: String, from source: String) throws(UsageError) -> OptionValue {

@@ -9,11 +9,14 @@ final class Log: Sendable {
     private let style: LogStyle
     private let redactor: Redactor
     private let queue: LogQueue
+    /// What every line carries.
+    private let fields: [(String, JSONValue)]
 
     init(stream: TextStream, format: Format, threshold: LogLevel, redactor: Redactor) {
         self.format = format
         self.threshold = threshold
         self.redactor = redactor
+        fields = []
         let style = LogStyle(format: format, stream: stream)
         self.style = style
         queue = LogQueue(
@@ -28,6 +31,20 @@ final class Log: Sendable {
         )
     }
 
+    private init(_ log: Log, adding fields: [(String, JSONValue)]) {
+        format = log.format
+        threshold = log.threshold
+        style = log.style
+        redactor = log.redactor
+        queue = log.queue
+        self.fields = log.fields + fields
+    }
+
+    /// The same log, with these fields on every line.
+    func adding(_ fields: KeyValuePairs<String, JSONValue>) -> Log {
+        Log(self, adding: fields.map { ($0.key, $0.value) })
+    }
+
     func debug(_ message: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) { write(.debug, message, fields) }
     func info(_ message: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) { write(.info, message, fields) }
     func warning(_ message: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
@@ -38,7 +55,8 @@ final class Log: Sendable {
     func write(_ level: LogLevel, _ message: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
         guard level >= threshold else { return }
         // Before it is made a line: a secret that is escaped there would not be known again.
-        queue.add(style.line(level, redactor.clean(message), fields.map { ($0.key, $0.value.cleaned(by: redactor)) }))
+        let all = self.fields + fields.map { ($0.key, $0.value) }
+        queue.add(style.line(level, redactor.clean(message), all.map { ($0.0, $0.1.cleaned(by: redactor)) }))
     }
 
     /// Waits until what was said is out, but not for a reader that does not read.

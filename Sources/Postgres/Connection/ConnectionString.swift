@@ -100,7 +100,7 @@ struct ConnectionString: Sendable {
     }
 
     /// What the string says of a keyword, else the environment.
-    private func value(_ name: String, _ variable: String) -> String? {
+    func value(_ name: String, _ variable: String) -> String? {
         var text = getenv(variable).map { String(cString: $0) }
         if let options = PQconninfoParse(self.text, nil) {
             defer { PQconninfoFree(options) }

@@ -6,22 +6,27 @@ struct Admission: Sendable {
     let limit: Int
     private(set) var inFlight = 0
     private var byApp: [Int32: Int] = [:]
+    /// What several workers of one process may have together.
+    private let common: FlightCeiling.Share?
 
-    init(limit: Int) {
+    init(limit: Int, share common: FlightCeiling.Share? = nil) {
         precondition(limit > 0, "a worker that may send nothing at once sends nothing")
         self.limit = limit
+        self.common = common
     }
+
+    private var left: Int { min(self.limit - self.inFlight, self.common?.room ?? .max) }
 
     /// What one app may have: all but a quarter.
     private var share: Int { max(1, self.limit - self.limit / 4) }
 
     /// How many more pushes of that app may be claimed now.
     func room(for app: Int32) -> Int {
-        min(self.limit - self.inFlight, self.share - self.byApp[app, default: 0])
+        min(self.left, self.share - self.byApp[app, default: 0])
     }
 
     /// Whether any more pushes may be claimed now, of whatever app.
-    var hasRoom: Bool { self.inFlight < self.limit }
+    var hasRoom: Bool { self.left > 0 }
 
     /// The most pushes of one app that could ever be claimed at once.
     var most: Int { self.share }
@@ -31,6 +36,7 @@ struct Admission: Sendable {
     mutating func admit(_ pushes: Int, of app: Int32) {
         precondition(pushes <= self.room(for: app), "more pushes than there is room for")
         self.inFlight += pushes
+        self.common?.take(pushes)
         self.byApp[app, default: 0] += pushes
     }
 
@@ -41,5 +47,6 @@ struct Admission: Sendable {
         precondition(left >= 0, "more pushes came back than had gone")
         self.byApp[app] = left == 0 ? nil : left
         self.inFlight -= pushes
+        self.common?.give(pushes)
     }
 }

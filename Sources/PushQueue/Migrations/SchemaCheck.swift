@@ -12,4 +12,17 @@ package enum SchemaCheck {
         }
         try state.checkReadiness()
     }
+
+    /// Also whether the schema serves a worker well: that its statements go by their indexes. The connection is used by
+    /// nobody else meanwhile.
+    package static func runWithPlans(on connection: PostgresConnection) async throws(SchemaError) {
+        try await self.run(on: connection)
+        let faults: [String]
+        do {
+            faults = try await PlanCheck.run(on: connection)
+        } catch {
+            throw SchemaError(error)
+        }
+        if !faults.isEmpty { throw .plans(faults) }
+    }
 }

@@ -13,6 +13,8 @@ package struct SchemaError: Error, Sendable, CustomStringConvertible {
         package static let newer = Code(description: "newer")
         /// A migration was applied from another text than the program holds.
         package static let changed = Code(description: "changed")
+        /// A statement does not go by its index.
+        package static let plans = Code(description: "plans")
         /// There is no migration of that number.
         package static let unknownVersion = Code(description: "unknownVersion")
         /// A migration failed; nothing of it was kept.
@@ -59,6 +61,15 @@ extension SchemaError {
             .changed,
             "Version \(migration.version) (\(migration.name)) of the schema carillon was made by another text than "
                 + "this program holds: use the release that it came with, and leave applied migrations as they are."
+        )
+    }
+
+    static func plans(_ faults: [String]) -> Self {
+        Self(
+            .plans,
+            "The worker's statements do not go by their indexes: \(faults.joined(separator: "; ")). An index of carillon."
+                + "messages or carillon.scheduled is missing or invalid: make it again as the migrations do (`carillon "
+                + "migrate sql` prints them), or REINDEX the table."
         )
     }
 

@@ -1,0 +1,39 @@
+package import IO
+import TLS
+
+/// Whether a gateway can be reached and trusted, without a push: TCP, TLS with the credential's certificate, and that the
+/// server wants HTTP/2.
+package enum GatewayProbe {
+    /// Says how long it took. A server may still refuse a certificate later, when it has seen it.
+    package static func run(
+        _ gateway: Gateway,
+        with credential: Credential,
+        timeout: Duration = .seconds(5),
+        on loop: EventLoop
+    ) async throws(PushError) -> Duration {
+        let start = MonotonicInstant.now
+        do {
+            let context = try TLSContext.client(
+                identity: credential.identity,
+                trust: gateway.trust.roots,
+                alpn: ["h2"]
+            )
+            var stream = try await TLSStream.connect(
+                host: gateway.host,
+                port: gateway.port,
+                context: context,
+                connectTimeout: timeout,
+                handshakeTimeout: timeout,
+                on: loop
+            )
+            let `protocol` = stream.alpn
+            stream.closeNotify()
+            guard `protocol` == "h2" else {
+                throw PushError(.notHTTP2, "The server at \(gateway) does not offer HTTP/2.")
+            }
+        } catch {
+            throw PushError(connectingTo: gateway, error)
+        }
+        return MonotonicInstant.now - start
+    }
+}

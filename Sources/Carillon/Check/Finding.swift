@@ -1,0 +1,61 @@
+/// What one look at an installation has found.
+struct Finding: Sendable {
+    enum Condition: String, Sendable { case ok, warning, failed }
+
+    /// What was looked at.
+    let subject: String
+    let condition: Condition
+    let sentence: String
+    /// How to mend it.
+    let remedy: String?
+    /// What it means for the program's own end.
+    let status: ExitStatus
+    /// Which database it is about, where there are several.
+    private(set) var database: String?
+
+    static func ok(_ subject: String, _ sentence: String) -> Finding {
+        Finding(subject: subject, condition: .ok, sentence: sentence, remedy: nil, status: .done)
+    }
+
+    static func warning(_ subject: String, _ sentence: String, remedy: String) -> Finding {
+        Finding(subject: subject, condition: .warning, sentence: sentence, remedy: remedy, status: .done)
+    }
+
+    static func failed(
+        _ subject: String,
+        _ sentence: String,
+        remedy: String?,
+        _ status: ExitStatus = .configuration
+    ) -> Finding {
+        Finding(subject: subject, condition: .failed, sentence: sentence, remedy: remedy, status: status)
+    }
+
+    /// What an error says, with its own advice.
+    static func failed(_ subject: String, _ error: any Error) -> Finding {
+        let error = CommandError(explaining: error)
+        return .failed(subject, error.sentence, remedy: error.hint, error.status)
+    }
+
+    func about(_ database: String) -> Finding {
+        var finding = self
+        finding.database = database
+        return finding
+    }
+
+    func line(for stream: TextStream) -> String {
+        let style: TextStyle = condition == .ok ? .green : condition == .warning ? .yellow : .red
+        let mark = stream.styled(condition.rawValue.padding(to: 7), style)
+        return "\(mark)  \(subject.padding(to: 12))  \(database.map { "\($0): " } ?? "")\(sentence)"
+            + (remedy.map { "\n         → " + $0 } ?? "")
+    }
+
+    var json: JSONValue {
+        .object(
+            [
+                ("subject", .string(subject)), ("condition", .string(condition.rawValue)),
+                ("sentence", .string(sentence)),
+                ("remedy", JSONValue(remedy)),
+            ] + (database.map { [("database", .string($0))] } ?? [])
+        )
+    }
+}

@@ -1,0 +1,67 @@
+import ApplePush
+import IO
+import Postgres
+import PushQueue
+
+/// Looks whether every app's gateway can be reached and trusted with the app's credential. Nothing is sent.
+struct GatewayChecks {
+    let connection: PostgresConnection
+    let loop: EventLoop
+
+    func run() async -> [Finding] {
+        let apps: [AppRoutes.Entry]
+        do {
+            apps = try await AppRoutes.read(on: connection)
+        } catch {
+            return [.failed("gateway", error)]
+        }
+        guard !apps.isEmpty else {
+            return [.warning("app", "There is none yet.", remedy: "Add one: 'carillon app add NAME'.")]
+        }
+        var findings: [Finding] = []
+        var routes: [App.Route: [String]] = [:]
+        for app in apps {
+            switch app.route {
+            case .success(let route): routes[route, default: []].append(app.app)
+            case .failure(let trouble):
+                findings.append(.failed("app", "\(app.app): \(trouble.message)", remedy: Self.remedy(of: trouble)))
+            }
+        }
+        // Apps that share a gateway and a credential share the look.
+        let looks = routes.sorted { ($0.value.first ?? "") < ($1.value.first ?? "") }
+        findings += await withTaskGroup(of: (Int, Finding).self) { group in
+            for (index, look) in looks.enumerated() {
+                group.addTask { (index, await self.look(at: look.key, for: look.value)) }
+            }
+            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+        return findings
+    }
+
+    private func look(at route: App.Route, for apps: [String]) async -> Finding {
+        let names = apps.count > 3 ? "\(apps[0]) and \(apps.count - 1) more apps" : apps.joined(separator: ", ")
+        do throws(PushError) {
+            let took = try await GatewayProbe.run(route.gateway, with: route.credential, on: loop)
+            let milliseconds = took.nanoseconds / 1_000_000
+            return .ok("gateway", "\(route.gateway) speaks HTTP/2 over TLS, in \(milliseconds) ms (\(names)).")
+        } catch {
+            let found = CommandError(explaining: error)
+            return .failed("gateway", "\(found.sentence) (\(names))", remedy: Self.remedy(of: error), found.status)
+        }
+    }
+
+    private static func remedy(of trouble: Trouble) -> String {
+        trouble.kind == .credential
+            ? "Import the credential again: 'carillon credential import'." : "Change the app's row in carillon.apps."
+    }
+
+    private static func remedy(of error: PushError) -> String {
+        switch error.code {
+        case .untrusted:
+            "Nobody that this machine trusts vouches for it: is it the right host? A private gateway needs gateway_ca."
+        case .refused: "The gateway refuses the credential: import one that is valid."
+        case .notHTTP2: "Something else answers there: look at the host, the port, and proxies between."
+        default: "Look at the name, the port, and firewalls between: TCP to port 443 or 2197 must be open."
+        }
+    }
+}

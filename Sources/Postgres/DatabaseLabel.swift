@@ -1,0 +1,18 @@
+/// What a database is called in logs and metrics: its host and name. Never the password, nor the user.
+package enum DatabaseLabel {
+    package static func of(_ text: String) -> String {
+        guard let string = try? ConnectionString(text) else { return "?" }
+        let host = string.value("host", "PGHOST") ?? string.value("hostaddr", "PGHOSTADDR") ?? "local"
+        let port = string.value("port", "PGPORT").flatMap { $0 == "5432" ? nil : ":\($0)" } ?? ""
+        let name = string.value("dbname", "PGDATABASE") ?? string.value("user", "PGUSER") ?? ""
+        return string.redact("\(host)\(port)/\(name)")
+    }
+
+    /// Labels that tell them apart, in the order given: where two are alike, by their place too.
+    package static func of(_ texts: [String]) -> [String] {
+        let labels = texts.map { Self.of($0) }
+        return labels.enumerated().map { place, label in
+            labels.count { $0 == label } > 1 ? "\(label)#\(place + 1)" : label
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import FoundationEssentials
+package import Postgres
+
+/// Whether the statements that a worker asks again and again go by the indexes that they were written for, by the one
+/// plan that serves for all values. Without its index each of them would read the whole queue each time.
+package enum PlanCheck {
+    private static let statements = [ClaimAnswer.statement, WorkerStatements.look, WorkerStatements.promote]
+    private static let tables: Set<String> = ["messages", "scheduled"]
+
+    private static let count = Statement(
+        "plan_parameters",
+        "SELECT cardinality(p.parameter_types) FROM pg_prepared_statements p WHERE p.name = 'carillon_plan'"
+    )
+
+    /// A sentence for each statement that goes another way. The connection is used by nobody else meanwhile.
+    package static func run(on connection: PostgresConnection) async throws(PostgresError) -> [String] {
+        do {
+            return try await connection.transaction {
+                try await connection.script(WorkerStatements.settings.forTransaction)
+                var faults: [String] = []
+                for statement in Self.statements {
+                    guard let fault = try await Self.plan(of: statement, on: connection).fault(reading: Self.tables)
+                    else { continue }
+                    faults.append("the statement \(statement.name) \(fault)")
+                }
+                return faults
+            }
+        } catch let error as PostgresError {
+            throw error
+        } catch {
+            throw PostgresError(.unexpectedValue, "the server's plan cannot be read: \(error)")
+        }
+    }
+
+    private static func plan(of statement: Statement, on connection: PostgresConnection) async throws -> PlanNode {
+        try await connection.script("PREPARE carillon_plan AS \(statement.sql)")
+        let count = try await connection.query(Self.count) { rows in Int(try rows.int32(0, 0)) }
+        let values = Array(repeating: "NULL", count: count).joined(separator: ", ")
+        let explain = Statement("plan_of_\(statement.name)", "EXPLAIN (FORMAT JSON) EXECUTE carillon_plan(\(values))")
+        let text = try await connection.query(explain) { rows in try rows.string(0, 0) }
+        try await connection.script("DEALLOCATE carillon_plan")
+        guard let root = try JSONDecoder().decode([PlanNode.Root].self, from: Data(text.utf8)).first else {
+            throw PostgresError(.unexpectedValue, "the server explains nothing")
+        }
+        return root.plan
+    }
+}

@@ -1,0 +1,47 @@
+/// A node of a plan, as far as `EXPLAIN (FORMAT JSON)` says what is looked at here.
+struct PlanNode: Decodable {
+    /// What stands above the root.
+    struct Root: Decodable {
+        let plan: PlanNode
+
+        private enum CodingKeys: String, CodingKey {
+            case plan = "Plan"
+        }
+    }
+
+    let kind: String
+    let relation: String?
+    let condition: String?
+    let children: [PlanNode]?
+
+    private enum CodingKeys: String, CodingKey {
+        case kind = "Node Type"
+        case relation = "Relation Name"
+        case condition = "Index Cond"
+        case children = "Plans"
+    }
+
+    /// In which way the rows of one of the tables are found otherwise than by an index, in their order.
+    func fault(reading tables: Set<String>) -> String? {
+        if let relation, tables.contains(relation) {
+            switch self.kind {
+            case "ModifyTable", "Tid Scan": break
+            case "Index Scan", "Index Only Scan":
+                if self.condition == nil { return "walks the whole of an index of carillon.\(relation)" }
+            default: return "reads the whole of carillon.\(relation) (\(self.kind))"
+            }
+        }
+        if self.kind.hasSuffix("Sort"), let relation = self.firstTable(of: tables) {
+            return "sorts rows of carillon.\(relation), instead of reading them in order"
+        }
+        for child in self.children ?? [] {
+            if let fault = child.fault(reading: tables) { return fault }
+        }
+        return nil
+    }
+
+    private func firstTable(of tables: Set<String>) -> String? {
+        if let relation, tables.contains(relation) { return relation }
+        return (self.children ?? []).lazy.compactMap { $0.firstTable(of: tables) }.first
+    }
+}

@@ -1,0 +1,86 @@
+import IO
+import Postgres
+import Simulator
+import TestSupport
+import Testing
+
+@testable import Carillon
+
+/// `carillon check`, as a user runs it.
+@Suite struct CheckCommandTests {
+    @Test func `a good installation has a line for everything, and ends with 0`() async throws {
+        try await Shop.with { shop in
+            let check = try await shop.run("check")
+            #expect(check.status == 0, "\(check.output)")
+            for line in [
+                "ok       database      PostgreSQL", "ok       migrations", "ok       roles", "ok       plans",
+                "ok       clock", "ok       autovacuum", "ok       vacuum", "ok       gateway       localhost:",
+            ] {
+                #expect(check.output.contains(line), "\(line)\n\(check.output)")
+            }
+            // The tests' server is set up to be fast.
+            #expect(check.output.contains("warning  durability"))
+            #expect(check.output.contains("shop: "))
+            let json = try await shop.run("check", "--json")
+            #expect(
+                json.output.hasPrefix(#"{"findings":[{"subject":"database","condition":"ok","sentence":"PostgreSQL "#)
+            )
+        }
+    }
+
+    @Test func `what is wrong is named, with a way to mend it`() async throws {
+        try await Shop.with { shop in
+            try await shop.connection.script(
+                """
+                DROP INDEX carillon.scheduled_by_time;
+                ALTER TABLE carillon.messages RESET (autovacuum_vacuum_scale_factor);
+                UPDATE carillon.certificates SET certificate = 'nothing'
+                """
+            )
+            let check = try await shop.run("check")
+            #expect(check.status == 78)
+            #expect(check.output.contains("failed   plans"))
+            #expect(check.output.contains("carillon migrate sql"))
+            #expect(check.output.contains("warning  autovacuum"))
+            #expect(check.output.contains("failed   credential"))
+            #expect(check.output.contains("carillon credential import"))
+        }
+    }
+
+    @Test func `a user without rights is told which, and a missing schema how to make it`() async throws {
+        try await Shop.with { shop in
+            try await shop.connection.script("CREATE ROLE \(Self.nobody) LOGIN")
+            let url = shop.url.split(separator: "user=postgres", omittingEmptySubsequences: false)
+                .joined(separator: "user=\(Self.nobody)")
+            let refused = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": url])
+            #expect(refused.status == 78 && refused.output.contains("carillon_worker"), "\(refused.output)")
+            try await shop.connection.script("GRANT carillon_worker TO \(Self.nobody)")
+            let allowed = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": url])
+            #expect(allowed.status == 0 && allowed.output.contains("may do a worker's work"), "\(allowed.output)")
+            try await shop.connection.script("REVOKE INSERT ON carillon.results FROM carillon_worker")
+            let lacking = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": url])
+            #expect(lacking.status == 78 && lacking.output.contains("INSERT on carillon.results"), "\(lacking.output)")
+        }
+        try await TestDatabase.with { url in
+            let missing = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": url])
+            #expect(missing.status == 78 && missing.output.contains("carillon migrate up"))
+        }
+    }
+
+    private static let nobody = "check_nobody"
+
+    @Test func `what cannot be reached ends with 69`() async throws {
+        try await Shop.with(address: "localhost:1") { shop in
+            let check = try await shop.run("check")
+            #expect(check.status == 69 && check.output.contains("failed   gateway"), "\(check.output)")
+        }
+        let nowhere = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": "host=/nonexistent dbname=d"])
+        #expect(nowhere.status == 69 && nowhere.output.contains("failed   database"))
+        // Another authority than the gateway's own.
+        let stranger = try APNsSimulator(SimulatorConfiguration())
+        try await Shop.with(root: stranger.rootPEM) { shop in
+            let check = try await shop.run("check")
+            #expect(check.status == 78 && check.output.contains("gateway_ca"), "\(check.output)")
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import IO
+import Postgres
+import PushQueue
+import Simulator
+import TestSupport
+import Testing
+
+@testable import Carillon
+
+/// One worker that serves several databases.
+@Suite struct SeveralDatabasesTests {
+    @Test func `a worker serves several databases, and tells them apart`() async throws {
+        try await Shop.with { first in
+            try await Shop.with { second in
+                try await first.enqueue(300)
+                try await second.enqueue(200)
+                let done = try await ProgramRun.run(
+                    ["worker", "--once", "--max-in-flight", "100", "--database", first.url, "--database", second.url],
+                    environment: [:]
+                )
+                #expect(done.status == 0, "\(done.errors)")
+                for shop in [first, second] {
+                    #expect(done.errors.contains(#""database":"\#(DatabaseLabel.of(shop.url))""#), "\(done.errors)")
+                }
+                #expect(try await first.number("SELECT sum(sent) FROM carillon.results") == 300)
+                #expect(try await second.number("SELECT sum(sent) FROM carillon.results") == 200)
+            }
+        }
+    }
+
+    @Test func `one that is down stops no other, and is served when it is back`() async throws {
+        try await Shop.with { shop in
+            try await TestDatabase.connected { connection, late in
+                try await shop.enqueue(100)
+                try await TestLoop.with { loop in
+                    // By the environment, where white space parts them.
+                    let worker = try BackgroundProgram(
+                        ["worker", "--http", "127.0.0.1:0"],
+                        environment: ["DATABASE_URL": "\(shop.url) \(late)"],
+                        in: shop.folder
+                    )
+                    _ = try await worker.line(containing: "carillon migrate up", on: loop)
+                    _ = try await worker.line(containing: "The worker has started", on: loop)
+                    while try await shop.number("SELECT coalesce(sum(sent), 0)::bigint FROM carillon.results") < 100 {}
+                    let port = try await worker.line(containing: "metrics are served", on: loop)
+                        .split(separator: "\"port\":").last?.prefix(while: \.isNumber)
+                    let probe = HealthProbe(
+                        address: try #require(Address("127.0.0.1:\(port ?? "")")),
+                        timeout: .seconds(10)
+                    )
+                    let label = DatabaseLabel.of(late)
+                    let ready = try await probe.ask(on: loop)
+                    #expect(ready.status == 503 && ready.body.contains("\(label): the database is not connected"))
+                    let metrics = try await probe.ask("/metrics", on: loop).body
+                    #expect(metrics.contains(#"carillon_database_up{database="\#(label)"} 0"#), "\(metrics)")
+                    #expect(metrics.contains(#"carillon_database_up{database="\#(DatabaseLabel.of(shop.url))"} 1"#))
+                    #expect(metrics.split(separator: "# TYPE carillon_database_up gauge").count == 2)
+
+                    _ = try await Migrator(connection).up()
+                    while try await probe.ask(on: loop).status != 200 {}
+                    #expect(try await worker.end(by: 15, on: loop) == .status(0))
+                }
+            }
+        }
+    }
+
+    @Test func `with --once a database that is down is the worker's end`() async throws {
+        try await Shop.with { shop in
+            try await shop.enqueue(10)
+            let done = try await ProgramRun.run(
+                [
+                    "worker", "--once", "--database", shop.url, "--database",
+                    "host=/nonexistent dbname=d password=s3cret",
+                ],
+                environment: [:]
+            )
+            #expect(done.status == 69)
+            #expect(try await shop.number("SELECT sum(sent) FROM carillon.results") == 10)
+            #expect(!done.errors.contains("s3cret"))
+        }
+    }
+
+    @Test func `labels name host and database, and nothing that is secret`() {
+        #expect(DatabaseLabel.of("postgresql://app:s3cret@db1/shop") == "db1/shop")
+        #expect(DatabaseLabel.of("host=db1,db2 port=6432 dbname=shop password=x") == "db1,db2:6432/shop")
+        let labels = DatabaseLabel.of(["postgresql://a/s", "postgresql://b/s", "postgresql://a/s?user=x"])
+        #expect(labels == ["a/s#1", "b/s", "a/s#3"])
+        #expect(!DatabaseLabel.of("postgresql://app:s3c@ret@db/shop").contains("s3c"))
+    }
+}

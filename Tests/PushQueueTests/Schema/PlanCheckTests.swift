@@ -1,0 +1,35 @@
+import PushQueue
+import Testing
+
+/// What a worker looks at before it begins.
+@Suite struct PlanCheckTests {
+    @Test func `finds no fault with the schema as it is made, empty or full`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            #expect(try await PlanCheck.run(on: database.connection) == [])
+            try await database.run(
+                """
+                INSERT INTO carillon.messages (app_id, tokens, payload)
+                SELECT 1, '{aa}', '{}' FROM generate_series(1, 20000);
+                ANALYZE carillon.messages
+                """
+            )
+            #expect(try await PlanCheck.run(on: database.connection) == [])
+            try await SchemaCheck.runWithPlans(on: database.connection)
+        }
+    }
+
+    @Test func `names the statements that miss an index`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run("DROP INDEX carillon.scheduled_by_time")
+            let faults = try await PlanCheck.run(on: database.connection)
+            #expect(faults.count == 1 && faults.first?.contains("statement promote") == true)
+            try await database.run("ALTER TABLE carillon.messages DROP CONSTRAINT messages_pkey")
+            let more = try await PlanCheck.run(on: database.connection)
+            #expect(more.count == 3 && more.allSatisfy { $0.contains("carillon.") })
+            let error = await #expect(throws: SchemaError.self) {
+                try await SchemaCheck.runWithPlans(on: database.connection)
+            }
+            #expect(error?.code == .plans)
+        }
+    }
+}
