@@ -1,6 +1,8 @@
 /// What to ask the database for: rows of one lane, as many as fit.
 package struct ClaimPlan: Hashable, Sendable {
     package let lane: Lane
+    /// Which of the worker's places for claims it takes.
+    let depth: Depth
     /// Where the scan starts.
     package let floor: Int64
     /// The most rows.

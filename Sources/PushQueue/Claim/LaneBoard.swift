@@ -21,7 +21,7 @@ struct LaneBoard: Sendable {
         /// Claims that were asked for and not answered yet.
         var asked = 0
         /// The last claim left rows behind: several claims of this lane may overlap.
-        var isDeep = false
+        var depth = Depth.shallow
         /// How many pushes a row holds, on average, as far as claims have shown.
         var pushesPerRow = 0.0
         /// The next row holds so many pushes: less room is of no use.
@@ -40,16 +40,16 @@ struct LaneBoard: Sendable {
     let quantum: Int
     static let mostRows = 1000
     /// A first claim takes so much less than later ones.
-    static let caution = 8
+    static let caution = 16
     /// How often rows below the floor are looked for.
     static let sweepInterval = Duration.seconds(5)
     /// A lane that was idle for so long is forgotten, its floor too.
     static let memory = Duration.seconds(10)
 
     private var entries: [Lane: Entry] = [:]
-    private var rounds = [Round](repeating: Round(), count: Urgency.allCases.count)
+    /// A lane that is ready and not parked stands in the round of its depth and urgency.
+    private var turns = Depth.allCases.map { _ in Turns() }
     private var parked = ParkedLanes()
-    private var turn = (urgency: Urgency.urgent, left: Urgency.urgent.turns)
 
     init(quantum: Int) {
         precondition(quantum > 0)
@@ -71,8 +71,7 @@ struct LaneBoard: Sendable {
             var entry = self.entries[lane] ?? Entry(at: now)
             entry.usedAt = now
             // A claim under way takes what the look has seen; of what came between them, the next look will know.
-            if entry.asked > 0, !entry.isDeep { continue }
-            self.makeReady(lane, &entry)
+            if entry.asked == 0 || entry.depth == .deep { self.makeReady(lane, &entry) }
             self.entries[lane] = entry
         }
     }
@@ -92,7 +91,7 @@ struct LaneBoard: Sendable {
         entry.usedAt = now
         entry.deficit += Int(plan.pushes) - pushes
         entry.least = max(1, next ?? 1)
-        entry.isDeep = next != nil || rows == Int(plan.rows)
+        entry.depth = next != nil || rows == Int(plan.rows) ? .deep : .shallow
         if rows > 0 {
             let share = Double(pushes) / Double(rows)
             entry.pushesPerRow = entry.pushesPerRow == 0 ? share : (entry.pushesPerRow + share) / 2
@@ -105,12 +104,14 @@ struct LaneBoard: Sendable {
                 entry.floor.claimed(first: first, rows: rows, at: now)
             }
         }
-        if entry.isDeep {
+        if entry.depth == .deep {
             self.makeReady(plan.lane, &entry)
         } else if entry.asked == 0 {
             entry.isReady = false
             entry.deficit = 0
         }
+        // Its depth may have changed, and its round with it.
+        if entry.isReady { self.join(plan.lane, entry) }
         self.entries[plan.lane] = entry
     }
 
@@ -150,57 +151,58 @@ struct LaneBoard: Sendable {
 
     // MARK: What to do next
 
-    /// The next claim, or nil when there is none to make: no lane has rows, or none that has may claim. The limits are
-    /// asked for the allowance of each lane whose turn it is.
+    /// The next claim of a lane of one of these depths, or nil when there is none to make: no lane has rows, or none that
+    /// has may claim. The limits are asked for the allowance of each lane whose turn it is.
     mutating func next<Limits>(
+        of depths: [Depth] = Depth.allCases,
         at now: MonotonicInstant,
         within limits: inout Limits,
         allowance: (inout Limits, Lane) -> Allowance
     ) -> ClaimPlan? {
         while let lanes = self.parked.freeDue(at: now) { self.rejoin(lanes) }
-        // Once around and back to the urgency that has used up its turn, which may be the only one with rows.
-        for _ in 0...Urgency.allCases.count {
-            if self.turn.left > 0, let plan = self.next(of: self.turn.urgency, at: now, &limits, allowance) {
-                self.turn.left -= 1
-                return plan
+        for depth in depths {
+            // Once around and back to the urgency that has used up part of its turn, which may be the only one with rows.
+            for _ in 0...Urgency.allCases.count {
+                if let plan = self.next(of: depth, at: now, &limits, allowance) {
+                    self.turns[depth.rawValue].claimed()
+                    return plan
+                }
+                self.turns[depth.rawValue].pass()
             }
-            let following = (self.turn.urgency.rawValue + 1) % Urgency.allCases.count
-            let urgency = Urgency.allCases[following]
-            self.turn = (urgency, urgency.turns)
         }
         return nil
     }
 
+    /// The next claim of the urgency whose turn it is.
     private mutating func next<Limits>(
-        of urgency: Urgency,
+        of depth: Depth,
         at now: MonotonicInstant,
         _ limits: inout Limits,
         _ allowance: (inout Limits, Lane) -> Allowance
     ) -> ClaimPlan? {
+        let urgency = self.turns[depth.rawValue].urgency
         // A lane in debt passes its turn; where all others have nothing, the debt is soon paid.
-        for _ in 0..<self.rounds[urgency.rawValue].count * 4 {
-            guard let lane = self.rounds[urgency.rawValue].first else { return nil }
-            guard var entry = self.entries[lane], entry.isReady else {
-                self.rounds[urgency.rawValue].removeFirst()
+        for _ in 0..<self.turns[depth.rawValue][urgency].count * 4 {
+            guard let lane = self.turns[depth.rawValue][urgency].first else { return nil }
+            guard var entry = self.entries[lane], entry.isReady, entry.depth == depth else {
+                self.turns[depth.rawValue][urgency].removeFirst()
                 continue
             }
             let allowance = allowance(&limits, lane)
             if case .blocked(let until) = allowance {
-                self.rounds[urgency.rawValue].removeFirst()
+                self.turns[depth.rawValue][urgency].removeFirst()
                 self.parked.park(lane, until: until)
                 continue
             }
             if let plan = self.plan(lane, &entry, at: now, allowance: allowance) {
-                if self.isTurnOver(entry) { self.rounds[urgency.rawValue].rotate() }
-                if !entry.isDeep {
-                    // One look at what may be the lane's last rows is enough; the answer says whether there are more.
-                    entry.isReady = false
-                }
+                if self.isTurnOver(entry) { self.turns[depth.rawValue][urgency].rotate() }
+                // One look at what may be the lane's last rows is enough; the answer says whether there are more.
+                if depth == .shallow { entry.isReady = false }
                 self.entries[lane] = entry
                 return plan
             }
             self.entries[lane] = entry
-            self.rounds[urgency.rawValue].rotate()
+            self.turns[depth.rawValue][urgency].rotate()
         }
         return nil
     }
@@ -215,11 +217,13 @@ struct LaneBoard: Sendable {
         at now: MonotonicInstant,
         allowance: Allowance
     ) -> ClaimPlan? {
-        guard case .pushes(let room, let most) = allowance, entry.isDeep || entry.asked == 0 else { return nil }
+        guard case .pushes(let room, let most) = allowance, entry.depth == .deep || entry.asked == 0 else {
+            return nil
+        }
         if self.isTurnOver(entry) { entry.deficit += self.quantum }
         guard !self.isTurnOver(entry) else { return nil }
         // What a lane has is unknown until a claim leaves rows behind: until then it should not take the room of others.
-        let size = entry.isDeep ? self.quantum : max(1, self.quantum / Self.caution)
+        let size = entry.depth == .deep ? self.quantum : max(1, self.quantum / Self.caution)
         let wanted = max(entry.least, min(size, entry.deficit, most))
         guard wanted <= room else { return nil }
         var floor = entry.floor.id
@@ -230,18 +234,28 @@ struct LaneBoard: Sendable {
         let rows = min(Self.mostRows, max(1, Int((Double(wanted) / max(1, entry.pushesPerRow)).rounded(.up))))
         entry.deficit -= wanted
         entry.asked += 1
-        return ClaimPlan(lane: lane, floor: floor, rows: Int32(rows), pushes: Int32(clamping: wanted))
+        return ClaimPlan(
+            lane: lane,
+            depth: entry.depth,
+            floor: floor,
+            rows: Int32(rows),
+            pushes: Int32(clamping: wanted)
+        )
     }
 
     private mutating func rejoin(_ lanes: [Lane]) {
-        for lane in lanes where self.entries[lane]?.isReady == true {
-            self.rounds[lane.urgency.rawValue].append(lane)
+        for lane in lanes {
+            if let entry = self.entries[lane], entry.isReady { self.join(lane, entry) }
         }
     }
 
     private mutating func makeReady(_ lane: Lane, _ entry: inout Entry) {
         guard !entry.isReady else { return }
         entry.isReady = true
-        self.rounds[lane.urgency.rawValue].append(lane)
+        self.join(lane, entry)
+    }
+
+    private mutating func join(_ lane: Lane, _ entry: Entry) {
+        self.turns[entry.depth.rawValue][lane.urgency].append(lane)
     }
 }

@@ -24,7 +24,7 @@ import Testing
     }
 
     private func claim(as worker: Int64, in database: SchemaDatabase) async throws -> ClaimedJobs {
-        let plan = ClaimPlan(lane: Lane(app: 1, number: 1), floor: 0, rows: 100, pushes: 100)
+        let plan = ClaimPlan(lane: Lane(app: 1, number: 1), depth: .deep, floor: 0, rows: 100, pushes: 100)
         let app = App(
             id: 1,
             name: "demo",

@@ -3,28 +3,26 @@ import IO
 
 /// Which claims to make, and what their answers mean.
 extension WorkerState {
-    /// So many claims may wait for their answers: one is being worked on, the others keep the connection busy.
-    private static let mostAsked = 3
     /// A row with more pushes is cut.
     private static let largest = 1000
 
     mutating func nextClaim(at now: MonotonicInstant) -> ClaimPlan? {
-        guard self.phase == .working, self.asked < Self.mostAsked, self.isConnected, self.limits.admission.hasRoom,
-            self.lease.holds(at: now),
+        guard self.phase == .working, self.isConnected, self.limits.admission.hasRoom, self.lease.holds(at: now),
             let plan = self.board.next(
+                of: self.asked.open,
                 at: now,
                 within: &self.limits,
                 allowance: { limits, lane in limits.allowance(of: lane.app, at: now) }
             )
         else { return nil }
         self.limits.planned(Int(plan.pushes), of: plan.lane.app)
-        self.asked += 1
+        self.asked.take(plan.depth)
         return plan
     }
 
     /// The claim was not made: what was set aside for it is free again.
     mutating func claimFailed(_ plan: ClaimPlan, at now: MonotonicInstant) {
-        self.asked -= 1
+        self.asked.free(plan.depth)
         self.board.abandoned(plan, at: now)
         self.limits.unclaimed(Int(plan.pushes), of: plan.lane.app)
         self.board.freed(plan.lane.app)
@@ -34,7 +32,7 @@ extension WorkerState {
     mutating func claimAnswered(_ answer: ClaimAnswer, to plan: ClaimPlan, at now: MonotonicInstant) -> Int64? {
         let pushes = answer.jobs?.batch.count ?? 0
         let large = answer.next.flatMap { self.mustBeCut($0) ? $0.id : nil }
-        self.asked -= 1
+        self.asked.free(plan.depth)
         self.board.claimed(
             plan,
             rows: answer.rows,

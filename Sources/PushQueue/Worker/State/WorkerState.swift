@@ -26,7 +26,7 @@ struct WorkerState: Sendable {
     var board: LaneBoard
     var limits: AppLimits
     /// Claims that were asked for and not answered yet.
-    var asked = 0
+    var asked = ClaimSlots()
     /// Claims that were answered and are not settled yet, by the id of their row in `inflight`.
     var flights: Set<Int64> = []
     /// Counts that are not in `activity` yet.
@@ -48,7 +48,7 @@ struct WorkerState: Sendable {
     var inFlight: Int { self.limits.admission.inFlight }
 
     /// Nothing of what was claimed is left to settle.
-    var isIdle: Bool { self.asked == 0 && self.flights.isEmpty }
+    var isIdle: Bool { self.asked.areEmpty && self.flights.isEmpty }
 
     /// Whether there is nothing more to wait for.
     var isDone: Bool {
