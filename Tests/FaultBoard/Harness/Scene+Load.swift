@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 
 extension Scene {
-    private static let chunk = 1000
+    static let chunk = 1000
 
     private static let insert = """
         INSERT INTO carillon.messages (app_id, tokens, payload, reference, on_unknown)
@@ -13,34 +13,22 @@ extension Scene {
         """
 
     /// Enqueues messages and writes them into the ledger once they are committed. Their tokens begin with the prefix, so
-    /// that an answer rule of the simulator can be about them.
+    /// that an answer rule of the simulator can be about them. So many at once are one transaction.
     func enqueue(
         _ count: Int,
         tokens width: Int = 1,
         prefix: String = "",
         app: String = Scene.app,
-        mayRepeat: Bool = true
+        mayRepeat: Bool = true,
+        atOnce chunk: Int = Self.chunk
     ) async throws {
         precondition(width < 65_536, "the numbers of tokens would overlap")
         var left = count
         while left > 0 {
-            let numbers = self.numbers.take(min(left, Self.chunk))
+            let numbers = self.numbers.take(min(left, chunk))
             left -= numbers.count
-            let messages = numbers.map { number in
-                Ledger.Message(
-                    reference: "m\(number)",
-                    tokens: (1...width).map { Self.token(prefix, number * 65_536 + $0) },
-                    payload: #"{"aps":{"alert":"Board"},"m":"m\#(number)"}"#,
-                    mayRepeat: mayRepeat
-                )
-            }
-            var parameters = Parameters()
-            parameters.append(prefix)
-            parameters.append(Int64(width))
-            parameters.append(mayRepeat ? "retry" : "fail")
-            parameters.append(Int64(numbers.lowerBound))
-            parameters.append(Int64(numbers.upperBound - 1))
-            parameters.append(app)
+            let messages = Self.messages(numbers, width: width, prefix: prefix, mayRepeat: mayRepeat)
+            let parameters = Self.parameters(numbers, width: width, prefix: prefix, app: app, mayRepeat: mayRepeat)
             do {
                 try await self.client.query(Self.insert, parameters) { _ in }
             } catch let error as PostgresError where error.outcome == .unknown {
@@ -49,6 +37,47 @@ extension Scene {
             }
             self.ledger.committed(messages)
         }
+    }
+
+    /// Enqueues messages on a session whose transaction is open: the caller commits, and then writes into the ledger.
+    func enqueue(_ count: Int, on session: PostgresConnection) async throws -> [Ledger.Message] {
+        let numbers = self.numbers.take(count)
+        let parameters = Self.parameters(numbers, width: 1, prefix: "", app: Self.app, mayRepeat: true)
+        try await session.execute(Statement("enqueue", Self.insert), parameters)
+        return Self.messages(numbers, width: 1, prefix: "", mayRepeat: true)
+    }
+
+    private static func messages(
+        _ numbers: Range<Int>,
+        width: Int,
+        prefix: String,
+        mayRepeat: Bool
+    ) -> [Ledger.Message] {
+        numbers.map { number in
+            Ledger.Message(
+                reference: "m\(number)",
+                tokens: (1...width).map { Self.token(prefix, number * 65_536 + $0) },
+                payload: #"{"aps":{"alert":"Board"},"m":"m\#(number)"}"#,
+                mayRepeat: mayRepeat
+            )
+        }
+    }
+
+    private static func parameters(
+        _ numbers: Range<Int>,
+        width: Int,
+        prefix: String,
+        app: String,
+        mayRepeat: Bool
+    ) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(prefix)
+        parameters.append(Int64(width))
+        parameters.append(mayRepeat ? "retry" : "fail")
+        parameters.append(Int64(numbers.lowerBound))
+        parameters.append(Int64(numbers.upperBound - 1))
+        parameters.append(app)
+        return parameters
     }
 
     /// Enqueues for as long as the body runs, whenever fewer jobs than `depth` wait.

@@ -1,0 +1,126 @@
+import IO
+import TestSupport
+import Testing
+
+/// What happens between a worker and its database.
+@Suite struct ConnectionCases {
+    /// On a busy machine an answer may be late; where nothing breaks, none may count as unknown.
+    private static let patient = ["--request-timeout", "60s"]
+
+    @Test func `D1: workers whose sessions are ended every second come back each time and lose nothing`() async throws {
+        try await Scene.with { scene in
+            var workers: [WorkerProcess] = []
+            for _ in 1...2 { workers.append(try await scene.fleet.started(Self.patient, lease: .seconds(30))) }
+            let rounds = Board.sized(3, full: 20)
+            try await scene.underLoad {
+                for _ in 1...rounds {
+                    try await scene.goesOn(200, within: .seconds(30))
+                    try await scene.terminateWorkers()
+                    try? await scene.loop.sleep(for: .seconds(1))
+                }
+            }
+            let back = workers.reduce(0) { $0 + $1.lines(containing: "The database is back.").count }
+            #expect(back >= rounds)
+            try await scene.finish()
+        }
+    }
+
+    @Test func `D4: a connection cut at any byte, also within a commit, settles each push once`() async throws {
+        try await Scene.with { scene in
+            try await scene.withProxy { proxy, url in
+                let worker = try scene.fleet.start(["--max-in-flight", "200"], database: url)
+                try await worker.started()
+                let cuts = Board.sized(12, full: 120)
+                var random = SeededGenerator(seed: Board.seed)
+                try await scene.underLoad {
+                    for number in 1...cuts {
+                        let direction: Proxy.Direction = number.isMultiple(of: 3) ? .up : .down
+                        await proxy.cut(direction, afterBytes: Int.random(in: 1...6000, using: &random))
+                        try await scene.eventually("cut \(number)", within: .seconds(30)) { await proxy.cuts >= number }
+                    }
+                }
+                // Nobody else was there to take over, so not even what was in the air is sent again.
+                try await scene.finish()
+            }
+        }
+    }
+
+    @Test func `D5: a worker that cannot reach its database sends nothing once its lease has run out`() async throws {
+        try await Scene.with { scene in
+            try await scene.withProxy { proxy, url in
+                let worker = try scene.fleet.start(["--max-in-flight", "500"], database: url)
+                try await worker.started()
+                try await scene.underLoad {
+                    try await scene.requests(500)
+                    try await proxy.openBlackHole()
+                    try? await scene.loop.sleep(for: Fleet.lease + .seconds(1))
+                    let silent = scene.record.requests
+                    try? await scene.loop.sleep(for: Fleet.lease * 2)
+                    #expect(scene.record.requests == silent)
+                    if Board.isFull { try await worker.says("The database is lost", within: .seconds(12)) }
+                    await proxy.closeBlackHole()
+                    try await scene.goesOn(within: .seconds(40))
+                }
+                try await scene.finish(duplicates: 500)
+            }
+        }
+    }
+
+    @Test func `D6: half a second to the database and back makes a worker slower, and costs it no lease`() async throws
+    {
+        try await Scene.with { scene in
+            try await scene.withProxy { proxy, url in
+                let worker = try scene.fleet.start(database: url)
+                try await worker.started()
+                await proxy.delay(by: .milliseconds(250))
+                try await scene.enqueue(Board.sized(3000, full: 20_000))
+                try await scene.drained(within: .seconds(180))
+                try? await scene.loop.sleep(for: Fleet.lease * 2)
+                #expect(worker.lines(containing: "Others took this worker for dead").isEmpty)
+                try await scene.finish()
+            }
+        }
+    }
+
+    @Test func `D7: a worker that is given no connection waits, says so, does not storm, and comes back`() async throws
+    {
+        try await Scene.with { scene in
+            let (name, url) = try await scene.login()
+            let worker = try scene.fleet.start(database: url)
+            try await worker.started()
+            try await scene.eventually("the worker was ready") { await worker.isReady() }
+            try await scene.client.run("ALTER ROLE \(name) CONNECTION LIMIT 0")
+            try await scene.terminateWorkers()
+            try await scene.eventually("the worker was not ready", within: .seconds(5)) { await !worker.isReady() }
+            try await scene.enqueue(1000)
+            let before = try await worker.metric("carillon_database_errors_total")
+            try? await scene.loop.sleep(for: .seconds(4))
+            let errors = try await worker.metric("carillon_database_errors_total") - before
+            #expect(errors <= 12)
+            try await scene.client.run("ALTER ROLE \(name) CONNECTION LIMIT -1")
+            try await scene.eventually("the worker was ready again", within: .seconds(15)) { await worker.isReady() }
+            try await scene.finish()
+        }
+    }
+
+    @Test(.enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"))
+    func `D13: behind PgBouncer in transaction mode, with fewer connections than workers, all works`() async throws {
+        try await Scene.with { scene in
+            try await TestPooler.with(size: 2, before: scene.cluster, on: scene.loop) { pooler in
+                for _ in 1...4 {
+                    _ = try scene.fleet.start(
+                        Self.patient,
+                        lease: .seconds(30),
+                        database: pooler.url(database: scene.database)
+                    )
+                }
+                for worker in scene.fleet.all { try await worker.started() }
+                try await scene.enqueue(Board.sized(3000, full: 20_000))
+                try await scene.underLoad { try await scene.goesOn(1000, within: .seconds(60)) }
+                let errors = scene.fleet.all.reduce(0) { $0 + $1.lines(containing: "A statement failed").count }
+                #expect(errors == 0)
+                try await scene.finish()
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Glibc
+import IO
+import Postgres
+import TestSupport
+import Testing
+
+/// What happens to the database server.
+@Suite struct ServerCases {
+    /// Fast, but what was committed survives a crash of the server.
+    private static var crashSafe: PrivateCluster.Settings {
+        var settings = PrivateCluster.Settings.fast
+        settings.parameters = ["synchronous_commit": "on"]
+        return settings
+    }
+
+    @Test func `D2: a database that restarts under load is used again soon after it is up`() async throws {
+        try await Scene.with(on: .own(Self.crashSafe)) { scene in
+            _ = try await scene.fleet.started()
+            try await scene.underLoad {
+                for _ in 1...Board.sized(1, full: 5) {
+                    try await scene.goesOn(500, within: .seconds(30))
+                    try await scene.cluster.restart(.fast)
+                    try await scene.goesOn(within: Board.sized(.seconds(20), full: .seconds(5)))
+                }
+            }
+            try await scene.finish(within: .seconds(180))
+        }
+    }
+
+    @Test func `D3: a database that crashes under load loses nothing that was committed`() async throws {
+        try await Scene.with(on: .own(Self.crashSafe)) { scene in
+            let crashes = Board.sized(1, full: 5)
+            for _ in 1...2 { _ = try await scene.fleet.started(["--max-in-flight", "500"]) }
+            try await scene.underLoad {
+                for _ in 1...crashes {
+                    try await scene.goesOn(500, within: .seconds(30))
+                    try await scene.cluster.restart(.immediate)
+                    try await scene.goesOn(within: Board.sized(.seconds(20), full: .seconds(5)))
+                }
+            }
+            // Claims do not wait for the disk: after a crash their rows are back, and are sent again.
+            try await scene.finish(duplicates: crashes * 2 * 500, within: .seconds(180))
+        }
+    }
+
+    @Test func `D8: after a fail-over workers find the server that takes writes, and storm none`() async throws {
+        var settings = PrivateCluster.Settings.fast
+        settings.parameters = ["default_transaction_read_only": "on"]
+        try await TestLoop.with { loop in
+            let standby = try await PrivateCluster.start(settings, on: loop)
+            try await Scene.with(on: .own(.fast)) { scene in
+                let url =
+                    "host=\(standby.folder),\(scene.cluster.folder) port=\(standby.port),\(scene.cluster.port) "
+                    + "user=postgres dbname=\(scene.database)"
+                let worker = try scene.fleet.start(database: url)
+                try await worker.started()
+                try await scene.enqueue(500)
+                try await scene.requests(500)
+                // As if it had become a standby: open sessions stay, and take no writes.
+                try await scene.client.run("ALTER SYSTEM SET default_transaction_read_only = on")
+                try await scene.client.run("SELECT pg_reload_conf()")
+                try await worker.says("The database is lost")
+                try await scene.eventually("the worker was not ready", within: .seconds(5)) { await !worker.isReady() }
+                let before = try await worker.metric("carillon_database_errors_total")
+                try? await scene.loop.sleep(for: .seconds(4))
+                let errors = try await worker.metric("carillon_database_errors_total") - before
+                #expect(errors <= 12)
+                try await scene.client.run("ALTER SYSTEM RESET default_transaction_read_only")
+                try await scene.client.run("SELECT pg_reload_conf()")
+                try await worker.says("The database is back", within: .seconds(15))
+                await scene.client.close()
+                try await scene.enqueue(500)
+                try await scene.finish()
+            }
+            await standby.stop()
+        }
+    }
+
+    @Test(.enabled(if: User.isRoot, "mounting a small disk takes root"))
+    func `D10: a full disk stops the settling of results, not the truth of them`() async throws {
+        try await Scene.with { scene in
+            try await Self.withDisk(in: scene.folder) { disk in
+                try await scene.client.run("CREATE TABLESPACE \(scene.database) LOCATION '\(disk)'")
+                try await scene.client.run(
+                    """
+                    DO $$ DECLARE part regclass; BEGIN
+                        FOR part IN SELECT i.inhrelid::regclass FROM pg_inherits i
+                            WHERE i.inhparent = 'carillon.results'::regclass
+                        LOOP EXECUTE format('ALTER TABLE %s SET TABLESPACE \(scene.database)', part); END LOOP;
+                    END $$;
+                    CREATE TABLE filler (x text) TABLESPACE \(scene.database)
+                    """
+                )
+                let full = await #expect(throws: PostgresError.self) {
+                    try await scene.client.run(
+                        "INSERT INTO filler SELECT repeat('x', 1000) FROM generate_series(1, 100000)"
+                    )
+                }
+                #expect(full?.sqlState == "53100")
+                let worker = try await scene.fleet.started(["--max-in-flight", "300"])
+                try await scene.enqueue(2000)
+                try await worker.says("A statement failed and will be tried again")
+                try? await scene.loop.sleep(for: .seconds(2))
+                // It claims no more than it can hold, and counts nothing as sent that is not written down.
+                #expect(scene.record.requests <= 300)
+                #expect(try await scene.client.number("SELECT count(*) FROM carillon.results") == 0)
+                try await scene.client.run("DROP TABLE filler")
+                try await scene.finish()
+                try await scene.client.run("DROP SCHEMA carillon CASCADE")
+                try await scene.client.run("DROP TABLESPACE \(scene.database)")
+            }
+        }
+    }
+
+    /// A disk of a few megabytes for the server's user, in memory.
+    private static func withDisk(
+        in folder: TemporaryFolder,
+        _ body: (_ path: String) async throws -> Void
+    ) async throws {
+        let path = folder.file("disk")
+        mkdir(path, 0o755)
+        try await Self.run("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", path])
+        let outcome: Swift::Result<Void, any Error>
+        do {
+            guard let user = User(named: "postgres") ?? User(named: "nobody") else { return }
+            chown(path, user.id, user.group)
+            outcome = .success(try await body(path))
+        } catch {
+            outcome = .failure(error)
+        }
+        try await Self.run("umount", ["--lazy", path])
+        try outcome.get()
+    }
+
+    private static func run(_ program: String, _ arguments: [String]) async throws {
+        let exit = try await ChildProcess(ChildProcess.Command(program, arguments)).wait(on: TestLoop.shared)
+        if exit != .status(0) { throw IOError(.forbidden, "\(program) ended with \(exit)") }
+    }
+}

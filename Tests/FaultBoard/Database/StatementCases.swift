@@ -1,0 +1,135 @@
+import IO
+import Postgres
+import TestSupport
+import Testing
+
+/// What happens to statements, and what other sessions do beside the workers.
+@Suite struct StatementCases {
+    /// On a busy machine an answer may be late; where nothing breaks, none may count as unknown.
+    private static let patient = ["--request-timeout", "60s"]
+
+    @Test func `D9: a locked table makes workers wait, whether the lock times out or not`() async throws {
+        try await Scene.with { scene in
+            let worker = try await scene.fleet.started(["--max-in-flight", "500"])
+            try await scene.enqueue(500)
+            try await scene.requests(500)
+            for limit in ["0", "300ms"] {
+                try await scene.client.run(
+                    "ALTER DATABASE \(scene.database) SET lock_timeout = '\(limit)'; ALTER DATABASE \(scene.database) "
+                        + "SET statement_timeout = '\(limit == "0" ? "0" : "10s")'"
+                )
+                try await scene.terminateWorkers()
+                try await scene.eventually("the worker was back") { await worker.isReady() }
+                try await scene.client.session { session in
+                    try await session.script(
+                        "SET lock_timeout = 0; BEGIN; LOCK TABLE carillon.messages IN ACCESS EXCLUSIVE MODE"
+                    )
+                    try? await scene.loop.sleep(for: Board.sized(.seconds(3), full: .seconds(20)))
+                    try await session.script("COMMIT")
+                }
+                try await scene.enqueue(500)
+                try await scene.goesOn(within: .seconds(20))
+            }
+            #expect(worker.isRunning)
+            try await scene.finish(duplicates: 500)
+        }
+    }
+
+    @Test func `D11: settlements that deadlock or collide are made again, and count once`() async throws {
+        try await Scene.with { scene in
+            try await scene.client.run(
+                """
+                CREATE SEQUENCE hiccups;
+                CREATE FUNCTION hiccup() RETURNS trigger LANGUAGE plpgsql AS $$
+                DECLARE number bigint := nextval('public.hiccups');
+                BEGIN
+                    IF number IN (1, 200, 400) THEN RAISE EXCEPTION 'could not serialize' USING ERRCODE = '40001'; END IF;
+                    IF number IN (2, 300, 500) THEN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END IF;
+                    RETURN NEW;
+                END $$;
+                CREATE TRIGGER hiccup BEFORE INSERT ON carillon.results FOR EACH ROW EXECUTE FUNCTION hiccup()
+                """
+            )
+            let worker = try await scene.fleet.started()
+            try await scene.enqueue(3000)
+            try await scene.drained(within: .seconds(60))
+            #expect(worker.lines(containing: "A statement failed").count >= 3)
+            try await scene.finish()
+        }
+    }
+
+    @Test func `D12: with a transaction held open all the while, the queue stays about as fast as before`() async throws
+    {
+        try await Scene.with { scene in
+            _ = try await scene.fleet.started()
+            let rows = Board.sized(2000, full: 50_000)
+            func round() async throws -> Duration {
+                try await scene.enqueue(rows)
+                let begin = MonotonicInstant.now
+                try await scene.drained(within: .seconds(120))
+                return MonotonicInstant.now - begin
+            }
+            _ = try await round()
+            let before = try await round()
+            try await scene.client.session { session in
+                try await session.script("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM carillon.apps")
+                var last = Duration.zero
+                for _ in 1...Board.sized(4, full: 20) { last = try await round() }
+                // A round has a constant part, which weighs where it is short.
+                #expect(last < before * 5 + .seconds(1))
+                try await session.script("COMMIT")
+            }
+            try await scene.finish()
+        }
+    }
+
+    @Test func `D14: nothing has to tell a worker of new rows, it looks often enough by itself`() async throws {
+        try await Scene.with { scene in
+            _ = try await scene.fleet.started()
+            try await scene.enqueue(1)
+            try await scene.drained(within: .seconds(30))
+            var waits: [Duration] = []
+            for number in 2...Board.sized(6, full: 40) {
+                try? await scene.loop.sleep(for: .milliseconds(300))
+                let begin = MonotonicInstant.now
+                try await scene.enqueue(1)
+                try await scene.requests(number)
+                waits.append(MonotonicInstant.now - begin)
+            }
+            let median = waits.sorted()[waits.count / 2]
+            #expect(median < Board.sized(.seconds(2), full: .milliseconds(250)))
+            try await scene.finish()
+        }
+    }
+
+    @Test func `D16: a large transaction that commits beside the sending is sent like the rest`() async throws {
+        try await Scene.with { scene in
+            // Nothing breaks here, so no lease may run out, however busy the machine is.
+            for _ in 1...2 { _ = try await scene.fleet.started(Self.patient, lease: .seconds(30)) }
+            try await scene.underLoad {
+                try await scene.requests(200)
+                try await scene.enqueue(Board.sized(10_000, full: 200_000), atOnce: .max)
+                try await scene.goesOn(500, within: .seconds(60))
+            }
+            try await scene.finish(within: .seconds(300))
+        }
+    }
+
+    @Test func `D17: rows that are committed late, with older ids than what was sent, are sent too`() async throws {
+        try await Scene.with { scene in
+            _ = try await scene.fleet.started()
+            try await scene.client.session { session in
+                try await session.script("BEGIN")
+                let late = try await scene.enqueue(100, on: session)
+                try await scene.enqueue(2000)
+                // Some of the time with nothing to do, so that the worker has every reason to look further up only.
+                try await scene.requests(2000)
+                try? await scene.loop.sleep(for: Board.sized(.seconds(3), full: .seconds(300)))
+                try await scene.enqueue(100)
+                try await session.script("COMMIT")
+                scene.ledger.committed(late)
+            }
+            try await scene.finish()
+        }
+    }
+}
