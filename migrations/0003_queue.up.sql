@@ -15,7 +15,7 @@ CREATE TABLE carillon.messages (
     reference    text,  -- the caller's own id
     on_unknown   text NOT NULL DEFAULT 'retry',
     attempt      smallint NOT NULL DEFAULT 1,
-    claims       smallint NOT NULL DEFAULT 0,  -- how often it was claimed and not settled
+    claims       smallint NOT NULL DEFAULT 0,  -- how many workers died with it in flight
     origin       bigint,  -- the message that a retry or a part belongs to; null: itself
     broadcast_id bigint,
     created_at   timestamptz NOT NULL DEFAULT now(),
@@ -109,7 +109,8 @@ CREATE TABLE carillon.inflight (
     app_id     integer NOT NULL,
     jobs       carillon.job[] NOT NULL,  -- those that are not settled yet
     claimed_at timestamptz NOT NULL DEFAULT now(),
-    part       smallint NOT NULL DEFAULT 0  -- how many parts of it were settled
+    part       smallint NOT NULL DEFAULT 0,  -- how many parts of it were settled
+    on_trial   boolean NOT NULL DEFAULT false  -- one job, which several workers did not survive
 );
 ALTER TABLE carillon.inflight ALTER jobs SET STORAGE EXTERNAL;
 CREATE INDEX inflight_by_worker ON carillon.inflight (worker_id);
@@ -151,6 +152,12 @@ CREATE TABLE carillon.broadcasts (
     reference    text,
     created_at   timestamptz NOT NULL DEFAULT now(),
     cancelled_at timestamptz
+);
+
+-- Messages that were called off while in flight: what of them comes back is not sent again.
+CREATE TABLE carillon.cancelled (
+    message_id   bigint PRIMARY KEY,
+    cancelled_at timestamptz NOT NULL DEFAULT now()
 );
 
 -- Paid for only by callers that give a dedupe_key.

@@ -29,11 +29,30 @@ CREATE TABLE carillon.failures (
     apns_id         uuid,
     attempt         smallint NOT NULL DEFAULT 1,
     reference       text,
-    failed_at       timestamptz NOT NULL DEFAULT now()
+    failed_at       timestamptz NOT NULL DEFAULT now(),
+    requeued_at     timestamptz  -- by requeue_failures, as a message of its own
 ) PARTITION BY RANGE (failed_at);
 CREATE INDEX failures_by_message ON carillon.failures (message_id);
 CREATE INDEX failures_by_app ON carillon.failures (app_id, failed_at);
 CREATE TABLE carillon.failures_default PARTITION OF carillon.failures DEFAULT;
+
+-- What messages said whose failures may be mended, once a message and day; a dead token is beyond mending.
+CREATE TABLE carillon.failed_messages (
+    message_id  bigint NOT NULL,
+    app_id      integer NOT NULL,
+    lane        smallint NOT NULL,
+    payload     json NOT NULL,
+    push_type   text NOT NULL,
+    priority    smallint,
+    expires_at  timestamptz,
+    collapse_id text,
+    topic       text,
+    reference   text,
+    on_unknown  text NOT NULL,
+    failed_at   timestamptz NOT NULL DEFAULT now()
+) PARTITION BY RANGE (failed_at);
+CREATE INDEX failed_messages_by_message ON carillon.failed_messages (message_id);
+CREATE TABLE carillon.failed_messages_default PARTITION OF carillon.failed_messages DEFAULT;
 
 -- Counts by minute, written by each worker with its heartbeat; app_status and dashboards read them.
 CREATE TABLE carillon.activity (
@@ -55,7 +74,7 @@ CREATE FUNCTION carillon.make_partition(parent text, day date) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' AS $$
 DECLARE
     child text := parent || to_char(day, '_YYYYMMDD');
-    time_column text := CASE parent WHEN 'results' THEN 'finished_at' WHEN 'failures' THEN 'failed_at' END;
+    time_column text := CASE parent WHEN 'results' THEN 'finished_at' ELSE 'failed_at' END;
     lower_bound timestamptz := day::timestamp AT TIME ZONE 'UTC';
     upper_bound timestamptz := (day + 1)::timestamp AT TIME ZONE 'UTC';
 BEGIN
@@ -63,7 +82,7 @@ BEGIN
         RETURN false;
     END IF;
     -- Attaching locks the parent less than CREATE TABLE … PARTITION OF: rows go on coming in meanwhile.
-    -- No row of it changes after it was written, and it is dropped whole: vacuum has no business there.
+    -- Hardly a row of it changes after it was written, and it is dropped whole: vacuum has no business there.
     EXECUTE format('CREATE TABLE carillon.%I (LIKE carillon.%I INCLUDING DEFAULTS INCLUDING INDEXES) '
         || 'WITH (autovacuum_vacuum_insert_threshold = -1)', child, parent);
     EXECUTE format('WITH moved AS (DELETE FROM carillon.%I WHERE %I >= %L AND %I < %L RETURNING *) '
@@ -117,7 +136,7 @@ BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('carillon.maintain', 0)) THEN
         RETURN;  -- another session is at it
     END IF;
-    FOREACH parent IN ARRAY ARRAY['results', 'failures'] LOOP
+    FOREACH parent IN ARRAY ARRAY['results', 'failures', 'failed_messages'] LOOP
         FOR ahead IN 0..3 LOOP
             partitions_made := partitions_made + carillon.make_partition(parent, today + ahead)::int;
         END LOOP;
@@ -135,6 +154,12 @@ BEGIN
     GET DIAGNOSTICS deleted = ROW_COUNT;
     rows_deleted := rows_deleted + deleted;
     DELETE FROM carillon.failures_default f WHERE f.failed_at < horizon;
+    GET DIAGNOSTICS deleted = ROW_COUNT;
+    rows_deleted := rows_deleted + deleted;
+    DELETE FROM carillon.failed_messages_default m WHERE m.failed_at < horizon;
+    GET DIAGNOSTICS deleted = ROW_COUNT;
+    rows_deleted := rows_deleted + deleted;
+    DELETE FROM carillon.cancelled c WHERE c.cancelled_at < horizon;
     GET DIAGNOSTICS deleted = ROW_COUNT;
     rows_deleted := rows_deleted + deleted;
     DELETE FROM carillon.activity a WHERE a.minute < greatest(horizon, now() - interval '1 day');

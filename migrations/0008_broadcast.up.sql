@@ -47,15 +47,16 @@ $$;
 
 -- A job by its id alone, wherever it waits or flies.
 CREATE FUNCTION carillon.find_job(id bigint) RETURNS TABLE (
-    app_id integer, lane smallint, token_count integer, created_at timestamptz)
+    app_id integer, lane smallint, token_count integer, broadcast_id bigint, created_at timestamptz)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT m.app_id, m.lane, cardinality(m.tokens), m.created_at
+    SELECT m.app_id, m.lane, cardinality(m.tokens), m.broadcast_id, m.created_at
     FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
         SELECT * FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane AND m.id = find_job.id) m
     UNION ALL
-    SELECT s.app_id, s.lane, cardinality(s.tokens), s.created_at FROM carillon.scheduled s WHERE s.id = find_job.id
+    SELECT s.app_id, s.lane, cardinality(s.tokens), s.broadcast_id, s.created_at
+    FROM carillon.scheduled s WHERE s.id = find_job.id
     UNION ALL
-    SELECT i.app_id, j.lane, cardinality(j.tokens), j.created_at
+    SELECT i.app_id, j.lane, cardinality(j.tokens), j.broadcast_id, j.created_at
     FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE j.id = find_job.id
 $$;
 

@@ -1,4 +1,4 @@
-DROP FUNCTION carillon.cancel_broadcast, carillon.cancel, carillon.record_cancelled;
+DROP FUNCTION carillon.cancel_broadcast, carillon.cancel, carillon.tokens_in_flight, carillon.record_cancelled;
 DROP TYPE carillon.withdrawn;
 
 DELETE FROM carillon.schema_migrations WHERE version = 9;

@@ -1,6 +1,11 @@
 -- Calling back what no worker has claimed.
 --
 -- The two functions for callers run as their owner: an app may cancel, but not delete rows of the queue by itself.
+--
+-- Nobody waits in a circle here, because everybody takes locks in one order: first the advisory lock of the message or
+-- broadcast, then its row of broadcasts, then rows of messages and scheduled, and last, once in a call and sorted by id,
+-- rows of unfinished. Workers skip rows of the first kinds that somebody has locked, and wait for unfinished only, which
+-- they lock sorted too. Only a transaction that cancels several messages can break the order: it should go by their ids.
 
 -- What is needed of a job that will not be sent.
 CREATE TYPE carillon.withdrawn AS (
@@ -38,21 +43,37 @@ BEGIN
 END
 $$;
 
--- Takes back a message: its job, and what of it waits for another attempt. Returns how many jobs that was.
+-- How many tokens of a message, or of a broadcast, are in flight.
+CREATE FUNCTION carillon.tokens_in_flight(app integer, message_id bigint, broadcast bigint) RETURNS bigint
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(sum(cardinality(j.tokens)), 0) FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+    WHERE i.app_id = app AND (coalesce(j.origin, j.id) = tokens_in_flight.message_id OR j.broadcast_id = broadcast
+        AND EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = coalesce(j.origin, j.id)))
+$$;
+
+-- Takes back a message: its job, and what of it waits for another attempt. Returns how many jobs that was. What is in
+-- flight lands, and is not tried again.
 CREATE FUNCTION carillon.cancel(message_id bigint) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     app integer;
     job_lane smallint;
-    taken carillon.withdrawn[];
-    jobs integer := 0;
+    broadcast bigint;
+    more carillon.withdrawn[];
+    taken carillon.withdrawn[] := '{}';
+    flying bigint;
+    remaining bigint;
 BEGIN
     -- A second look finds a job that moved from scheduled to messages under the first.
     FOR look IN 1..2 LOOP
-        SELECT f.app_id, f.lane INTO app, job_lane FROM carillon.find_job(message_id) f;
+        SELECT f.app_id, f.lane, f.broadcast_id INTO app, job_lane, broadcast FROM carillon.find_job(message_id) f;
         IF app IS NULL THEN
-            SELECT u.app_id INTO app FROM carillon.unfinished u WHERE u.message_id = cancel.message_id;
+            SELECT u.app_id, u.broadcast_id INTO app, broadcast FROM carillon.unfinished u
+            WHERE u.message_id = cancel.message_id;
+        END IF;
+        IF look = 1 THEN
+            PERFORM pg_advisory_xact_lock(hashtextextended('carillon.cancel', coalesce(broadcast, message_id)));
         END IF;
         WITH ready AS (
             DELETE FROM carillon.messages m WHERE m.app_id = app AND m.lane = job_lane AND m.id = cancel.message_id
@@ -63,35 +84,44 @@ BEGIN
             RETURNING (coalesce(s.origin, s.id), cardinality(s.tokens), s.reference, s.broadcast_id,
                 s.attempt)::carillon.withdrawn
         )
-        SELECT array_agg(g.row) INTO taken FROM (TABLE ready UNION ALL TABLE later) g;
-        PERFORM carillon.record_cancelled(app, taken);
-        jobs := jobs + coalesce(cardinality(taken), 0);
-        -- Retries that were due have ids of their own in messages: only the app's whole queue can tell.
-        IF EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = cancel.message_id) THEN
+        SELECT array_agg(g.row) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
+        taken := taken || more;
+        SELECT u.remaining INTO remaining FROM carillon.unfinished u WHERE u.message_id = cancel.message_id;
+        EXIT WHEN remaining IS NULL AND cardinality(taken) > 0;
+        remaining := remaining - (SELECT coalesce(sum(t.tokens), 0) FROM unnest(taken) t);
+        flying := carillon.tokens_in_flight(app, message_id, NULL);
+        -- Retries that are due have ids of their own in messages, which no index finds: an INSERT would pay for it. The
+        -- app's rows are looked through only when some of them are missing.
+        IF remaining > flying THEN
             WITH ready AS (
                 DELETE FROM carillon.messages m WHERE m.app_id = app AND m.origin = cancel.message_id
                 RETURNING (m.origin, cardinality(m.tokens), m.reference, m.broadcast_id, m.attempt)::carillon.withdrawn
             )
-            SELECT array_agg(g.row) INTO taken FROM ready g;
-            PERFORM carillon.record_cancelled(app, taken);
-            jobs := jobs + coalesce(cardinality(taken), 0);
-        ELSE
-            EXIT WHEN jobs > 0;
+            SELECT array_agg(g.row) INTO more FROM ready g;
+            taken := taken || more;
+            remaining := remaining - (SELECT coalesce(sum(t.tokens), 0) FROM unnest(more) t);
         END IF;
     END LOOP;
-    RETURN jobs;
+    IF flying > 0 OR remaining > 0 THEN
+        INSERT INTO carillon.cancelled AS c (message_id) VALUES (cancel.message_id) ON CONFLICT DO NOTHING;
+    END IF;
+    PERFORM carillon.record_cancelled(app, taken);
+    RETURN cardinality(taken);
 END
 $$;
 
--- Takes back what is left of a broadcast, or of any message. Returns how many jobs that was.
+-- Takes back what is left of a broadcast, or of any message. Returns how many jobs that was. What is in flight lands,
+-- and is not tried again: workers look at cancelled_at before they put anything of a broadcast back.
 CREATE FUNCTION carillon.cancel_broadcast(id bigint) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     whole carillon.broadcasts;
-    taken carillon.withdrawn[];
-    jobs integer := 0;
+    more carillon.withdrawn[];
+    taken carillon.withdrawn[] := '{}';
+    remaining bigint;
 BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('carillon.cancel', cancel_broadcast.id));
     UPDATE carillon.broadcasts b SET cancelled_at = coalesce(b.cancelled_at, now())
     WHERE b.id = cancel_broadcast.id RETURNING b.* INTO whole;
     IF NOT FOUND THEN
@@ -108,22 +138,25 @@ BEGIN
             RETURNING (coalesce(s.origin, s.id), cardinality(s.tokens), s.reference, s.broadcast_id,
                 s.attempt)::carillon.withdrawn
         )
-        SELECT array_agg(g.row) INTO taken FROM (TABLE ready UNION ALL TABLE later) g;
-        PERFORM carillon.record_cancelled(whole.app_id, taken);
-        jobs := jobs + coalesce(cardinality(taken), 0);
-        -- Retries that were due lie behind the broadcast's own ids.
-        IF EXISTS (SELECT FROM carillon.unfinished u WHERE u.broadcast_id = whole.id) THEN
+        SELECT array_agg(g.row) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
+        taken := taken || more;
+        -- Retries that are due, and parts of jobs, lie behind the broadcast's own ids.
+        SELECT sum(u.remaining - coalesce(t.tokens, 0)) INTO remaining FROM carillon.unfinished u
+        LEFT JOIN (SELECT g.message_id, sum(g.tokens) AS tokens FROM unnest(taken) g GROUP BY g.message_id) t
+            ON t.message_id = u.message_id
+        WHERE u.broadcast_id = whole.id;
+        IF remaining > carillon.tokens_in_flight(whole.app_id, NULL, whole.id) THEN
             WITH ready AS (
                 DELETE FROM carillon.messages m WHERE m.app_id = whole.app_id AND m.lane = whole.lane
                     AND m.id > whole.last_id AND m.broadcast_id = whole.id
                 RETURNING (m.origin, cardinality(m.tokens), m.reference, m.broadcast_id, m.attempt)::carillon.withdrawn
             )
-            SELECT array_agg(g.row) INTO taken FROM ready g;
-            PERFORM carillon.record_cancelled(whole.app_id, taken);
-            jobs := jobs + coalesce(cardinality(taken), 0);
+            SELECT array_agg(g.row) INTO more FROM ready g;
+            taken := taken || more;
         END IF;
     END LOOP;
-    RETURN jobs;
+    PERFORM carillon.record_cancelled(whole.app_id, taken);
+    RETURN cardinality(taken);
 END
 $$;
 

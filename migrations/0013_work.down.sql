@@ -1,4 +1,4 @@
-DROP FUNCTION carillon.take_over, carillon.split, carillon.settle_refused, carillon.settle, carillon.unsettled,
-    carillon.progress, carillon.release, carillon.restore;
+REVOKE ALL ON carillon.failed_messages FROM carillon_worker;
+DROP FUNCTION carillon.settle_refused, carillon.settle, carillon.unsettled, carillon.keep_failed, carillon.progress;
 
 DELETE FROM carillon.schema_migrations WHERE version = 13;

@@ -1,41 +1,9 @@
 -- What workers do in one stroke each. Whoever calls names its own row of carillon.workers, the fence: once that row is
 -- gone, and what it held was taken over, nothing is written on its behalf any more.
 
--- Puts jobs back where they were claimed from, ids and all.
-CREATE FUNCTION carillon.restore(app integer, jobs carillon.job[], claimed_in_vain smallint) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    restored bigint;
-BEGIN
-    INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
-        reference, on_unknown, attempt, claims, origin, broadcast_id, created_at)
-    SELECT restore.app, j.lane, j.id, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
-        j.reference, j.on_unknown, j.attempt, least(j.claims::int + claimed_in_vain, 32767), j.origin, j.broadcast_id, j.created_at
-    FROM unnest(restore.jobs) AS j;
-    GET DIAGNOSTICS restored = ROW_COUNT;
-    RETURN restored;
-END
-$$;
-
--- Gives up claims of which nothing was sent. Returns how many jobs that was.
-CREATE FUNCTION carillon.release(worker bigint, claims bigint[]) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    claim record;
-    released bigint := 0;
-BEGIN
-    FOR claim IN
-        DELETE FROM carillon.inflight f WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker
-        RETURNING f.app_id, f.jobs
-    LOOP
-        released := released + carillon.restore(claim.app_id, claim.jobs, 0::smallint);
-    END LOOP;
-    RETURN released;
-END
-$$;
-
 -- Counts what ended of messages that do not end in one piece; one of which nothing remains becomes its row of results.
--- `returned` is what is still to come of a message seen here for the first time.
+-- `returned` is what is still to come of a message seen here for the first time, which may be another message of an id
+-- that an app has given twice.
 CREATE FUNCTION carillon.progress(
     app integer, messages bigint[], reference text[], broadcast bigint[],
     returned integer[], sent integer[], failed integer[], expired integer[], attempts smallint[]
@@ -45,14 +13,15 @@ BEGIN
     -- In the order of ids, so that two workers with parts of the same messages never wait for each other in a circle.
     INSERT INTO carillon.unfinished AS u
         (message_id, app_id, reference, broadcast_id, remaining, sent, failed, expired, attempts)
-    SELECT p.message_id, progress.app, min(p.reference), min(p.broadcast_id), sum(p.returned), sum(p.sent), sum(p.failed),
-        sum(p.expired), max(p.attempts)
+    SELECT p.message_id, progress.app, min(p.reference), min(p.broadcast_id),
+        sum(CASE WHEN p.returned > 0 THEN p.returned ELSE -(p.sent + p.failed + p.expired) END),
+        sum(p.sent), sum(p.failed), sum(p.expired), max(p.attempts)
     FROM unnest(messages, progress.reference, broadcast, progress.returned, progress.sent, progress.failed,
             progress.expired, progress.attempts)
         AS p(message_id, reference, broadcast_id, returned, sent, failed, expired, attempts)
     GROUP BY p.message_id ORDER BY p.message_id
     ON CONFLICT (message_id) DO UPDATE SET
-        remaining = u.remaining - excluded.sent - excluded.failed - excluded.expired,
+        remaining = u.remaining + excluded.remaining,
         sent = u.sent + excluded.sent, failed = u.failed + excluded.failed, expired = u.expired + excluded.expired,
         attempts = greatest(u.attempts, excluded.attempts);
     WITH finished AS (
@@ -62,6 +31,23 @@ BEGIN
         (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts)
     SELECT f.message_id, f.app_id, f.reference, f.broadcast_id, f.sent, f.failed, f.expired, f.cancelled, f.attempts
     FROM finished f;
+END
+$$;
+
+-- Keeps what failed jobs said, once a message and day, so that requeue_failures can say it again.
+CREATE FUNCTION carillon.keep_failed(app integer, jobs carillon.job[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    today CONSTANT timestamptz := date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC';
+BEGIN
+    INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, priority, expires_at,
+        collapse_id, topic, reference, on_unknown)
+    SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id), keep_failed.app, j.lane, j.payload,
+        j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic, j.reference, j.on_unknown
+    FROM unnest(jobs) AS j
+    WHERE NOT EXISTS (
+        SELECT FROM carillon.failed_messages k
+        WHERE k.message_id = coalesce(j.origin, j.id) AND k.app_id = keep_failed.app AND k.failed_at >= today);
 END
 $$;
 
@@ -99,8 +85,15 @@ CREATE FUNCTION carillon.settle(
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    -- Dead tokens are beyond mending.
+    keeps CONSTANT boolean := EXISTS (SELECT FROM unnest(failed_status) AS f(status) WHERE f.status IS DISTINCT FROM 410);
     app integer;
     held carillon.job[];
+    off record;
+    at_once carillon.job[];
+    later carillon.job[];
+    waits integer[];
+    withdrawn carillon.withdrawn[];
 BEGIN
     IF cardinality(kept) > 0 THEN
         SELECT f.app_id, f.jobs INTO app, held FROM carillon.inflight f
@@ -116,7 +109,7 @@ BEGIN
                 GROUP BY u.place) AS t ON t.place = k.place
             ORDER BY k.place)
         WHERE app IS NOT NULL AND f.id = claim;
-    ELSIF cardinality(again) > 0 THEN
+    ELSIF keeps OR cardinality(again) > 0 THEN
         DELETE FROM carillon.inflight f
         WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number
         RETURNING f.app_id, f.jobs INTO app, held;
@@ -127,6 +120,12 @@ BEGIN
     END IF;
     IF app IS NULL THEN
         RETURN carillon.unsettled(claim, worker, claimed, part_number);
+    END IF;
+    IF cardinality(again) > 0 THEN
+        SELECT o.* INTO off FROM (
+            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
+            FROM unnest(held) AS j WHERE j.id = ANY (again)
+        ) AS a, carillon.called_off(a.messages, a.broadcasts, part) AS o;
     END IF;
     IF cardinality(ended) > 0 THEN
         INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts)
@@ -147,6 +146,10 @@ BEGIN
                 failed_apns_id, failed_attempt)
             AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt);
     END IF;
+    IF keeps THEN
+        PERFORM carillon.keep_failed(app, ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(j.origin, j.id) IN (
+            SELECT f.id FROM unnest(failed, failed_status) AS f(id, status) WHERE f.status IS DISTINCT FROM 410)));
+    END IF;
     IF cardinality(dead) > 0 THEN
         INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
         SELECT app, d.token, d.unregistered_at, d.reason, 'http2'
@@ -157,27 +160,24 @@ BEGIN
             SELECT t.place, array_agg(t.token) AS list FROM unnest(again_place, again_token) AS t(place, token)
             GROUP BY t.place
         ), job AS (
-            SELECT a.whole, a.attempt AS next_attempt, a.after, coalesce(t.list, j.tokens) AS list, j.*
+            SELECT a.after, coalesce(j.origin, j.id) = ANY (off.gone) AS is_off, ROW(
+                CASE WHEN a.whole THEN j.id ELSE nextval('carillon.messages_id_seq') END, j.lane,
+                coalesce(t.list, j.tokens), j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
+                j.reference, j.on_unknown, a.attempt, 0, CASE WHEN a.whole THEN j.origin ELSE coalesce(j.origin, j.id) END,
+                j.broadcast_id, j.created_at)::carillon.job AS made
             FROM unnest(again, again_whole, again_attempt, again_after) WITH ORDINALITY
                 AS a(id, whole, attempt, after, place)
             JOIN unnest(held) AS j ON j.id = a.id
             LEFT JOIN tokens t ON t.place = a.place
-        ), at_once AS (
-            INSERT INTO carillon.messages (id, app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
-                topic, reference, on_unknown, attempt, origin, broadcast_id, created_at)
-            SELECT CASE WHEN j.whole THEN j.id ELSE nextval('carillon.messages_id_seq') END, app, j.lane, j.list,
-                j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic, j.reference, j.on_unknown,
-                j.next_attempt, CASE WHEN j.whole THEN j.origin ELSE coalesce(j.origin, j.id) END, j.broadcast_id,
-                j.created_at
-            FROM job j WHERE j.after IS NULL
         )
-        INSERT INTO carillon.scheduled (id, app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
-            topic, reference, on_unknown, attempt, origin, broadcast_id, created_at, run_at)
-        SELECT CASE WHEN j.whole THEN j.id ELSE nextval('carillon.messages_id_seq') END, app, j.lane, j.list,
-            j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic, j.reference, j.on_unknown,
-            j.next_attempt, CASE WHEN j.whole THEN j.origin ELSE coalesce(j.origin, j.id) END, j.broadcast_id,
-            j.created_at, now() + make_interval(secs => j.after / 1000.0)
-        FROM job j WHERE j.after IS NOT NULL;
+        SELECT array_agg(j.made) FILTER (WHERE j.after IS NULL AND NOT j.is_off),
+            array_agg(j.made) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_off),
+            array_agg(j.after) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_off),
+            array_agg(carillon.withdraw(j.made)) FILTER (WHERE j.is_off)
+        INTO at_once, later, waits, withdrawn FROM job j;
+        PERFORM carillon.record_cancelled(app, withdrawn) WHERE withdrawn IS NOT NULL;
+        PERFORM carillon.restore(app, at_once, '{}', off.unsure) WHERE at_once IS NOT NULL;
+        PERFORM carillon.postpone(app, later, waits) WHERE later IS NOT NULL;
     END IF;
     RETURN 'written';
 END
@@ -245,90 +245,6 @@ BEGIN
 END
 $$;
 
--- Cuts a message with more tokens than a worker may have in flight into jobs that fit. Each token is kept once, and of
--- what is too long to be a token only so much that it still is.
-CREATE FUNCTION carillon.split(app integer, in_lane smallint, message bigint, size integer) RETURNS integer
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    whole carillon.messages;
-    list text[];
-    pieces integer;
-BEGIN
-    DELETE FROM carillon.messages m WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message
-    RETURNING m.* INTO whole;
-    IF whole.id IS NULL THEN
-        RETURN 0;
-    END IF;
-    SELECT array_agg(t.token ORDER BY t.place) INTO list FROM (
-        -- Upper and lower case are the same token, and null is the empty one, as for those who read it.
-        SELECT min(left(u.token, 513)) AS token, min(u.place) AS place
-        FROM unnest(whole.tokens) WITH ORDINALITY AS u(token, place)
-        GROUP BY lower(left(coalesce(u.token, ''), 513) COLLATE "C")
-    ) AS t;
-    IF whole.origin IS NULL THEN
-        INSERT INTO carillon.unfinished (message_id, app_id, reference, broadcast_id, remaining, attempts)
-        VALUES (whole.id, whole.app_id, whole.reference, whole.broadcast_id, cardinality(list), whole.attempt);
-    ELSE
-        UPDATE carillon.unfinished u SET remaining = u.remaining - cardinality(whole.tokens) + cardinality(list)
-        WHERE u.message_id = whole.origin;
-    END IF;
-    INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
-        reference, on_unknown, attempt, claims, origin, broadcast_id, created_at)
-    SELECT whole.app_id, whole.lane, array_agg(t.token ORDER BY t.place), whole.payload, whole.push_type, whole.priority,
-        whole.expires_at, whole.collapse_id, whole.topic, whole.reference, whole.on_unknown, whole.attempt, whole.claims,
-        coalesce(whole.origin, whole.id), whole.broadcast_id, whole.created_at
-    FROM unnest(list) WITH ORDINALITY AS t(token, place)
-    GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
-    GET DIAGNOSTICS pieces = ROW_COUNT;
-    RETURN pieces;
-END
-$$;
-
--- Removes workers whose lease has run out, and puts back what workers that are gone have left in flight. What may not be
--- sent twice fails instead: nobody knows whether it was sent.
-CREATE FUNCTION carillon.take_over(worker bigint, OUT workers integer, OUT claims integer, OUT jobs bigint)
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    held record;
-    unsure carillon.job[];
-BEGIN
-    claims := 0;
-    jobs := 0;
-    -- Deleting looks at the lease again under the row's lock: a heartbeat that came first wins.
-    DELETE FROM carillon.workers w WHERE w.lease_until < now() AND w.id <> take_over.worker
-        AND w.id = ANY (ARRAY(
-            SELECT d.id FROM carillon.workers d WHERE d.lease_until < now() ORDER BY d.id FOR UPDATE SKIP LOCKED));
-    GET DIAGNOSTICS workers = ROW_COUNT;
-    FOR held IN
-        DELETE FROM carillon.inflight f WHERE f.id = ANY (ARRAY(
-            SELECT o.id FROM carillon.inflight o
-            WHERE NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = o.worker_id)
-            ORDER BY o.id LIMIT 100 FOR UPDATE SKIP LOCKED))
-        RETURNING f.app_id, f.jobs
-    LOOP
-        claims := claims + 1;
-        jobs := jobs + carillon.restore(
-            held.app_id, ARRAY(SELECT j FROM unnest(held.jobs) AS j WHERE j.on_unknown <> 'fail'), 1::smallint);
-        unsure := ARRAY(SELECT j FROM unnest(held.jobs) AS j WHERE j.on_unknown = 'fail');
-        IF cardinality(unsure) > 0 THEN
-            jobs := jobs + cardinality(unsure);
-            INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
-            SELECT coalesce(j.origin, j.id), held.app_id, j.reference, t.token, 'OutcomeUnknown', j.attempt
-            FROM unnest(unsure) AS j, LATERAL (
-                SELECT DISTINCT lower(coalesce(u.token, '') COLLATE "C") FROM unnest(j.tokens) AS u(token)) AS t(token);
-            INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts)
-            SELECT j.id, held.app_id, j.reference, j.broadcast_id, 0,
-                (SELECT count(DISTINCT lower(coalesce(t.token, '') COLLATE "C")) FROM unnest(j.tokens) AS t(token)),
-                j.attempt
-            FROM unnest(unsure) AS j WHERE j.origin IS NULL;
-            PERFORM carillon.progress(held.app_id, array_agg(j.origin), array_agg(j.reference), array_agg(j.broadcast_id),
-                array_agg(0), array_agg(0), array_agg(cardinality(j.tokens)), array_agg(0), array_agg(j.attempt))
-            FROM unnest(unsure) AS j WHERE j.origin IS NOT NULL HAVING count(*) > 0;
-        END IF;
-    END LOOP;
-END
-$$;
-
 DO $$
 DECLARE
     name regprocedure;
@@ -336,13 +252,14 @@ BEGIN
     FOR name IN
         SELECT p.oid FROM pg_proc p
         WHERE p.pronamespace = 'carillon'::regnamespace
-          AND p.proname IN ('restore', 'release', 'progress', 'unsettled', 'settle', 'settle_refused', 'split',
-              'take_over')
+          AND p.proname IN ('progress', 'keep_failed', 'unsettled', 'settle', 'settle_refused')
     LOOP
         EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', name);
         EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO carillon_worker', name);
     END LOOP;
 END
 $$;
+
+GRANT SELECT, INSERT ON carillon.failed_messages TO carillon_worker;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (13, 'work');

@@ -8,10 +8,7 @@ extension Command {
         discussion: "Ends with 0 when every token was sent, 1 when one failed, and 75 when the outcome did not come "
             + "within --wait: the push stays enqueued.",
         required: [.app, .token],
-        options: [
-            .alert, .badge, .sound, .payload, .pushType, .priority, .collapseID, .expiresIn, .topic, .wait, .json,
-            .database,
-        ],
+        options: MessageArguments.options + [.wait, .json, .database],
         examples: [
             "carillon send --app shop --token 9f3a... --alert 'Your parcel is here'",
             "carillon send --app shop --token 9f3a... --payload '{\"aps\":{\"content-available\":1}}' --push-type background",
@@ -27,17 +24,14 @@ extension Command {
 private struct Send {
     private static let enqueue = Statement(
         "send_enqueue",
-        """
-        SELECT carillon.enqueue(app => $1, tokens => $2, alert => $3, badge => $4, sound => $5, payload => $6,
-            push_type => $7, priority => $8, collapse_id => $9, topic => $10,
-            expires_at => now() + $11 * interval '1 millisecond')
-        """
+        "SELECT carillon.enqueue(app => $1, tokens => $2, \(MessageArguments.named(from: 3)))"
     )
     /// A message that was cut into jobs has a row of results for each, under the id of all.
     private static let results = Statement(
         "send_results",
         """
-        SELECT coalesce(sum(sent), 0)::int8, coalesce(sum(failed), 0)::int8, coalesce(sum(expired), 0)::int8
+        SELECT coalesce(sum(sent), 0)::int8, coalesce(sum(failed), 0)::int8, coalesce(sum(expired), 0)::int8,
+            coalesce(sum(cancelled), 0)::int8
         FROM carillon.results WHERE message_id = $1 OR broadcast_id = $1
         """
     )
@@ -87,23 +81,9 @@ private struct Send {
         var parameters = Parameters()
         parameters.append(settings.text(.app))
         parameters.append(PostgresArray(settings.texts(.token)))
-        parameters.append(settings.text(.alert))
-        parameters.append(settings.countIfAny(.badge).map(Int32.init))
-        parameters.append(settings.text(.sound))
-        parameters.append(json: settings.text(.payload))
-        parameters.append(settings.text(.pushType))
-        parameters.append(settings.countIfAny(.priority).map(Int32.init))
-        parameters.append(settings.text(.collapseID))
-        parameters.append(settings.text(.topic))
-        parameters.append(settings.durationIfAny(.expiresIn).map { Double($0.components.seconds * 1_000) })
-        do {
-            return try await connection.query(Self.enqueue, parameters) { rows in try rows.int64(0, 0) }
-        } catch let error as PostgresError where SQLState.badArgument.contains(error.sqlState ?? "") {
-            throw CommandError(
-                .usage,
-                error.message.asSentence,
-                hint: error.hint ?? "'carillon send --help' says more."
-            )
+        MessageArguments.append(settings, to: &parameters)
+        return try await MessageArguments.checked(by: invocation.command) {
+            try await connection.query(Self.enqueue, parameters) { rows in try rows.int64(0, 0) }
         }
     }
 
@@ -111,8 +91,9 @@ private struct Send {
         var sent = 0
         var failed = 0
         var expired = 0
+        var cancelled = 0
 
-        var ended: Int { sent + failed + expired }
+        var ended: Int { sent + failed + expired + cancelled }
     }
 
     private func outcome(of id: Int64, within wait: Duration) async throws -> Outcome {
@@ -126,7 +107,8 @@ private struct Send {
                 Outcome(
                     sent: Int(try rows.int64(0, 0)),
                     failed: Int(try rows.int64(0, 1)),
-                    expired: Int(try rows.int64(0, 2))
+                    expired: Int(try rows.int64(0, 2)),
+                    cancelled: Int(try rows.int64(0, 3))
                 )
             }
             if outcome.ended >= tokens.count || MonotonicInstant.now >= deadline { return outcome }
@@ -161,7 +143,7 @@ private struct Send {
             console.print(
                 .object([
                     ("id", .int(id)), ("sent", .int(Int64(outcome.sent))), ("failed", .int(Int64(outcome.failed))),
-                    ("expired", .int(Int64(outcome.expired))),
+                    ("expired", .int(Int64(outcome.expired))), ("cancelled", .int(Int64(outcome.cancelled))),
                     ("waiting", .int(Int64(tokens.count - outcome.ended))),
                     (
                         "failures",
@@ -181,6 +163,7 @@ private struct Send {
         var parts = ["\(outcome.sent) sent"]
         if outcome.failed > 0 { parts.append("\(outcome.failed) failed") }
         if outcome.expired > 0 { parts.append("\(outcome.expired) expired") }
+        if outcome.cancelled > 0 { parts.append("\(outcome.cancelled) cancelled") }
         console.print("Message \(id): \(parts.joined(separator: ", ")).")
         for failure in failures {
             console.print("  \(failure.token): \(failure.status.map { "\($0) " } ?? "")\(failure.reason.visible)")

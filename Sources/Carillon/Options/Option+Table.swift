@@ -145,7 +145,7 @@ extension Option {
     static let maxAttempts = Option("max-attempts", .count(1...1_000), "How often one push is tried.")
 
     // send
-    static let app = Option("app", .text("APP"), "The app to send for.")
+    static let app = Option("app", .text("APP"), "The name of the app.")
     static let token = Option("token", .text("TOKEN"), repeatable: true, "The device token, in hex; may be repeated.")
     static let alert = Option("alert", .text("TEXT"), "The alert to show.")
     static let badge = Option("badge", .count(0...1_000_000_000), "The number on the app's icon.")
@@ -169,6 +169,21 @@ extension Option {
         default: "30s",
         "How long to wait for the outcome; 0s only enqueues."
     )
+
+    // failures
+    static let reason = Option("reason", .text("REASON"), "Only what failed for this reason, such as BadDeviceToken.")
+    static let since = Option(
+        "since",
+        .duration(.seconds(1) ... .seconds(315_360_000)),
+        "Only what failed within this time, such as 1h."
+    )
+    static let message = Option(
+        "message",
+        .count(1...Int.max),
+        "Only failures of the message or broadcast with this id."
+    )
+    static let limit = Option("limit", .count(1...1_000_000), default: "50", "How many to list, the newest first.")
+    static let dryRun = Option("dry-run", .flag, "Only say what would be done.")
 
     // status, healthcheck
     static let watch = Option("watch", .flag, "Show it again and again until interrupted.")
@@ -232,7 +247,8 @@ extension Option {
             topic,
             credential,
             environment, gateway, gatewayCA, `protocol`, maxRate, maxAttempts, app, token, alert, badge, sound,
-            payload, pushType, priority, collapseID, expiresIn, wait, watch, interval, to, after, host, port, caOut,
+            payload, pushType, priority, collapseID, expiresIn, wait, reason, since, message, limit, dryRun, watch,
+            interval, to, after, host, port, caOut,
             requestLog, answer, delay, goAwayAfter, resetAfter, maxStreams, allowTopic,
         ]
 }

@@ -6,34 +6,47 @@ extension ClaimAnswer {
     ///
     /// The rows taken are the first whose pushes fit together; of what does not fit, the first is named. Nothing is
     /// claimed for a worker that is gone from `workers`. What is longer than anything that can be sent is cut to a length
-    /// that is still refused, so that no row, however large, is too large for its claim. Waiting for the disk is left to the settlement: a claim that a
-    /// crash undoes was never settled, and its rows are back where they were.
+    /// that is still refused, so that no row, however large, is too large for its claim.
+    ///
+    /// Waiting for the disk is left to the settlement: a claim that a crash undoes was never settled, and its rows are
+    /// back where they were. Those that must not be sent twice do wait.
+    ///
+    /// A row that three workers did not survive is claimed alone, and while it is in flight this worker claims no other
+    /// of its kind: should the worker die, it is clear of what.
     package static let statement = Statement(
         "claim",
         """
         WITH seen AS MATERIALIZED (
-            SELECT s.ctid AS place, s.id, CASE WHEN pg_column_size(s.tokens) > $7 THEN 2147483647
-                ELSE cardinality(s.tokens) END AS pushes
+            SELECT s.ctid AS place, s.id, s.claims >= 3 AS suspect, CASE WHEN pg_column_size(s.tokens) > $7
+                THEN 2147483647 ELSE cardinality(s.tokens) END AS pushes
             FROM carillon.messages s
             WHERE s.app_id = $1 AND s.lane = $2 AND s.id >= $3
               AND EXISTS (SELECT FROM carillon.workers w
                 WHERE w.id = $4 AND set_config('synchronous_commit', 'off', true) IS NOT NULL)
+              AND (s.claims < 3 OR NOT EXISTS (SELECT FROM carillon.inflight f WHERE f.worker_id = $4 AND f.on_trial))
             ORDER BY s.id LIMIT $5 FOR UPDATE OF s SKIP LOCKED
         ), fitting AS (
-            SELECT s.place, s.id, s.pushes, sum(s.pushes) OVER (ORDER BY s.id ROWS UNBOUNDED PRECEDING) AS total FROM seen s
+            SELECT c.place, c.id, c.pushes, c.total <= $6 AND (c.suspects = 0 OR c.suspect AND c.total = c.pushes) AS fits
+            FROM (
+                SELECT s.*, sum(s.pushes) OVER w AS total, count(*) FILTER (WHERE s.suspect) OVER w AS suspects
+                FROM seen s WINDOW w AS (ORDER BY s.id ROWS UNBOUNDED PRECEDING)
+            ) AS c
         ), picked AS (
-            DELETE FROM carillon.messages m WHERE m.ctid = ANY (ARRAY(SELECT f.place FROM fitting f WHERE f.total <= $6))
+            DELETE FROM carillon.messages m WHERE m.ctid = ANY (ARRAY(SELECT f.place FROM fitting f WHERE f.fits))
             RETURNING m.id, m.lane, m.tokens,
                 CASE WHEN pg_column_size(m.payload) > 8192 THEN to_json(repeat('x', 8192)) ELSE m.payload END AS payload,
                 left(m.push_type, 64) AS push_type, m.priority, m.expires_at, left(m.collapse_id, 65) AS collapse_id,
                 left(m.topic, 256) AS topic, left(m.reference, 16384) AS reference, left(m.on_unknown, 64) AS on_unknown,
                 m.attempt, m.claims, m.origin, m.broadcast_id, m.created_at
         ), kept AS (
-            INSERT INTO carillon.inflight (worker_id, app_id, jobs)
-            SELECT $4, $1, array_agg(ROW(p.id, p.lane, p.tokens, p.payload, p.push_type, p.priority, p.expires_at,
-                p.collapse_id, p.topic, p.reference, p.on_unknown, p.attempt, p.claims, p.origin, p.broadcast_id,
-                p.created_at)::carillon.job)
-            FROM picked p HAVING count(*) > 0 RETURNING id, claimed_at
+            INSERT INTO carillon.inflight (worker_id, app_id, on_trial, jobs)
+            SELECT $4, $1, bool_or(p.claims >= 3), array_agg(ROW(p.id, p.lane, p.tokens, p.payload, p.push_type,
+                p.priority, p.expires_at, p.collapse_id, p.topic, p.reference, p.on_unknown, p.attempt, p.claims,
+                p.origin, p.broadcast_id, p.created_at)::carillon.job)
+            FROM picked p HAVING count(*) > 0 AND CASE WHEN bool_or(p.on_unknown = 'fail') THEN set_config(
+                'synchronous_commit', (SELECT c.reset_val FROM pg_settings c WHERE c.name = 'synchronous_commit'), true)
+                IS NOT NULL ELSE true END
+            RETURNING id, claimed_at
         )
         SELECT 1::smallint, k.id, NULL::text[], NULL::json, NULL::text, NULL::smallint, NULL::timestamptz, NULL::text,
             NULL::text, NULL::text, NULL::text, NULL::smallint, NULL::bigint, NULL::bigint, k.claimed_at FROM kept k
@@ -43,7 +56,7 @@ extension ClaimAnswer {
             p.created_at FROM picked p
         UNION ALL
         (SELECT 2::smallint, f.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, f.pushes::bigint, NULL, NULL
-        FROM fitting f WHERE f.total > $6 ORDER BY f.id LIMIT 1)
+        FROM fitting f WHERE NOT f.fits ORDER BY f.id LIMIT 1)
         """
     )
 

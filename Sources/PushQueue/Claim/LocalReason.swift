@@ -11,6 +11,7 @@ package enum LocalReason: UInt8, CaseIterable, Sendable {
     case unknownApp
     case outcomeUnknown
     case unrecorded
+    case poison
 
     /// What `failures.reason` says.
     package var name: String { Self.table[Int(self.rawValue)].name }
@@ -33,5 +34,6 @@ package enum LocalReason: UInt8, CaseIterable, Sendable {
             "PostgreSQL refused to write what became of it, because of a constraint or trigger, say; the status, if any, is "
                 + "APNs' answer."
         ),
+        ("Poison", "Five workers died while it was in flight, the last two while it was alone."),
     ]
 }

@@ -79,6 +79,24 @@ extension Migration {
             up: PackageResources._013_work_up_sql,
             down: PackageResources._013_work_down_sql
         ),
+        Migration(
+            14,
+            "returns",
+            up: PackageResources._014_returns_up_sql,
+            down: PackageResources._014_returns_down_sql
+        ),
+        Migration(
+            15,
+            "takeover",
+            up: PackageResources._015_takeover_up_sql,
+            down: PackageResources._015_takeover_down_sql
+        ),
+        Migration(
+            16,
+            "requeue",
+            up: PackageResources._016_requeue_up_sql,
+            down: PackageResources._016_requeue_down_sql
+        ),
     ]
 
     /// The version of the schema that this program works with.

@@ -58,21 +58,7 @@ package enum WorkerStatements {
     /// Moves what is due from `scheduled` to the queue.
     static let promote = Statement(
         "promote",
-        """
-        WITH due AS (
-            DELETE FROM carillon.scheduled s WHERE s.id = ANY (ARRAY(
-                SELECT d.id FROM carillon.scheduled d WHERE d.run_at <= now()
-                ORDER BY d.run_at LIMIT $1 FOR UPDATE SKIP LOCKED))
-            RETURNING s.*
-        ), moved AS (
-            INSERT INTO carillon.messages AS m (id, app_id, lane, tokens, payload, push_type, priority, expires_at,
-                collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at)
-            SELECT d.id, d.app_id, d.lane, d.tokens, d.payload, d.push_type, d.priority, d.expires_at, d.collapse_id,
-                d.topic, d.reference, d.on_unknown, d.attempt, d.claims, d.origin, d.broadcast_id, d.created_at
-            FROM due d RETURNING m.app_id, m.lane, m.id
-        )
-        SELECT v.app_id, v.lane, min(v.id), count(*) FROM moved v GROUP BY v.app_id, v.lane
-        """
+        "SELECT p.app_id, p.lane, p.lowest, p.jobs FROM carillon.promote($1) AS p"
     )
 
     /// The lanes that have rows. Known ones are looked up from their floors; between them, and before and after, the index

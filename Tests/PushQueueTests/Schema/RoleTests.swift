@@ -11,6 +11,13 @@ import Testing
                 """
                 INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'aa');
                 INSERT INTO carillon.results (message_id, app_id, sent) VALUES (700, 1, 1);
+                INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens, cancelled_at)
+                VALUES (800, 900, 1, 1, 3, 3, now());
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, broadcast_id, run_at)
+                VALUES (800, 1, '{aa}', '{}', 800, now());
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs) SELECT 555, 1, ARRAY[ROW(i, 1, '{aa,bb}', '{}',
+                    'alert', NULL, NULL, NULL, NULL, NULL, CASE i WHEN 801 THEN 'fail' ELSE 'retry' END, 1, 2, NULL,
+                    CASE WHEN i > 802 THEN 800 END, now())::carillon.job] FROM generate_series(801, 803) i;
                 GRANT carillon_app, carillon_worker, carillon_reader TO CURRENT_USER;
                 SET ROLE \(role)
                 """
@@ -63,6 +70,7 @@ import Testing
                 "SELECT carillon.cancel(carillon.enqueue('demo', '{aa}', 'x'))",
                 "SELECT carillon.cancel_broadcast(carillon.broadcast('demo', 'x'))",
                 "SELECT carillon.broadcast_progress(700)", "SELECT carillon.register_token('demo', 'ab', 'me')",
+                "SELECT carillon.requeue_failures()",
                 "INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'ee')",
                 "UPDATE carillon.tokens SET last_update = now(), owner = 'x' WHERE token = 'aa'",
                 "DELETE FROM carillon.tokens WHERE token = 'aa'", "TABLE carillon.tokens", "TABLE carillon.results",
@@ -77,7 +85,9 @@ import Testing
                 "DELETE FROM carillon.messages", "DELETE FROM carillon.scheduled", "TABLE carillon.scheduled",
                 "TABLE carillon.inflight", "DELETE FROM carillon.inflight", "TABLE carillon.workers",
                 "INSERT INTO carillon.results (message_id, app_id) VALUES (1, 1)", "DELETE FROM carillon.results",
-                "DELETE FROM carillon.failures",
+                "DELETE FROM carillon.failures", "TABLE carillon.failed_messages", "TABLE carillon.cancelled",
+                "SELECT carillon.take_over(1)", "SELECT carillon.promote(1)",
+                "UPDATE carillon.failures SET requeued_at = now()",
                 "INSERT INTO carillon.feedback (app_id, token, unregistered_at) "
                     + "VALUES (1, 'aa', now())", "SELECT carillon.reap()", "SELECT carillon.maintain()",
                 "SELECT carillon.record_cancelled(1, '{}')", "SELECT gateway_ca FROM carillon.apps",
@@ -116,7 +126,8 @@ import Testing
                 "UPDATE carillon.chores SET next_run = now()",
                 "INSERT INTO carillon.chores (name, every) VALUES ('mine', '1 s')", "SELECT carillon.reap()",
                 "SELECT carillon.maintain()", "TABLE carillon.app_status", "TABLE carillon.pending",
-                "DELETE FROM carillon.dedupe",
+                "DELETE FROM carillon.dedupe", "SELECT carillon.promote(10)", "SELECT carillon.take_over(1)",
+                "SELECT carillon.release(1, '{1}')", "SELECT carillon.split(1, 1::smallint, 1, 1)",
             ],
             as: "carillon_worker",
             allowed: true
@@ -126,6 +137,7 @@ import Testing
                 "UPDATE carillon.certificates SET private_key = 'z'", "UPDATE carillon.certificates SET name = 'z'",
                 "UPDATE carillon.apps SET topic = 'z'", "UPDATE carillon.installation SET id = gen_random_uuid()",
                 "SELECT carillon.enqueue('demo', '{aa}', 'x')", "SELECT carillon.broadcast('demo', 'x')",
+                "SELECT carillon.requeue_failures()",
                 "SELECT carillon.cancel(1)", "INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'ee')",
                 "UPDATE carillon.tokens SET owner = 'x'", "SELECT carillon.register_token('demo', 'aa')",
                 "UPDATE carillon.results SET sent = 2", "DELETE FROM carillon.results", "DELETE FROM carillon.failures",
@@ -158,6 +170,7 @@ import Testing
                 "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{}')",
                 "SELECT carillon.enqueue('demo', '{aa}', 'x')", "SELECT carillon.cancel(1)",
                 "SELECT carillon.cancel_broadcast(1)", "SELECT carillon.reap()", "SELECT carillon.maintain()",
+                "SELECT carillon.requeue_failures()", "TABLE carillon.failed_messages",
                 "SELECT carillon.register_token('demo', 'aa')", "DELETE FROM carillon.results",
                 "UPDATE carillon.apps SET paused = true", "DELETE FROM carillon.workers",
             ],

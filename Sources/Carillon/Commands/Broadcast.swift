@@ -1,0 +1,138 @@
+import IO
+import Postgres
+
+extension Command {
+    static let broadcast = Command(
+        "broadcast",
+        summary: "Enqueue a push to every registered token of an app, and watch how far it comes.",
+        discussion: "Ends with 0 when every push has ended, however it did, and with 75 when some have not within "
+            + "--wait: they go on. SELECT carillon.cancel_broadcast(ID) calls back what no worker has claimed.",
+        required: [.app],
+        options: MessageArguments.options + [.wait, .json, .database],
+        examples: [
+            "carillon broadcast --app shop --alert 'Open until midnight'",
+            "carillon broadcast --app shop --alert 'Open until midnight' --wait 1h",
+        ],
+        run: { invocation in
+            try await DatabaseScope.with(invocation) { connection, loop in
+                try await Broadcast(invocation: invocation, connection: connection, loop: loop).run()
+            }
+        }
+    )
+}
+
+private struct Broadcast {
+    private static let enqueue = Statement(
+        "broadcast_enqueue",
+        "SELECT carillon.broadcast(app => $1, \(MessageArguments.named(from: 2)))"
+    )
+    private static let progress = Statement(
+        "broadcast_progress",
+        """
+        SELECT p.tokens, p.sent, p.failed, p.expired, p.cancelled, p.remaining, p.finished
+        FROM carillon.broadcast_progress($1) AS p
+        """
+    )
+
+    let invocation: Invocation
+    let connection: PostgresConnection
+    let loop: EventLoop
+
+    private struct Progress {
+        let tokens: Int
+        let sent: Int
+        let failed: Int
+        let expired: Int
+        let cancelled: Int
+        let remaining: Int
+        let isFinished: Bool
+
+        var text: String {
+            var parts = ["\(sent.grouped) of \(tokens.grouped) sent"]
+            if failed > 0 { parts.append("\(failed.grouped) failed") }
+            if expired > 0 { parts.append("\(expired.grouped) expired") }
+            if cancelled > 0 { parts.append("\(cancelled.grouped) cancelled") }
+            return parts.joined(separator: ", ")
+        }
+    }
+
+    func run() async throws -> ExitStatus {
+        let id = try await enqueue()
+        let wait = invocation.settings.duration(.wait)
+        let isJSON = invocation.settings.isOn(.json)
+        if !isJSON {
+            invocation.console.print("Enqueued as \(id).")
+            invocation.console.note("To call back what is not claimed yet: SELECT carillon.cancel_broadcast(\(id))")
+        }
+        guard wait > .zero else {
+            if isJSON { invocation.console.print(.object([("id", .int(id))])) }
+            return .done
+        }
+        let progress = try await follow(id, for: wait)
+        if isJSON {
+            invocation.console.print(json(id, progress))
+        } else {
+            invocation.console.print("Broadcast \(id): \(progress.text).")
+        }
+        guard progress.isFinished else {
+            throw CommandError(
+                .tryAgain,
+                "After \(DurationText.write(wait)) \(progress.remaining.grouped) pushes have not ended; they go on.",
+                hint: "SELECT * FROM carillon.broadcast_progress(\(id)) tells how far it has come."
+            )
+        }
+        return .done
+    }
+
+    private func enqueue() async throws -> Int64 {
+        var parameters = Parameters()
+        parameters.append(invocation.settings.text(.app))
+        MessageArguments.append(invocation.settings, to: &parameters)
+        return try await MessageArguments.checked(by: invocation.command) {
+            try await connection.query(Self.enqueue, parameters) { rows in try rows.int64(0, 0) }
+        }
+    }
+
+    /// Looks until it has ended, or the time is over.
+    private func follow(_ id: Int64, for wait: Duration) async throws -> Progress {
+        let start = MonotonicInstant.now
+        let deadline = start + wait
+        let line = ProgressLine(invocation.console.errors)
+        defer { line.clear() }
+        // Seldom enough to cost nothing, often enough that nobody notices.
+        var pause = Duration.milliseconds(20)
+        while true {
+            let progress = try await look(at: id)
+            if progress.isFinished || MonotonicInstant.now >= deadline { return progress }
+            let ended = progress.tokens - progress.remaining
+            let rate = Int(Double(ended) / max(0.1, (MonotonicInstant.now - start).seconds))
+            line.show("\(progress.text); \(rate.grouped) a second")
+            try await loop.sleep(until: min(deadline, .now + pause))
+            pause = min(pause * 2, .milliseconds(500))
+        }
+    }
+
+    private func look(at id: Int64) async throws -> Progress {
+        var parameters = Parameters()
+        parameters.append(id)
+        return try await connection.query(Self.progress, parameters) { rows in
+            Progress(
+                tokens: Int(try rows.int64(0, 0)),
+                sent: Int(try rows.int64(0, 1)),
+                failed: Int(try rows.int64(0, 2)),
+                expired: Int(try rows.int64(0, 3)),
+                cancelled: Int(try rows.int64(0, 4)),
+                remaining: Int(try rows.int64(0, 5)),
+                isFinished: try rows.bool(0, 6)
+            )
+        }
+    }
+
+    private func json(_ id: Int64, _ progress: Progress) -> JSONValue {
+        .object([
+            ("id", .int(id)), ("tokens", .int(Int64(progress.tokens))), ("sent", .int(Int64(progress.sent))),
+            ("failed", .int(Int64(progress.failed))), ("expired", .int(Int64(progress.expired))),
+            ("cancelled", .int(Int64(progress.cancelled))), ("remaining", .int(Int64(progress.remaining))),
+        ])
+    }
+}

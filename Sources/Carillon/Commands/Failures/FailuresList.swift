@@ -1,0 +1,122 @@
+import Postgres
+
+extension Command {
+    static let failuresList = Command(
+        "failures",
+        "list",
+        summary: "List the pushes that failed for good, the newest first.",
+        options: FailureFilter.options + [.limit, .json, .database],
+        examples: [
+            "carillon failures list --app shop --since 1h",
+            "carillon failures list --reason BadDeviceToken --limit 1000 --json",
+        ],
+        run: { invocation in
+            try await DatabaseScope.with(invocation) { connection, _ in
+                try await FailuresList(invocation: invocation, connection: connection).run()
+            }
+        }
+    )
+}
+
+private struct FailuresList {
+    private static let failures = Statement(
+        "failures_list",
+        """
+        SELECT to_char(f.failed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), a.name, f.message_id, f.token,
+            f.status, f.reason, f.attempt, f.reference, f.apns_id::text, f.requeued_at IS NOT NULL
+        FROM carillon.failures f LEFT JOIN carillon.apps a ON a.id = f.app_id
+        WHERE ($1::text IS NULL OR a.name = $1) AND ($2::text IS NULL OR f.reason = $2)
+            AND ($3::float8 IS NULL OR f.failed_at >= now() - make_interval(secs => $3))
+            AND ($4::int8 IS NULL OR f.message_id = $4
+                OR f.message_id IN (SELECT r.message_id FROM carillon.results r WHERE r.broadcast_id = $4))
+        ORDER BY f.failed_at DESC, f.message_id DESC, f.token LIMIT $5
+        """
+    )
+
+    let invocation: Invocation
+    let connection: PostgresConnection
+
+    private struct Failure {
+        let time: String
+        let app: String?
+        let message: Int64
+        let token: String
+        let status: Int64?
+        let reason: String
+        let attempt: Int64
+        let reference: String?
+        let apnsID: String?
+        let isRequeued: Bool
+
+        var json: JSONValue {
+            .object([
+                ("failed_at", .string(time)), ("app", JSONValue(app)), ("message_id", .int(message)),
+                ("reference", JSONValue(reference)), ("token", .string(token)),
+                ("status", status.map { .int($0) } ?? .null), ("reason", .string(reason)), ("attempt", .int(attempt)),
+                ("apns_id", JSONValue(apnsID)), ("requeued", .bool(isRequeued)),
+            ])
+        }
+    }
+
+    func run() async throws -> ExitStatus {
+        let filter = FailureFilter(settings: invocation.settings)
+        try await filter.check(on: connection)
+        let failures = try await read(filter)
+        let console = invocation.console
+        if invocation.settings.isOn(.json) {
+            console.print(.array(failures.map(\.json)))
+            return .done
+        }
+        guard !failures.isEmpty else {
+            console.print("Nothing failed.")
+            return .done
+        }
+        var table = TextTable(
+            ("TIME", .left),
+            ("APP", .left),
+            ("MESSAGE", .right),
+            ("STATUS", .right),
+            ("REASON", .left),
+            ("REQUEUED", .left),
+            ("TOKEN", .left)
+        )
+        for failure in failures {
+            table.add(
+                String(failure.time.prefix(19)) + "Z",
+                failure.app ?? "-",
+                String(failure.message),
+                failure.status.map { String($0) } ?? "-",
+                failure.reason,
+                failure.isRequeued ? "yes" : "-",
+                failure.token
+            )
+        }
+        console.print(table)
+        if failures.count == invocation.settings.count(.limit) {
+            console.note("These are the newest \(failures.count.grouped); --limit lists more.")
+        }
+        return .done
+    }
+
+    private func read(_ filter: FailureFilter) async throws -> [Failure] {
+        var parameters = Parameters()
+        filter.append(to: &parameters)
+        parameters.append(Int64(invocation.settings.count(.limit)))
+        return try await connection.query(Self.failures, parameters) { rows in
+            try rows.indices.map { row in
+                Failure(
+                    time: try rows.string(row, 0),
+                    app: try rows.stringIfPresent(row, 1),
+                    message: try rows.int64(row, 2),
+                    token: try rows.string(row, 3),
+                    status: try rows.int64IfPresent(row, 4),
+                    reason: try rows.string(row, 5),
+                    attempt: try rows.int64(row, 6),
+                    reference: try rows.stringIfPresent(row, 7),
+                    apnsID: try rows.stringIfPresent(row, 8),
+                    isRequeued: try rows.bool(row, 9)
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Postgres
+
+extension Command {
+    static let failuresRequeue = Command(
+        "failures",
+        "requeue",
+        summary: "Send again what failed, as new messages; without a filter, everything.",
+        discussion:
+            "Tokens that Apple called dead are not sent to again, nor what has expired meanwhile, and nothing is "
+            + "requeued twice. The history goes as far back as the retention of the workers.",
+        options: FailureFilter.options + [.dryRun, .json, .database],
+        examples: [
+            "carillon failures requeue --app shop --reason InvalidProviderToken --since 2h --dry-run",
+            "carillon failures requeue --message 81724",
+        ],
+        run: { invocation in
+            try await DatabaseScope.with(invocation) { connection, _ in
+                try await requeue(invocation, connection)
+            }
+        }
+    )
+
+    private static let requeueFailures = Statement(
+        "failures_requeue",
+        """
+        SELECT carillon.requeue_failures(app => $1, reason => $2, since => make_interval(secs => $3), message_id => $4)
+        """
+    )
+
+    private static func requeue(_ invocation: Invocation, _ connection: PostgresConnection) async throws -> ExitStatus {
+        let filter = FailureFilter(settings: invocation.settings)
+        let isDry = invocation.settings.isOn(.dryRun)
+        try await filter.check(on: connection)
+        var parameters = Parameters()
+        filter.append(to: &parameters)
+        // What is rolled back was counted exactly.
+        if isDry { try await connection.script("BEGIN") }
+        let pushes = try await connection.query(requeueFailures, parameters) { rows in try rows.int64(0, 0) }
+        if isDry { try await connection.script("ROLLBACK") }
+        if invocation.settings.isOn(.json) {
+            invocation.console.print(.object([("pushes", .int(pushes)), ("dry_run", .bool(isDry))]))
+        } else {
+            let count = pushes == 1 ? "1 push" : "\(Int(pushes).grouped) pushes"
+            invocation.console.print(isDry ? "\(count) would be requeued." : "Requeued \(count).")
+        }
+        return .done
+    }
+}

@@ -1,0 +1,42 @@
+import Postgres
+
+/// What a push says, as `send` and `broadcast` take it and hand it to the functions of the schema.
+enum MessageArguments {
+    static let options: [Option] = [
+        .alert, .badge, .sound, .payload, .pushType, .priority, .collapseID, .expiresIn, .topic,
+    ]
+
+    /// The arguments of the call, by name; the first of them is that parameter.
+    static func named(from first: Int) -> String {
+        let names = ["alert", "badge", "sound", "payload", "push_type", "priority", "collapse_id", "topic"]
+        let arguments = names.enumerated().map { "\($1) => $\(first + $0)" }
+        let expiry = "expires_at => now() + $\(first + names.count) * interval '1 millisecond'"
+        return (arguments + [expiry]).joined(separator: ", ")
+    }
+
+    /// The values of those parameters, in their order.
+    static func append(_ settings: Settings, to parameters: inout Parameters) {
+        parameters.append(settings.text(.alert))
+        parameters.append(settings.countIfAny(.badge).map(Int32.init))
+        parameters.append(settings.text(.sound))
+        parameters.append(json: settings.text(.payload))
+        parameters.append(settings.text(.pushType))
+        parameters.append(settings.countIfAny(.priority).map(Int32.init))
+        parameters.append(settings.text(.collapseID))
+        parameters.append(settings.text(.topic))
+        parameters.append(settings.durationIfAny(.expiresIn).map { $0.seconds * 1000 })
+    }
+
+    /// Makes of a refused argument a mistake of whoever called.
+    static func checked<R>(by command: Command, _ body: () async throws -> R) async throws -> R {
+        do {
+            return try await body()
+        } catch let error as PostgresError where SQLState.badArgument.contains(error.sqlState ?? "") {
+            throw CommandError(
+                .usage,
+                error.message.asSentence,
+                hint: error.hint ?? "'\(command.title) --help' says more."
+            )
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Postgres
+import Simulator
+import TestSupport
+import Testing
+
+@testable import Carillon
+
+/// `failures` and `broadcast`, with a worker that brings the outcomes.
+@Suite struct FailureCommandTests {
+    @Test func `what failed is listed, requeued once, and then sent`() async throws {
+        try await Shop.with({
+            $0.answers = [
+                try AnswerRule(parsing: "dead=410:Unregistered"), try AnswerRule(parsing: "bad=400:BadTopic"),
+            ]
+        }) { shop in
+            try await shop.connection.script(
+                """
+                SELECT carillon.enqueue('shop', ARRAY['\(Shop.token("bad1"))', '\(Shop.token("dead"))', '\(Shop.token("a0"))'],
+                    'hi', reference => 'order 7')
+                """
+            )
+            #expect(try await shop.run("worker", "--once").status == 0)
+            let list = try await shop.run("failures", "list")
+            #expect(list.status == 0)
+            #expect(list.output.contains(Shop.token("bad1")) && list.output.contains("410"))
+            let json = try await shop.run("failures", "list", "--reason", "BadTopic", "--app", "shop", "--json").output
+            #expect(json.contains("\"reference\":\"order 7\"") && json.contains("\"status\":400"))
+            #expect(!json.contains("Unregistered"))
+            #expect(try await shop.run("failures", "list", "--message", "77").output == "Nothing failed.\n")
+            let short = try await shop.run("failures", "list", "--limit", "1")
+            #expect(short.output.split(separator: "\n").count == 2 && short.errors.contains("--limit"))
+
+            let dry = try await shop.run("failures", "requeue", "--dry-run", "--since", "1h")
+            #expect(dry.output == "1 push would be requeued.\n")
+            #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 0)
+            let requeued = try await shop.run("failures", "requeue", "--app", "shop", "--json")
+            #expect(requeued.output == "{\"pushes\":1,\"dry_run\":false}\n")
+            #expect(try await shop.run("failures", "requeue").output == "Requeued 0 pushes.\n")
+            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(await shop.gateway.deliveries().filter { $0.token == Shop.token("bad1") }.count == 2)
+            #expect(try await shop.number("SELECT count(*) FROM carillon.failures WHERE reason = 'BadTopic'") == 2)
+        }
+    }
+
+    @Test func `an app that does not exist is no good news`() async throws {
+        try await Shop.with { shop in
+            for command in ["list", "requeue"] {
+                let run = try await shop.run("failures", command, "--app", "shpo")
+                #expect(run.status == 2 && run.errors.contains("shpo"))
+            }
+        }
+    }
+
+    @Test func `a broadcast is followed until it has ended`() async throws {
+        try await Shop.with { shop in
+            try await shop.connection.script(
+                """
+                INSERT INTO carillon.tokens (app_id, token)
+                SELECT a.id, lpad(to_hex(n), 64, '0') FROM carillon.apps a, generate_series(1, 1500) n
+                """
+            )
+            let early = try await shop.run("broadcast", "--app", "shop", "--alert", "hi", "--wait", "1ms")
+            #expect(early.status == 75 && early.errors.contains("carillon.cancel_broadcast("))
+            try await TestLoop.with { loop in
+                let worker = try shop.start("worker")
+                _ = try await worker.line(containing: "has started", on: loop)
+                let run = try await shop.run("broadcast", "--app", "shop", "--alert", "hi", "--expires-in", "1h")
+                #expect(run.status == 0 && run.output.contains("1,500 of 1,500 sent."))
+                let json = try await shop.run("broadcast", "--app", "shop", "--payload", "{\"aps\":{}}", "--json")
+                #expect(json.status == 0 && json.output.contains("\"tokens\":1500,\"sent\":1500,\"failed\":0"))
+                _ = try await worker.end(by: 15, on: loop)
+            }
+        }
+    }
+
+    @Test func `a cancelled push is an outcome too`() async throws {
+        try await Shop.with { shop in
+            async let sent = shop.run("send", "--app", "shop", "--token", Shop.token("a0"), "--alert", "hi", "--json")
+            while try await shop.number("SELECT coalesce(sum(carillon.cancel(id)), 0)::int8 FROM carillon.messages")
+                == 0
+            {}
+            let run = try await sent
+            #expect(run.status == 1 && run.output.contains("\"cancelled\":1,\"waiting\":0"))
+        }
+    }
+}

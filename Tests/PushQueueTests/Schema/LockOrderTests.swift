@@ -1,0 +1,85 @@
+import Postgres
+import Testing
+
+/// Whoever counts on a message locks in one order: workers that settle, that take over, and apps that cancel.
+@Suite struct LockOrderTests {
+    private static let rounds = 15
+    private static let jobs = 40
+
+    /// Rows of a broadcast's jobs everywhere at once: each of its jobs waits, flies with the dead and is scheduled.
+    private static let setUp = """
+        INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens)
+        SELECT b * 1000, b * 1000 + 999, 1, 1, \(jobs), 1000000 FROM generate_series(1, 4) b;
+        INSERT INTO carillon.unfinished (message_id, app_id, broadcast_id, remaining)
+        SELECT b * 1000 + j, 1, b * 1000, 1000000 FROM generate_series(1, 4) b, generate_series(1, \(jobs)) j
+        """
+
+    private static func origins(_ order: String) -> String {
+        "(SELECT u.message_id, u.broadcast_id FROM carillon.unfinished u ORDER BY \(order) LIMIT 60)"
+    }
+
+    private static let settle = """
+        SELECT carillon.progress(1, array_agg(u.message_id), array_agg(NULL::text), array_agg(u.broadcast_id),
+            array_agg(0), array_agg(1), array_agg(0), array_agg(0), array_agg(1::smallint))
+        FROM \(origins("random()")) u
+        """
+
+    private static let takeOver = """
+        INSERT INTO carillon.inflight (worker_id, app_id, jobs)
+        SELECT 999, 1, array_agg(ROW(nextval('carillon.messages_id_seq'), 1, '{aa}', '{}', 'alert', NULL, NULL, NULL, NULL,
+            NULL, CASE WHEN random() < 0.5 THEN 'fail' ELSE 'retry' END, 1, 4, u.message_id, u.broadcast_id, now())
+            ::carillon.job)
+        FROM \(origins("random()")) u, generate_series(1, 3) claim GROUP BY claim;
+        SELECT carillon.take_over(0)
+        """
+
+    private static let promote = """
+        INSERT INTO carillon.scheduled (app_id, tokens, payload, origin, broadcast_id, run_at)
+        SELECT 1, '{aa}', '{}', u.message_id, u.broadcast_id, now() FROM \(origins("random()")) u;
+        SELECT carillon.promote(100)
+        """
+
+    private static func cancel(_ round: Int) -> String {
+        """
+        SELECT carillon.cancel_broadcast(\((round % 4 + 1) * 1000));
+        UPDATE carillon.broadcasts SET cancelled_at = NULL WHERE id = \((round % 4 + 1) * 1000)
+        """
+    }
+
+    private static let cancelOne = """
+        SELECT carillon.cancel(u.message_id) FROM carillon.unfinished u ORDER BY random() LIMIT 1
+        """
+
+    @Test(.timeLimit(.minutes(5)))
+    func `workers and apps that are busy with the same messages never wait in a circle`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(Self.setUp)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for worker in 0..<6 {
+                    group.addTask {
+                        try await database.session { session in
+                            for round in 0..<Self.rounds {
+                                switch worker {
+                                case 0, 1: try await session.run(Self.settle)
+                                case 2: try await session.run(Self.takeOver)
+                                case 3: try await session.run(Self.promote)
+                                case 4: try await session.run(Self.cancel(round))
+                                default: try await session.run(Self.cancelOne)
+                                }
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(
+                try await database.value(
+                    "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+                ) == "0"
+            )
+            #expect(
+                try await database.value("SELECT count(*) > 0 FROM carillon.unfinished WHERE cancelled > 0") == "true"
+            )
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import Testing
+
+/// A push that no worker survives fails alone, whoever was claimed with it.
+@Suite struct PoisonTests {
+    /// Workers claim all they can, die of the culprit, and deliver everything else.
+    private func work(_ database: SchemaDatabase, culprit: String, deaths: Int) async throws {
+        for _ in 0..<deaths + 100 {
+            let worker = try await database.addWorker()
+            var isDeadly = false
+            var claimed = 0
+            while true {
+                let jobs = try await database.claim(by: worker)
+                if jobs.isEmpty { break }
+                claimed += jobs.count
+                isDeadly = isDeadly || jobs.contains { $0.tokens.contains(culprit) }
+            }
+            if isDeadly {
+                try await database.bury(worker)
+            } else {
+                try await database.settleAll(of: worker)
+                try await database.run("DELETE FROM carillon.workers WHERE id = \(worker)")
+            }
+            if claimed == 0 { return }
+        }
+        Issue.record("the queue was never empty")
+    }
+
+    @Test func `of rows that are claimed together, the culprit alone is convicted`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.messages (app_id, tokens, payload)
+                SELECT 1, ARRAY[lpad(to_hex(i), 4, '0')], '{"aps":{}}' FROM generate_series(1, 30) i
+                """
+            )
+            try await self.work(database, culprit: "000a", deaths: 5)
+            #expect(
+                try await database.rows("SELECT message_id, token, reason FROM carillon.failures") == [
+                    "(10,000a,Poison)"
+                ]
+            )
+            #expect(
+                try await database.rows("SELECT count(*), sum(sent), sum(failed) FROM carillon.results") == [
+                    "(30,29,1)"
+                ]
+            )
+            #expect(try await database.value("SELECT count(*) FROM carillon.pending") == "0")
+        }
+    }
+
+    @Test func `of a message's tokens, only the one is convicted, and the message has one result`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.messages (app_id, tokens, payload, reference)
+                VALUES (1, '{aa,bb,BB,cc,dd}', '{"aps":{}}', 'r'), (1, '{ee}', '{"aps":{}}', 's')
+                """
+            )
+            try await self.work(database, culprit: "cc", deaths: 5)
+            #expect(
+                try await database.rows("SELECT message_id, token, reason, reference FROM carillon.failures") == [
+                    "(1,cc,Poison,r)"
+                ]
+            )
+            #expect(
+                try await database.rows("SELECT message_id, sent, failed FROM carillon.results ORDER BY 1") == [
+                    "(1,3,1)", "(2,1,0)",
+                ]
+            )
+            #expect(try await database.value("SELECT count(*) FROM carillon.unfinished") == "0")
+        }
+    }
+
+    @Test func `a job on trial is claimed alone, and a worker has one of them at a time`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.messages (app_id, tokens, payload, claims)
+                SELECT 1, ARRAY[lpad(to_hex(i), 4, '0')], '{}', CASE WHEN i IN (1, 2, 5) THEN 3 ELSE 0 END
+                FROM generate_series(1, 6) i
+                """
+            )
+            let first = try await database.addWorker()
+            let second = try await database.addWorker()
+            #expect(try await database.claim(by: first).map(\.id) == [1])
+            #expect(try await database.claim(by: first).map(\.id).sorted() == [3, 4, 6])
+            #expect(try await database.claim(by: first).map(\.id) == [])
+            #expect(try await database.claim(by: second).map(\.id) == [2])
+            try await database.settleAll(of: first)
+            #expect(try await database.claim(by: first).map(\.id) == [5])
+        }
+    }
+
+    @Test func `a claim that is given back counts for nothing`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run("INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{}')")
+            let worker = try await database.addWorker()
+            for _ in 0..<6 {
+                #expect(try await database.claim(by: worker).count == 1)
+                try await database.run(
+                    "SELECT carillon.release(\(worker), ARRAY(SELECT f.id FROM carillon.inflight f))"
+                )
+            }
+            #expect(try await database.value("SELECT claims FROM carillon.messages") == "0")
+        }
+    }
+
+    @Test func `claims of what must not be sent twice wait for the disk, and others do not`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let worker = try await database.addWorker()
+            for (choice, expected) in [("retry", "off"), ("fail", "on")] {
+                try await database.run(
+                    """
+                    INSERT INTO carillon.messages (app_id, tokens, payload, on_unknown)
+                    VALUES (1, '{aa}', '{}', 'retry'), (1, '{bb}', '{}', '\(choice)');
+                    ALTER DATABASE \(try await database.value("current_database()") ?? "") SET synchronous_commit = 'on'
+                    """
+                )
+                try await database.session { other in
+                    try await other.run("BEGIN")
+                    #expect(try await other.claim(by: worker).count == 2)
+                    #expect(try await other.value("current_setting('synchronous_commit')") == expected)
+                    try await other.run("COMMIT")
+                }
+            }
+        }
+    }
+}

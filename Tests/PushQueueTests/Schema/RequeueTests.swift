@@ -1,0 +1,100 @@
+import Postgres
+import Testing
+
+/// What failed can be sent again, as far as that makes sense, and once.
+@Suite struct RequeueTests {
+    private static let failed = """
+        INSERT INTO carillon.apps (name) VALUES ('other');
+        INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, priority, expires_at,
+            collapse_id, topic, reference, on_unknown) VALUES
+            (100, 1, 0, '{"aps":{"alert":"a"}}', 'voip', 5, '2100-01-01Z', 'c', 't', 'r', 'fail'),
+            (101, 1, 1, '{"aps":{}}', 'alert', NULL, now() - interval '1 s', NULL, NULL, NULL, 'retry'),
+            (102, 2, 1, '{"aps":{}}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry');
+        INSERT INTO carillon.failures (message_id, app_id, token, status, reason, failed_at) VALUES
+            (100, 1, 'aa', 400, 'BadDeviceToken', now()), (100, 1, 'bb', 403, 'InvalidProviderToken', now()),
+            (100, 1, 'cc', 410, 'Unregistered', now()), (101, 1, 'dd', 400, 'BadTopic', now()),
+            (102, 2, 'ee', NULL, 'Poison', now() - interval '2 hours'), (103, 1, 'ff', 400, 'BadTopic', now())
+        """
+
+    private static let queue = "SELECT app_id, lane, tokens FROM carillon.messages ORDER BY id"
+
+    @Test func `everything that can be mended is sent again as it was, once`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(Self.failed)
+            #expect(try await database.value("carillon.requeue_failures()") == "3")
+            #expect(try await database.value("carillon.requeue_failures()") == "0")
+            #expect(try await database.rows(Self.queue) == ["(1,0,\"{aa,bb}\")", "(2,1,{ee})"])
+            #expect(
+                try await database.rows(
+                    """
+                    SELECT payload, push_type, priority, expires_at = '2100-01-01Z', collapse_id, topic, reference, on_unknown,
+                        attempt, claims, origin FROM carillon.messages WHERE app_id = 1
+                    """
+                ) == [#"("{""aps"":{""alert"":""a""}}",voip,5,t,c,t,r,fail,1,0,)"#]
+            )
+            #expect(
+                try await database.rows(
+                    "SELECT token FROM carillon.failures WHERE requeued_at IS NOT NULL ORDER BY token"
+                ) == ["(aa)", "(bb)", "(ee)"]
+            )
+        }
+    }
+
+    @Test(arguments: [
+        ("app => 'demo'", ["(1,0,\"{aa,bb}\")"]), ("reason => 'Poison'", ["(2,1,{ee})"]),
+        ("since => '1 hour'", ["(1,0,\"{aa,bb}\")"]), ("message_id => 102", ["(2,1,{ee})"]),
+        ("app => 'demo', reason => 'BadDeviceToken'", ["(1,0,{aa})"]), ("message_id => 7", []),
+    ])
+    func `filters choose`(_ filter: String, _ expected: [String]) async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(Self.failed)
+            try await database.run("SELECT carillon.requeue_failures(\(filter))")
+            #expect(try await database.rows(Self.queue) == expected)
+        }
+    }
+
+    @Test func `a broadcast stands for its jobs`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(Self.failed)
+            try await database.run(
+                """
+                INSERT INTO carillon.results (message_id, app_id, broadcast_id, failed) VALUES (100, 1, 90, 3);
+                INSERT INTO carillon.unfinished (message_id, app_id, broadcast_id, remaining) VALUES (102, 2, 90, 1)
+                """
+            )
+            #expect(try await database.value("carillon.requeue_failures(message_id => 90)") == "3")
+        }
+    }
+
+    @Test func `wrong arguments are named`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            for (call, part) in [("app => 'shop'", "\"app\""), ("since => '-1 hour'", "\"since\"")] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await database.value("carillon.requeue_failures(\(call))")
+                }
+                #expect(error?.message.contains(part) == true)
+            }
+        }
+    }
+
+    @Test func `a failed message is kept once, and dropped with its day`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let job = """
+                ROW(7, 1, '{aa,bb}', '{"aps":{}}', 'alert', NULL, NULL, NULL, NULL, NULL, 'fail', 1, 0, NULL, NULL, now())
+                """
+            for _ in 0..<2 {
+                try await database.run("SELECT carillon.keep_failed(1, ARRAY[\(job), \(job)]::carillon.job[])")
+            }
+            #expect(try await database.rows("SELECT message_id FROM carillon.failed_messages") == ["(7)"])
+            try await database.run(
+                """
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES (9, 1, ARRAY[\(job)]::carillon.job[]);
+                SELECT carillon.take_over(1)
+                """
+            )
+            #expect(try await database.value("carillon.requeue_failures()") == "2")
+            try await database.run("UPDATE carillon.failed_messages SET failed_at = now() - interval '8 days'")
+            #expect(try await database.rows("SELECT rows_deleted FROM carillon.maintain()") == ["(1)"])
+        }
+    }
+}

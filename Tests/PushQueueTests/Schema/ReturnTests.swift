@@ -1,0 +1,158 @@
+import Testing
+
+/// What comes back to the queue: under another id where an app has taken the old one, and not at all once cancelled.
+@Suite struct ReturnTests {
+    private static let waiting = "SELECT id, tokens, origin FROM carillon.messages ORDER BY id"
+    private static let unfinished = "SELECT message_id, remaining FROM carillon.unfinished ORDER BY 1"
+
+    private static func held(_ id: Int, _ tokens: String, origin: String = "NULL", broadcast: String = "NULL") -> String
+    {
+        """
+        ROW(\(id), 1, '\(tokens)', '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, \(origin), \(broadcast),
+            now())::carillon.job
+        """
+    }
+
+    @Test func `what falls due, and finds its id taken, gets another and stays the same message`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at, origin) VALUES
+                    (100, 1, '{aa,bb,AA}', '{}', now(), NULL), (101, 1, '{cc}', '{}', now(), 90),
+                    (102, 1, '{dd}', '{}', now(), NULL);
+                INSERT INTO carillon.unfinished (message_id, app_id, remaining) VALUES (90, 1, 1);
+                INSERT INTO carillon.messages (id, app_id, tokens, payload) VALUES (100, 1, '{ee}', '{}'), (101, 1, '{ff}', '{}')
+                """
+            )
+            #expect(try await database.rows("SELECT * FROM carillon.promote(10)") == ["(1,1,100,3)"])
+            #expect(
+                try await database.rows(Self.waiting) == [
+                    "(1,\"{aa,bb,AA}\",100)", "(2,{cc},90)", "(100,{ee},)", "(101,{ff},)", "(102,{dd},)",
+                ]
+            )
+            #expect(try await database.rows(Self.unfinished) == ["(90,1)", "(100,2)"])
+            #expect(try await database.value("SELECT count(*) FROM carillon.scheduled") == "0")
+        }
+    }
+
+    @Test func `what is given back or taken over does so too`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let worker = try await database.addWorker()
+            try await database.run(
+                """
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES
+                    (\(worker), 1, ARRAY[\(Self.held(100, "{aa,bb}")), \(Self.held(101, "{cc}"))]),
+                    (999, 1, ARRAY[\(Self.held(102, "{dd}")), \(Self.held(103, "{ee}"))]);
+                INSERT INTO carillon.messages (id, app_id, tokens, payload) VALUES (100, 1, '{00}', '{}'), (102, 1, '{00}', '{}');
+                SELECT carillon.release(\(worker), '{1}');
+                SELECT carillon.take_over(\(worker))
+                """
+            )
+            #expect(
+                try await database.rows(
+                    "SELECT id, tokens, origin FROM carillon.messages WHERE tokens <> '{00}' ORDER BY id"
+                )
+                    == ["(1,\"{aa,bb}\",100)", "(2,{dd},102)", "(101,{cc},)", "(103,{ee},)"]
+            )
+            #expect(try await database.rows(Self.unfinished) == ["(100,2)", "(102,1)"])
+            // The results are those of the messages they came from, and the app's own rows have theirs.
+            while try await !database.claim(by: worker).isEmpty { try await database.settleAll(of: worker) }
+            #expect(
+                try await database.rows("SELECT message_id, sent FROM carillon.results ORDER BY 1, 2") == [
+                    "(100,1)", "(100,2)", "(101,1)", "(102,1)", "(102,1)", "(103,1)",
+                ]
+            )
+            #expect(try await database.value("SELECT count(*) FROM carillon.unfinished") == "0")
+        }
+    }
+
+    @Test func `what is put aside finds another id as well`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (100, 1, '{00}', '{}', now());
+                SELECT carillon.postpone(1, ARRAY[\(Self.held(100, "{aa}")), \(Self.held(101, "{bb}"))], '{60000,120000}')
+                """
+            )
+            #expect(
+                try await database.rows(
+                    "SELECT id, tokens, origin, round(extract(epoch FROM run_at - now())) FROM carillon.scheduled ORDER BY id"
+                ) == ["(1,{aa},100,60)", "(100,{00},,0)", "(101,{bb},,120)"]
+            )
+            #expect(try await database.rows(Self.unfinished) == ["(100,1)"])
+        }
+    }
+
+    @Test func `nothing of a cancelled broadcast comes back, in whatever way`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let worker = try await database.addWorker()
+            let job = { Self.held($0, "{aa,bb}", broadcast: "100") }
+            try await database.run(
+                """
+                INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens) VALUES (100, 105, 1, 1, 6, 12);
+                INSERT INTO carillon.messages (id, app_id, tokens, payload, broadcast_id) VALUES (100, 1, '{aa,bb}', '{}', 100);
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES
+                    (\(worker), 1, ARRAY[\(job(101))]), (999, 1, ARRAY[\(job(102)), \(Self.held(500, "{ff}"))]);
+                """
+            )
+            #expect(try await database.value("carillon.cancel_broadcast(100)") == "1")
+            try await database.run(
+                """
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, broadcast_id, run_at)
+                VALUES (103, 1, '{aa,bb}', '{}', 100, now());
+                INSERT INTO carillon.messages (id, app_id, tokens, payload, broadcast_id) VALUES (104, 1, '{aa,bb}', '{}', 100);
+                SELECT carillon.release(\(worker), '{1}');
+                SELECT carillon.take_over(\(worker));
+                SELECT carillon.promote(10);
+                SELECT carillon.split(1, 1::smallint, 104, 1)
+                """
+            )
+            #expect(try await database.rows(Self.waiting) == ["(500,{ff},)"])
+            #expect(
+                try await database.rows("SELECT message_id, cancelled FROM carillon.results ORDER BY 1")
+                    == (100...104).map { "(\($0),2)" }
+            )
+        }
+    }
+
+    @Test func `while a broadcast is being cancelled its jobs are put aside, and nobody waits`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let worker = try await database.addWorker()
+            try await database.run(
+                """
+                INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens) VALUES (100, 105, 1, 1, 6, 12);
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs)
+                VALUES (\(worker), 1, ARRAY[\(Self.held(101, "{aa}", broadcast: "100"))])
+                """
+            )
+            try await database.run("BEGIN; SELECT carillon.cancel_broadcast(100)")
+            try await database.session { other in
+                try await other.run("SET statement_timeout = '20s'; SELECT carillon.release(\(worker), '{1}')")
+                #expect(
+                    try await other.rows("SELECT id, run_at > now() FROM carillon.scheduled") == ["(101,t)"]
+                )
+            }
+            try await database.run("COMMIT")
+            try await database.run("UPDATE carillon.scheduled SET run_at = now(); SELECT carillon.promote(10)")
+            #expect(try await database.rows("SELECT message_id, cancelled FROM carillon.results") == ["(101,1)"])
+            #expect(try await database.value("SELECT count(*) FROM carillon.pending") == "0")
+        }
+    }
+
+    @Test func `a message that is cancelled in flight is not tried again`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let worker = try await database.addWorker()
+            let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x', reference => 'r')"))
+            let other = try #require(try await database.value("carillon.enqueue('demo', '{bb}', 'x')"))
+            #expect(try await database.claim(by: worker).count == 2)
+            #expect(try await database.value("carillon.cancel(\(id))") == "0")
+            try await database.run("SELECT carillon.release(\(worker), '{1}')")
+            #expect(try await database.rows("SELECT id FROM carillon.pending") == ["(\(other))"])
+            #expect(
+                try await database.rows("SELECT message_id, reference, sent, cancelled FROM carillon.results") == [
+                    "(\(id),r,0,1)"
+                ]
+            )
+        }
+    }
+}

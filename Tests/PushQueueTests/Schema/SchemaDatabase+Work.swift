@@ -1,0 +1,63 @@
+import Postgres
+
+@testable import PushQueue
+
+/// What workers do, without a worker.
+extension SchemaDatabase {
+    /// A job of a claim, and its tokens.
+    struct ClaimedJob: Sendable {
+        let id: Int64
+        let origin: Int64?
+        let tokens: [String]
+    }
+
+    /// A row of `workers`.
+    func addWorker() async throws -> Int64 {
+        let id = try await self.value(
+            "SELECT id FROM carillon.workers WHERE id = (SELECT max(id) FROM carillon.workers)"
+        )
+        try await self.run(
+            "INSERT INTO carillon.workers (id, name, lease_until) VALUES (\((Int64(id ?? "0") ?? 0) + 1), 'w', now() + interval '1 hour')"
+        )
+        return (Int64(id ?? "0") ?? 0) + 1
+    }
+
+    /// A claim of the app's normal lane.
+    func claim(by worker: Int64, rows: Int32 = 1000, pushes: Int32 = 1000) async throws -> [ClaimedJob] {
+        let plan = ClaimPlan(lane: Lane(app: 1, number: 1), depth: .deep, floor: .min, rows: rows, pushes: pushes)
+        let parameters = ClaimAnswer.parameters(plan, worker: worker, mostBytes: 1_000_000)
+        return try await self.connection.query(ClaimAnswer.statement, parameters) { rows in
+            var jobs: [ClaimedJob] = []
+            for row in rows.indices where rows.isNull(row, 0) {
+                jobs.append(
+                    ClaimedJob(
+                        id: try rows.int64(row, 1),
+                        origin: try rows.int64IfPresent(row, 12),
+                        tokens: try rows.strings(row, 2).compactMap(\.self)
+                    )
+                )
+            }
+            return jobs
+        }
+    }
+
+    /// All that a worker holds was delivered.
+    func settleAll(of worker: Int64) async throws {
+        try await self.run(
+            """
+            INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, attempts)
+            SELECT j.id, f.app_id, j.reference, j.broadcast_id, carillon.count_tokens(j.tokens), j.attempt
+            FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.worker_id = \(worker) AND j.origin IS NULL;
+            SELECT carillon.progress(f.app_id, ARRAY[j.origin], ARRAY[j.reference], ARRAY[j.broadcast_id], '{0}',
+                ARRAY[carillon.count_tokens(j.tokens)], '{0}', '{0}', ARRAY[j.attempt])
+            FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.worker_id = \(worker) AND j.origin IS NOT NULL;
+            DELETE FROM carillon.inflight f WHERE f.worker_id = \(worker)
+            """
+        )
+    }
+
+    /// The worker is dead, and another takes over what it held.
+    func bury(_ worker: Int64) async throws {
+        try await self.run("DELETE FROM carillon.workers WHERE id = \(worker); SELECT carillon.take_over(0)")
+    }
+}

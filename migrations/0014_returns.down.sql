@@ -1,0 +1,7 @@
+REVOKE UPDATE (cancelled_at) ON carillon.broadcasts FROM carillon_worker;
+REVOKE SELECT ON carillon.cancelled FROM carillon_worker;
+REVOKE EXECUTE ON FUNCTION carillon.record_cancelled FROM carillon_worker;
+DROP FUNCTION carillon.release, carillon.promote, carillon.restore, carillon.postpone, carillon.renumber,
+    carillon.called_off, carillon.count_tokens, carillon.withdraw;
+
+DELETE FROM carillon.schema_migrations WHERE version = 14;

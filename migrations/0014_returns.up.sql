@@ -1,0 +1,206 @@
+-- How jobs come back: what falls due, what was claimed and not sent, what a dead worker held.
+--
+-- Each function asks once whether any of it was called off meanwhile, and locks rows of unfinished once, sorted by id.
+
+-- A job that is not sent, as record_cancelled takes it.
+CREATE FUNCTION carillon.withdraw(job carillon.job) RETURNS carillon.withdrawn
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT (coalesce(job.origin, job.id), cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt)
+        ::carillon.withdrawn
+$$;
+
+-- How many different tokens these are: upper and lower case are the same, and null is the empty one.
+CREATE FUNCTION carillon.count_tokens(tokens text[]) RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT count(DISTINCT lower(coalesce(t.token, '') COLLATE "C"))::integer FROM unnest(tokens) AS t(token)
+$$;
+
+-- Of messages, and the broadcasts that each belongs to: those that were called off, and the broadcasts of which nobody
+-- can tell yet, because they are being called off this very moment. Whoever gets a broadcast's row locked here puts its
+-- jobs back before a cancel can look for them. Where something was called off, the rows of unfinished that are going to
+-- change are locked: those of it and those of the messages in `touched`.
+CREATE FUNCTION carillon.called_off(
+    messages bigint[], broadcasts bigint[], touched bigint[], OUT gone bigint[], OUT unsure bigint[]
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    wanted CONSTANT bigint[] := ARRAY(SELECT DISTINCT b.id FROM unnest(broadcasts) AS b(id) WHERE b.id IS NOT NULL);
+    known bigint[];
+    over bigint[];
+BEGIN
+    gone := '{}';
+    unsure := '{}';
+    IF EXISTS (SELECT FROM carillon.cancelled) THEN
+        gone := ARRAY(SELECT c.message_id FROM carillon.cancelled c WHERE c.message_id = ANY (messages));
+    END IF;
+    IF cardinality(wanted) > 0 THEN
+        WITH locked AS MATERIALIZED (
+            SELECT b.id, b.cancelled_at FROM carillon.broadcasts b WHERE b.id = ANY (wanted) FOR SHARE SKIP LOCKED
+        )
+        SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.id) FILTER (WHERE l.cancelled_at IS NOT NULL)
+        INTO known, over FROM locked l;
+        IF cardinality(known) < cardinality(wanted) THEN
+            unsure := ARRAY(SELECT b.id FROM carillon.broadcasts b WHERE b.id = ANY (wanted) AND b.id <> ALL (known));
+        END IF;
+        gone := gone || ARRAY(
+            SELECT m.id FROM unnest(messages, broadcasts) AS m(id, broadcast) WHERE m.broadcast = ANY (over));
+    END IF;
+    IF cardinality(gone) > 0 THEN
+        PERFORM FROM carillon.unfinished u WHERE u.message_id = ANY (gone || touched) ORDER BY u.message_id FOR UPDATE;
+    END IF;
+END
+$$;
+
+-- Gives jobs other ids, because somebody has inserted rows with theirs. They stay what they are: their results, and the
+-- apns-ids of their pushes, are those of the message they came from.
+CREATE FUNCTION carillon.renumber(app integer, jobs carillon.job[]) RETURNS carillon.job[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts)
+    SELECT j.id, renumber.app, j.reference, j.broadcast_id, carillon.count_tokens(j.tokens), j.attempt
+    FROM unnest(jobs) AS j WHERE j.origin IS NULL ORDER BY j.id
+    ON CONFLICT (message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
+    RETURN ARRAY(
+        SELECT ROW(nextval('carillon.messages_id_seq'), j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at,
+            j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.claims, coalesce(j.origin, j.id),
+            j.broadcast_id, j.created_at)::carillon.job
+        FROM unnest(jobs) AS j);
+END
+$$;
+
+-- Puts jobs aside, each for so many milliseconds.
+CREATE FUNCTION carillon.postpone(app integer, jobs carillon.job[], waits integer[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    placed bigint[];
+BEGIN
+    LOOP
+        WITH put AS (
+            INSERT INTO carillon.scheduled (app_id, id, lane, tokens, payload, push_type, priority, expires_at,
+                collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, run_at)
+            SELECT postpone.app, j.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id,
+                j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
+                now() + make_interval(secs => j.wait / 1000.0)
+            FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
+                reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, wait)
+            ON CONFLICT DO NOTHING RETURNING id
+        )
+        SELECT coalesce(array_agg(p.id), '{}') INTO placed FROM put p;
+        EXIT WHEN cardinality(placed) >= cardinality(jobs);
+        SELECT array_agg(j.wait) INTO waits FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, push_type, priority,
+            expires_at, collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, wait)
+        WHERE j.id <> ALL (placed);
+        jobs := carillon.renumber(app, ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (placed)));
+    END LOOP;
+END
+$$;
+
+-- Puts jobs back to be claimed, but for those that were called off. Returns how many there were.
+CREATE FUNCTION carillon.restore(app integer, jobs carillon.job[], gone bigint[], unsure bigint[]) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    restored CONSTANT bigint := cardinality(jobs);
+    placed bigint[];
+BEGIN
+    IF cardinality(gone) > 0 THEN
+        PERFORM carillon.record_cancelled(app, ARRAY(
+            SELECT carillon.withdraw(j) FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) = ANY (gone)));
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) <> ALL (gone));
+    END IF;
+    IF cardinality(unsure) > 0 THEN
+        -- In a second it will be known.
+        PERFORM carillon.postpone(app, array_agg(j), array_agg(1000)) FROM unnest(jobs) AS j
+        WHERE j.broadcast_id = ANY (unsure) HAVING count(*) > 0;
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE (j.broadcast_id = ANY (unsure)) IS NOT TRUE);
+    END IF;
+    LOOP
+        WITH put AS (
+            INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, push_type, priority, expires_at,
+                collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at)
+            SELECT restore.app, j.lane, j.id, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id,
+                j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at
+            FROM unnest(jobs) AS j
+            ON CONFLICT DO NOTHING RETURNING id
+        )
+        SELECT coalesce(array_agg(p.id), '{}') INTO placed FROM put p;
+        EXIT WHEN cardinality(placed) >= cardinality(jobs);
+        jobs := carillon.renumber(app, ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (placed)));
+    END LOOP;
+    RETURN restored;
+END
+$$;
+
+-- Moves what is due from scheduled to the queue. A row for each lane that got some: how many, and the lowest id.
+CREATE FUNCTION carillon.promote(most integer)
+RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    due CONSTANT bigint[] := ARRAY(
+        SELECT s.id FROM carillon.scheduled s WHERE s.run_at <= now() ORDER BY s.run_at LIMIT most FOR UPDATE SKIP LOCKED);
+    off record;
+    ready record;
+BEGIN
+    IF cardinality(due) = 0 THEN
+        RETURN;
+    END IF;
+    SELECT o.* INTO off FROM (
+        SELECT array_agg(coalesce(s.origin, s.id)) AS messages, array_agg(s.broadcast_id) AS broadcasts
+        FROM carillon.scheduled s WHERE s.id = ANY (due)
+    ) AS a, carillon.called_off(a.messages, a.broadcasts, '{}') AS o;
+    FOR ready IN
+        WITH taken AS (DELETE FROM carillon.scheduled s WHERE s.id = ANY (due) RETURNING s.*)
+        SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(ROW(t.id, t.lane, t.tokens, t.payload, t.push_type,
+            t.priority, t.expires_at, t.collapse_id, t.topic, t.reference, t.on_unknown, t.attempt, t.claims, t.origin,
+            t.broadcast_id, t.created_at)::carillon.job ORDER BY t.id) AS jobs
+        FROM taken t GROUP BY t.app_id, t.lane
+    LOOP
+        app_id := ready.app_id;
+        lane := ready.lane;
+        lowest := ready.lowest;
+        jobs := carillon.restore(ready.app_id, ready.jobs, off.gone, off.unsure);
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+-- Gives up claims of which nothing was sent. Returns how many jobs that was.
+CREATE FUNCTION carillon.release(worker bigint, claims bigint[]) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    off record;
+    claim record;
+    released bigint := 0;
+BEGIN
+    SELECT o.* INTO off FROM (
+        SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
+        FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker
+    ) AS a, carillon.called_off(a.messages, a.broadcasts, '{}') AS o;
+    FOR claim IN
+        DELETE FROM carillon.inflight f WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker
+        RETURNING f.app_id, f.jobs
+    LOOP
+        released := released + carillon.restore(claim.app_id, claim.jobs, off.gone, off.unsure);
+    END LOOP;
+    RETURN released;
+END
+$$;
+
+DO $$
+DECLARE
+    name regprocedure;
+BEGIN
+    FOR name IN
+        SELECT p.oid FROM pg_proc p
+        WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname IN ('withdraw', 'count_tokens', 'called_off',
+            'renumber', 'postpone', 'restore', 'promote', 'release', 'record_cancelled')
+    LOOP
+        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', name);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO carillon_worker', name);
+    END LOOP;
+END
+$$;
+GRANT SELECT ON carillon.cancelled TO carillon_worker;
+-- A row lock takes the right to update.
+GRANT UPDATE (cancelled_at) ON carillon.broadcasts TO carillon_worker;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (14, 'returns');

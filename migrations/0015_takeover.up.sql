@@ -1,0 +1,169 @@
+-- Jobs that are too large for a worker, and jobs that no worker survives.
+
+-- Cuts a job, which is in no table any more, into jobs of so many tokens. Each token is kept once, and of what is too
+-- long to be a token only so much that it still is. Returns how many jobs that was.
+CREATE FUNCTION carillon.cut(app integer, whole carillon.job, size integer) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    list text[];
+    pieces integer;
+BEGIN
+    SELECT array_agg(t.token ORDER BY t.place) INTO list FROM (
+        -- Upper and lower case are the same token, and null is the empty one, as for those who read it.
+        SELECT min(left(u.token, 513)) AS token, min(u.place) AS place
+        FROM unnest(whole.tokens) WITH ORDINALITY AS u(token, place)
+        GROUP BY lower(left(coalesce(u.token, ''), 513) COLLATE "C")
+    ) AS t;
+    IF whole.origin IS NULL THEN
+        INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts)
+        VALUES (whole.id, cut.app, whole.reference, whole.broadcast_id, cardinality(list), whole.attempt)
+        ON CONFLICT (message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
+    ELSIF cardinality(list) <> cardinality(whole.tokens) THEN
+        UPDATE carillon.unfinished u SET remaining = u.remaining - cardinality(whole.tokens) + cardinality(list)
+        WHERE u.message_id = whole.origin;
+    END IF;
+    INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
+        reference, on_unknown, attempt, claims, origin, broadcast_id, created_at)
+    SELECT cut.app, whole.lane, array_agg(t.token ORDER BY t.place), whole.payload, whole.push_type, whole.priority,
+        whole.expires_at, whole.collapse_id, whole.topic, whole.reference, whole.on_unknown, whole.attempt, whole.claims,
+        coalesce(whole.origin, whole.id), whole.broadcast_id, whole.created_at
+    FROM unnest(list) WITH ORDINALITY AS t(token, place)
+    GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
+    GET DIAGNOSTICS pieces = ROW_COUNT;
+    RETURN pieces;
+END
+$$;
+
+-- Cuts a message with more tokens than a worker may have in flight into jobs that fit.
+CREATE FUNCTION carillon.split(app integer, in_lane smallint, message bigint, size integer) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    off record;
+    whole carillon.job;
+BEGIN
+    -- Before the row itself is locked, for which whoever cancels a broadcast waits with the broadcast locked.
+    SELECT o.* INTO off FROM carillon.messages m,
+        carillon.called_off(ARRAY[coalesce(m.origin, m.id)], ARRAY[m.broadcast_id], '{}') AS o
+    WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message;
+    IF cardinality(off.unsure) > 0 THEN
+        RETURN 0;
+    END IF;
+    DELETE FROM carillon.messages m WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message
+    RETURNING m.id, m.lane, m.tokens, m.payload, m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic,
+        m.reference, m.on_unknown, m.attempt, m.claims, m.origin, m.broadcast_id, m.created_at INTO whole;
+    IF whole.id IS NULL THEN
+        RETURN 0;
+    ELSIF cardinality(off.gone) > 0 THEN
+        PERFORM carillon.record_cancelled(app, ARRAY[carillon.withdraw(whole)]);
+        RETURN 0;
+    END IF;
+    RETURN carillon.cut(app, whole, size);
+END
+$$;
+
+-- Ends jobs here and now: every token of theirs fails for the reason given.
+CREATE FUNCTION carillon.fail_jobs(app integer, jobs carillon.job[], why text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
+    SELECT coalesce(j.origin, j.id), fail_jobs.app, j.reference, t.token, why, j.attempt
+    FROM unnest(jobs) AS j, LATERAL (
+        SELECT DISTINCT lower(coalesce(u.token, '') COLLATE "C") FROM unnest(j.tokens) AS u(token)) AS t(token);
+    PERFORM carillon.keep_failed(app, jobs);
+    INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts)
+    SELECT j.id, fail_jobs.app, j.reference, j.broadcast_id, 0, carillon.count_tokens(j.tokens), j.attempt
+    FROM unnest(jobs) AS j WHERE j.origin IS NULL;
+    PERFORM carillon.progress(app, array_agg(j.origin), array_agg(j.reference), array_agg(j.broadcast_id),
+        array_agg(0), array_agg(0), array_agg(carillon.count_tokens(j.tokens)), array_agg(0), array_agg(j.attempt))
+    FROM unnest(jobs) AS j WHERE j.origin IS NOT NULL HAVING count(*) > 0;
+END
+$$;
+
+-- Puts back what a worker died with, each job with one more claim in vain. What may not be sent twice fails instead:
+-- nobody knows whether it was sent.
+--
+-- A job that three workers did not survive is under suspicion. Each of its tokens becomes a job of its own, and such a
+-- job is claimed alone: should that worker die too, it was not because of its neighbours. The fifth death convicts it.
+CREATE FUNCTION carillon.recover(app integer, jobs carillon.job[], gone bigint[], unsure bigint[]) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    suspicious CONSTANT smallint := 3;
+    guilty CONSTANT smallint := 5;
+    recovered CONSTANT bigint := cardinality(jobs);
+    chosen carillon.job[] := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.on_unknown = 'fail');
+BEGIN
+    IF cardinality(chosen) > 0 THEN
+        PERFORM carillon.fail_jobs(app, chosen, 'OutcomeUnknown');
+    END IF;
+    jobs := ARRAY(
+        SELECT ROW(j.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
+            j.reference, j.on_unknown, j.attempt, least(j.claims::integer + 1, 32767), j.origin, j.broadcast_id,
+            j.created_at)::carillon.job
+        FROM unnest(jobs) AS j WHERE j.on_unknown <> 'fail');
+    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= guilty AND cardinality(j.tokens) = 1);
+    IF cardinality(chosen) > 0 THEN
+        PERFORM carillon.fail_jobs(app, chosen, 'Poison');
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < guilty OR cardinality(j.tokens) <> 1);
+    END IF;
+    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= suspicious AND cardinality(j.tokens) > 1
+        AND coalesce(j.origin, j.id) <> ALL (gone) AND (j.broadcast_id = ANY (unsure)) IS NOT TRUE);
+    IF cardinality(chosen) > 0 THEN
+        PERFORM carillon.cut(app, j, 1) FROM unnest(chosen) AS j;
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id NOT IN (SELECT d.id FROM unnest(chosen) AS d));
+    END IF;
+    PERFORM carillon.restore(app, jobs, gone, unsure);
+    RETURN recovered;
+END
+$$;
+
+-- Removes workers whose lease has run out, and puts back what workers that are gone have left in flight.
+CREATE FUNCTION carillon.take_over(worker bigint, OUT workers integer, OUT claims integer, OUT jobs bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    lost bigint[];
+    messages bigint[];
+    broadcasts bigint[];
+    off record;
+    held record;
+BEGIN
+    claims := 0;
+    jobs := 0;
+    -- Deleting looks at the lease again under the row's lock: a heartbeat that came first wins.
+    DELETE FROM carillon.workers w WHERE w.lease_until < now() AND w.id <> take_over.worker
+        AND w.id = ANY (ARRAY(
+            SELECT d.id FROM carillon.workers d WHERE d.lease_until < now() ORDER BY d.id FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS workers = ROW_COUNT;
+    lost := ARRAY(
+        SELECT o.id FROM carillon.inflight o
+        WHERE NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = o.worker_id)
+        ORDER BY o.id LIMIT 100 FOR UPDATE SKIP LOCKED);
+    IF cardinality(lost) = 0 THEN
+        RETURN;
+    END IF;
+    SELECT array_agg(coalesce(j.origin, j.id)), array_agg(j.broadcast_id) INTO messages, broadcasts
+    FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.id = ANY (lost);
+    -- All that the claims have to do with is locked at once and in order: settling workers, too, wait in order only.
+    PERFORM FROM carillon.unfinished u WHERE u.message_id = ANY (messages) ORDER BY u.message_id FOR UPDATE;
+    SELECT o.* INTO off FROM carillon.called_off(messages, broadcasts, '{}') AS o;
+    FOR held IN DELETE FROM carillon.inflight f WHERE f.id = ANY (lost) RETURNING f.app_id, f.jobs LOOP
+        claims := claims + 1;
+        jobs := jobs + carillon.recover(held.app_id, held.jobs, off.gone, off.unsure);
+    END LOOP;
+END
+$$;
+
+DO $$
+DECLARE
+    name regprocedure;
+BEGIN
+    FOR name IN
+        SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace
+            AND p.proname IN ('cut', 'split', 'fail_jobs', 'recover', 'take_over')
+    LOOP
+        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', name);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO carillon_worker', name);
+    END LOOP;
+END
+$$;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (15, 'takeover');

@@ -1,0 +1,3 @@
+DROP FUNCTION carillon.requeue_failures;
+
+DELETE FROM carillon.schema_migrations WHERE version = 16;

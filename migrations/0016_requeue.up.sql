@@ -1,0 +1,57 @@
+-- A second chance for what failed.
+
+-- Sends again what failed, as new messages: those of one app, for one reason, since so long, of one message or broadcast,
+-- or everything. Dead tokens stay dead, what has expired stays expired, and nothing is requeued twice. Returns how many
+-- pushes that was.
+CREATE FUNCTION carillon.requeue_failures(
+    app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL
+) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    only_app CONSTANT integer := CASE WHEN requeue_failures.app IS NOT NULL THEN carillon.app_id(requeue_failures.app) END;
+    horizon CONSTANT timestamptz := coalesce(now() - since, '-infinity');
+    only_messages bigint[];
+    pushes bigint;
+BEGIN
+    IF since <= interval '0' THEN
+        PERFORM carillon.refuse('since', 'an interval above 0', quote_literal(since));
+    END IF;
+    IF requeue_failures.message_id IS NOT NULL THEN
+        only_messages := ARRAY[requeue_failures.message_id]
+            || ARRAY(SELECT r.message_id FROM carillon.results r WHERE r.broadcast_id = requeue_failures.message_id)
+            || ARRAY(SELECT u.message_id FROM carillon.unfinished u WHERE u.broadcast_id = requeue_failures.message_id);
+    END IF;
+    -- One at a time: a second one waits, and then finds what the first has left.
+    PERFORM pg_advisory_xact_lock(hashtextextended('carillon.requeue', 0));
+    WITH again AS (
+        UPDATE carillon.failures f SET requeued_at = now()
+        WHERE f.requeued_at IS NULL AND f.status IS DISTINCT FROM 410 AND f.failed_at >= horizon
+            AND (only_app IS NULL OR f.app_id = only_app)
+            AND (requeue_failures.reason IS NULL OR f.reason = requeue_failures.reason)
+            AND (only_messages IS NULL OR f.message_id = ANY (only_messages))
+            AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.message_id = f.message_id AND m.app_id = f.app_id
+                AND (m.expires_at > now()) IS NOT FALSE)
+        RETURNING f.message_id, f.app_id, f.token
+    ), message AS (
+        SELECT a.message_id, a.app_id, array_agg(DISTINCT a.token) AS tokens, count(*) AS pushes
+        FROM again a GROUP BY a.message_id, a.app_id
+    ), stored AS (
+        INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
+            reference, on_unknown)
+        SELECT a.app_id, m.lane, a.tokens, m.payload, m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic,
+            m.reference, m.on_unknown
+        FROM message a CROSS JOIN LATERAL (
+            SELECT * FROM carillon.failed_messages m WHERE m.message_id = a.message_id AND m.app_id = a.app_id
+            ORDER BY m.failed_at DESC LIMIT 1) m
+        ORDER BY a.message_id
+    )
+    SELECT sum(a.pushes) INTO pushes FROM message a;
+    RETURN coalesce(pushes, 0);
+END
+$$;
+
+REVOKE ALL ON FUNCTION carillon.requeue_failures FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION carillon.requeue_failures TO carillon_app;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (16, 'requeue');
