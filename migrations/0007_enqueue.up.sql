@@ -6,14 +6,17 @@
 CREATE FUNCTION carillon.tokens_per_job() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
 
--- Takes a dedupe key for a while. False: it is taken, by a message that was enqueued less than its dedupe_for ago.
--- Two callers with one key wait for each other, so exactly one of them enqueues.
-CREATE FUNCTION carillon.take_key(app_id integer, key text, period interval, message_id bigint) RETURNS boolean
+-- Takes a dedupe key for a while, which begins when the message is due. False: it is taken, by a message whose while is
+-- not over. Two callers with one key wait for each other, so exactly one of them enqueues.
+CREATE FUNCTION carillon.take_key(
+    app_id integer, key text, period interval, run_at timestamptz, message_id bigint
+) RETURNS boolean
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
     INSERT INTO carillon.dedupe AS d (app_id, key, message_id, until)
-    VALUES (take_key.app_id, take_key.key, take_key.message_id, now() + coalesce(period, interval '1 day'))
+    VALUES (take_key.app_id, take_key.key, take_key.message_id,
+        greatest(now(), run_at) + coalesce(period, interval '1 day'))
     ON CONFLICT (app_id, key) DO UPDATE SET message_id = excluded.message_id, until = excluded.until
         WHERE d.until <= now();
     RETURN FOUND;
@@ -107,7 +110,7 @@ BEGIN
     END IF;
     first := nextval('carillon.messages_id_seq');
     job := first;
-    IF dedupe_key IS NOT NULL AND NOT carillon.take_key(made.app_id, dedupe_key, dedupe_for, first) THEN
+    IF dedupe_key IS NOT NULL AND NOT carillon.take_key(made.app_id, dedupe_key, dedupe_for, run_at, first) THEN
         RETURN NULL;
     END IF;
     IF cardinality(clean) <= size THEN

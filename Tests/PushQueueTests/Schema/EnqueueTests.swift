@@ -215,6 +215,19 @@ import Testing
         }
     }
 
+    @Test func `the time of a dedupe key begins when its message is due`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let call = """
+                carillon.enqueue('demo', '{ab}', 'x', run_at => now() + interval '9 days', dedupe_key => 'k',
+                    dedupe_for => '1 hour')
+                """
+            #expect(try await database.value(call) != nil)
+            #expect(try await database.value(call) == nil)
+            #expect(try await database.value("SELECT until - now() > interval '9 days' FROM carillon.dedupe") == "true")
+            #expect(try await database.value("SELECT count(*) FROM carillon.scheduled") == "1")
+        }
+    }
+
     @Test func `two callers with one dedupe key enqueue once, and a rollback frees it`() async throws {
         try await SchemaDatabase.with { database async throws in
             let call = "carillon.enqueue('demo', '{ab}', 'x', dedupe_key => 'k')"
