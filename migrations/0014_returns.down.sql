@@ -1,5 +1,3 @@
-REVOKE UPDATE (cancelled_at) ON carillon.broadcasts FROM carillon_worker;
-REVOKE SELECT ON carillon.cancelled FROM carillon_worker;
 REVOKE EXECUTE ON FUNCTION carillon.record_cancelled FROM carillon_worker;
 DROP FUNCTION carillon.release, carillon.promote, carillon.restore, carillon.postpone, carillon.renumber,
     carillon.called_off, carillon.count_tokens, carillon.withdraw;

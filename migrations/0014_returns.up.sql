@@ -18,11 +18,12 @@ $$;
 -- Of messages, and the broadcasts that each belongs to: those that were called off, and the broadcasts of which nobody
 -- can tell yet, because they are being called off this very moment. Whoever gets a broadcast's row locked here puts its
 -- jobs back before a cancel can look for them. Where something was called off, the rows of unfinished that are going to
--- change are locked: those of it and those of the messages in `touched`.
+-- change are locked: those of it and those of the messages in `touched`. Runs as its owner: a row lock takes the right
+-- to update, and no worker cancels anything.
 CREATE FUNCTION carillon.called_off(
     messages bigint[], broadcasts bigint[], touched bigint[], OUT gone bigint[], OUT unsure bigint[]
 )
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     wanted CONSTANT bigint[] := ARRAY(SELECT DISTINCT b.id FROM unnest(broadcasts) AS b(id) WHERE b.id IS NOT NULL);
     known bigint[];
@@ -199,8 +200,5 @@ BEGIN
     END LOOP;
 END
 $$;
-GRANT SELECT ON carillon.cancelled TO carillon_worker;
--- A row lock takes the right to update.
-GRANT UPDATE (cancelled_at) ON carillon.broadcasts TO carillon_worker;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (14, 'returns');

@@ -44,8 +44,8 @@ import Testing
     /// The functions that run as their owner, and who may call them.
     private static let mayCall: [String: Set<String>] = [
         "carillon_reader": ["queue_depth", "broadcast_progress"],
-        "carillon_app": ["cancel", "cancel_broadcast", "broadcast_progress", "register_token"],
-        "carillon_worker": ["maintain", "queue_depth"],
+        "carillon_app": ["cancel", "cancel_broadcast", "broadcast_progress", "register_token", "requeue_failures"],
+        "carillon_worker": ["maintain", "queue_depth", "called_off"],
     ]
 
     private static func rights(_ verb: String, on relations: String) -> Set<String> {
