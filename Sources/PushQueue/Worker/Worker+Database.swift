@@ -21,7 +21,7 @@ extension Worker {
         self.tell(.started(worker: self.state.id))
     }
 
-    private func connect() async throws(PostgresError) -> PostgresConnection {
+    func connect() async throws(PostgresError) -> PostgresConnection {
         try await PostgresConnection.connect(
             self.options.database,
             on: self.loop,

@@ -17,8 +17,11 @@ extension Worker {
             }
         }
         self.dispatchBell.ring()
+        if let jobs = answer.jobs { await self.fly(jobs, claimedAs: worker, answeredAt: answeredAt) }
         if let large { await self.split(large, of: plan.lane) }
-        guard let jobs = answer.jobs else { return }
+    }
+
+    private func fly(_ jobs: ClaimedJobs, claimedAs worker: Int64, answeredAt: MonotonicInstant) async {
         var flight = Flight(jobs, claimedAs: worker, answeredAt: answeredAt)
         switch self.state.departure(of: jobs, claimedAs: worker, at: .now) {
         case .giveBack: await self.release(jobs, as: worker)
@@ -123,23 +126,6 @@ extension Worker {
                 self.failed(error, on: connection)
                 await self.pause()
             }
-        }
-    }
-
-    private func split(_ message: Int64, of lane: Lane) async {
-        guard let connection else { return }
-        var parameters = Parameters()
-        parameters.append(lane.app)
-        parameters.append(lane.number)
-        parameters.append(message)
-        parameters.append(Int32(self.options.claimSize))
-        do throws(PostgresError) {
-            let parts = try await self.ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
-            self.state.split(in: lane, at: .now)
-            self.dispatchBell.ring()
-            if parts > 0 { self.tell(.split(app: lane.app, message: message, parts: Int(parts))) }
-        } catch {
-            self.failed(error, on: connection)
         }
     }
 }

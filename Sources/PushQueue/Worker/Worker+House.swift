@@ -35,8 +35,7 @@ extension Worker {
     }
 
     private func maintain() async {
-        guard let connection = self.connection else { return }
-        do throws(PostgresError) {
+        await self.run { connection throws(PostgresError) in
             var chore = Parameters()
             chore.append("maintain")
             guard try await connection.execute(WorkerStatements.takeChore, chore) == 1 else { return }
@@ -44,8 +43,6 @@ extension Worker {
             parameters.append(self.options.retention.inSeconds)
             try await connection.execute(WorkerStatements.maintain, parameters)
             self.tell(.maintained)
-        } catch {
-            self.failed(error, on: connection)
         }
     }
 }

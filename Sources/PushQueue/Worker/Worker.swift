@@ -18,6 +18,9 @@ package actor Worker {
     /// Lasts as long as the lease: what waits in the backend when it is over is not sent.
     var permit = SendingPermit(for: .zero)
     var connection: PostgresConnection?
+    /// The connection of the errand that is under way.
+    var errand: PostgresConnection?
+    var isOnErrand = false
     /// Those who wait for a connection.
     var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -68,6 +71,7 @@ package actor Worker {
                 if self.state.isDone { break }
             }
             group.cancelAll()
+            await self.errand?.close()
         }
     }
 

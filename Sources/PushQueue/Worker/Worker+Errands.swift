@@ -1,0 +1,41 @@
+import IO
+import Postgres
+
+/// What may take long, or wait for somebody's lock: it goes over a connection of its own, opened for it and closed after
+/// it, one at a time. Heartbeats and settlements share the worker's connection, and must not stand behind it.
+extension Worker {
+    /// Does nothing while another errand is under way, or without a database: errands come again.
+    func run(_ work: (PostgresConnection) async throws(PostgresError) -> Void) async {
+        guard !self.isOnErrand, self.connection != nil, self.state.phase != .over else { return }
+        self.isOnErrand = true
+        do throws(PostgresError) {
+            let connection = try await self.connect()
+            self.errand = connection
+            // Told to end while it was connecting.
+            if Task.isCancelled || self.state.phase == .over { await connection.close() }
+            try await work(connection)
+        } catch {
+            self.count { $0.databaseErrors += 1 }
+            if self.state.phase == .working { self.tell(.databaseError(error.description)) }
+        }
+        // Nobody else begins one before the flag says so.
+        await self.errand?.close()
+        self.errand = nil
+        self.isOnErrand = false
+    }
+
+    /// Cuts a message that is too large to be claimed as it is.
+    func split(_ message: Int64, of lane: Lane) async {
+        await self.run { connection throws(PostgresError) in
+            var parameters = Parameters()
+            parameters.append(lane.app)
+            parameters.append(lane.number)
+            parameters.append(message)
+            parameters.append(Int32(self.options.claimSize))
+            let parts = try await self.ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
+            self.state.split(in: lane, at: .now)
+            self.dispatchBell.ring()
+            if parts > 0 { self.tell(.split(app: lane.app, message: message, parts: Int(parts))) }
+        }
+    }
+}
