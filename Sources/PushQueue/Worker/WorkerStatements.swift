@@ -27,7 +27,7 @@ package enum WorkerStatements {
             UPDATE carillon.workers w SET heartbeat_at = now(), lease_until = now() + make_interval(secs => $2)
             WHERE w.id = $1 RETURNING w.id
         )
-        SELECT (SELECT count(*) FROM carillon.workers w WHERE w.lease_until >= now()) FROM renewed
+        SELECT 1 + (SELECT count(*) FROM carillon.workers w WHERE w.id <> $1 AND w.lease_until >= now()) FROM renewed
         """
     )
 
