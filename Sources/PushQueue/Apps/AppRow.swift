@@ -54,6 +54,25 @@ struct AppRow: Sendable {
         """
     )
 
+    /// Where the app's pushes go.
+    func destination() throws(Trouble) -> Gateway {
+        guard self.protocol == "http2" else {
+            throw Trouble(
+                .setting,
+                "App “\(self.name)” asks for the binary protocol; Apple has switched it off. Set it to http2."
+            )
+        }
+        guard let gateway else { return self.environment == "sandbox" ? .sandbox : .production }
+        do {
+            return try Gateway(gateway, trust: self.gatewayAuthority.map { .pem($0) } ?? .system)
+        } catch {
+            throw Trouble(.setting, error.message)
+        }
+    }
+}
+
+extension AppRow {
+    /// Reads a row of the statement's.
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
         self.id = try rows.int32(row, 0)
         self.name = try rows.string(row, 1)
@@ -78,22 +97,6 @@ struct AppRow: Sendable {
             keyID: try rows.stringIfPresent(row, 16),
             teamID: try rows.stringIfPresent(row, 17)
         )
-    }
-
-    /// Where the app's pushes go.
-    func destination() throws(Trouble) -> Gateway {
-        guard self.protocol == "http2" else {
-            throw Trouble(
-                .setting,
-                "App “\(self.name)” asks for the binary protocol; Apple has switched it off. Set it to http2."
-            )
-        }
-        guard let gateway else { return self.environment == "sandbox" ? .sandbox : .production }
-        do {
-            return try Gateway(gateway, trust: self.gatewayAuthority.map { .pem($0) } ?? .system)
-        } catch {
-            throw Trouble(.setting, error.message)
-        }
     }
 }
 

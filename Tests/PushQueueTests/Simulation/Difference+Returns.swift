@@ -1,0 +1,196 @@
+import ApplePush
+import Postgres
+
+@testable import PushQueue
+
+/// Settling, and all other ways in which jobs come back.
+extension Difference {
+    private mutating func outcome(mayWait: Bool) -> Outcome {
+        switch Int.random(in: mayWait ? 0..<9 : 0..<7, using: &self.random) {
+        case 0..<3: .delivered
+        case 3: Outcome(.rejected, status: 410, reason: Reason(name: "Unregistered") ?? .none, timestamp: 1)
+        case 4: Outcome(.rejected, status: 503, reason: Reason(name: "ServiceUnavailable") ?? .none)
+        case 5: Outcome(.safe)
+        case 6: Outcome(.unknown)
+        default: Outcome(.pending)
+        }
+    }
+
+    mutating func settle() async throws -> String {
+        guard let place = self.held.indices.randomElement(using: &self.random) else { return "nothing to settle" }
+        var held = self.held[place]
+        var outcomes = held.settled ?? Outcomes(repeating: Outcome(.pending), count: held.claim.batch.count)
+        for push in outcomes.indices where outcomes[push].verdict == .pending {
+            outcomes[push] = self.outcome(mayWait: held.settled == nil)
+        }
+        let settlement = Settlement(
+            held.claim,
+            outcomes,
+            after: held.settled,
+            // Whatever the jitter, that is not before the test is over.
+            policy: RetryPolicy(base: .seconds(86400 * 365), cap: .seconds(86400 * 365)),
+            mostAttempts: 3,
+            now: held.claim.claimedAt,
+            using: &self.random
+        )
+        let worker = self.flip(1, outOf: 8) ? self.anyWorker() : held.worker
+        var step = "nothing"
+        for _ in 0..<Int.random(in: 1...2, using: &self.random) {
+            let parameters = settlement.parameters(of: held.claim, worker: worker, part: held.part)
+            let real = try await self.ask(Settlement.statement, parameters) { try SettlementAnswer($0) }
+            let model = self.model.settle(settlement, of: held.claim, as: worker, part: held.part)
+            try await self.adopt()
+            step = self.same("settle \(held.claim.id) part \(held.part) by \(worker) with \(settlement)", real, model)
+            if real == .written { held.settled = settlement.pending > 0 ? outcomes : nil }
+        }
+        self.held[place].settled = held.settled
+        self.held[place].part = held.settled == nil ? 0 : 1
+        return step
+    }
+
+    mutating func release() async throws -> String {
+        guard let held = self.held.randomElement(using: &self.random), held.settled == nil else { return "no release" }
+        var parameters = Parameters()
+        parameters.append(held.worker)
+        parameters.append(PostgresArray([held.claim.id]))
+        try await self.database.connection.execute(WorkerStatements.release, parameters)
+        self.model.release([held.claim.id], of: held.worker)
+        return "release \(held.claim.id)"
+    }
+
+    mutating func releaseLost() async throws -> String {
+        let worker = self.anyWorker()
+        let known = Set(self.held.map(\.claim.id).filter { $0 % 2 == 0 })
+        var parameters = Parameters()
+        parameters.append(worker)
+        parameters.append(PostgresArray(known))
+        parameters.append(0.0)
+        try await self.database.connection.execute(WorkerStatements.releaseLost, parameters)
+        self.model.releaseLost(of: worker, knowing: known, age: -1_000_000_000)
+        return "release what \(worker) has lost, but for \(known.sorted())"
+    }
+
+    /// Time passes, and what was put off is due.
+    mutating func promote() async throws -> String {
+        try await self.database.run("UPDATE carillon.scheduled SET run_at = now() - interval '1 s'")
+        self.model.makeDue()
+        var parameters = Parameters()
+        parameters.append(Int32(1000))
+        let real = try await self.ask(WorkerStatements.promote, parameters) { rows in
+            try rows.indices.map {
+                "\(try rows.int32($0, 0)) \(try rows.int16($0, 1)) \(try rows.int64($0, 2)) \(try rows.int64($0, 3))"
+            }
+        }
+        let model = self.model.promote().map { "\($0.lane.app) \($0.lane.number) \($0.lowest) \($0.rows)" }
+        return self.same("promote", real.sorted(), model.sorted())
+    }
+
+    mutating func split() async throws -> String {
+        let lane = self.anyLane()
+        let message = self.anyMessage()
+        var parameters = Parameters()
+        parameters.append(lane.app)
+        parameters.append(lane.number)
+        parameters.append(message)
+        parameters.append(Int32(2))
+        let real = try await self.ask(WorkerStatements.split, parameters) { try $0.int64(0, 0) }
+        let model = self.model.split(message, in: lane, size: 2)
+        try await self.adopt()
+        return self.same("split \(message) of \(lane)", real, Int64(model))
+    }
+
+    // MARK: Tables
+
+    /// One statement may give several numbers, and in which order is PostgreSQL's own affair: the model takes over which
+    /// job got which.
+    mutating func adopt() async throws {
+        let statement = Statement(
+            "parts",
+            """
+            SELECT j.id, (SELECT min(t.token COLLATE "C") FROM unnest(j.tokens) AS t(token)) FROM (
+                SELECT m.id, m.origin, m.tokens FROM carillon.messages m
+                UNION ALL SELECT s.id, s.origin, s.tokens FROM carillon.scheduled s) AS j
+            WHERE j.origin IS NOT NULL
+            """
+        )
+        let parts = try await self.ask(statement, Parameters()) { rows in
+            try rows.indices.map { (try rows.string($0, 1), try rows.int64($0, 0)) }
+        }
+        self.model.adopt(Dictionary(parts) { first, _ in first })
+    }
+
+    func realTables() async throws -> [String] {
+        try await self.ask(Self.tables, Parameters()) { rows in
+            try rows.indices.map { try rows.string($0, 0) }
+        }.sorted()
+    }
+
+    private static let tables = Statement(
+        "tables",
+        """
+        SELECT format('ready %s app %s lane %s [%s] %s attempt %s claims %s of %s', m.id, m.app_id, m.lane,
+            (SELECT string_agg(t.token, ',' ORDER BY t.token COLLATE "C") FROM unnest(m.tokens) AS t(token)),
+            m.on_unknown, m.attempt, m.claims, m.origin) FROM carillon.messages m
+        UNION ALL
+        SELECT format('later %s app %s lane %s [%s] %s attempt %s claims %s of %s', m.id, m.app_id, m.lane,
+            (SELECT string_agg(t.token, ',' ORDER BY t.token COLLATE "C") FROM unnest(m.tokens) AS t(token)),
+            m.on_unknown, m.attempt, m.claims, m.origin) FROM carillon.scheduled m
+        UNION ALL
+        SELECT format('flight %s of %s app %s part %s trial %s: %s', f.id, f.worker_id, f.app_id, f.part, f.on_trial,
+            (SELECT string_agg(format('%s lane %s [%s] %s attempt %s claims %s of %s', m.id, m.lane,
+                (SELECT string_agg(t.token, ',' ORDER BY t.token COLLATE "C") FROM unnest(m.tokens) AS t(token)),
+                m.on_unknown, m.attempt, m.claims, m.origin), '; ' ORDER BY m.id) FROM unnest(f.jobs) AS m))
+            FROM carillon.inflight f
+        UNION ALL
+        SELECT format('unfinished %s app %s: %s left, %s %s %s %s, %s', u.message_id, u.app_id, u.remaining, u.sent,
+            u.failed, u.expired, u.cancelled, u.attempts) FROM carillon.unfinished u
+        UNION ALL
+        SELECT format('result %s app %s: %s %s %s %s, %s', u.message_id, u.app_id, u.sent, u.failed, u.expired,
+            u.cancelled, u.attempts) FROM carillon.results u
+        UNION ALL
+        SELECT format('failure %s %s %s %s %s', f.message_id, f.token, f.status, f.reason, f.attempt)
+            FROM carillon.failures f
+        UNION ALL
+        SELECT format('called off %s', c.message_id) FROM carillon.cancelled c
+        UNION ALL
+        SELECT format('worker %s', w.id) FROM carillon.workers w
+        """
+    )
+
+    func modelTables() -> [String] {
+        let tables = self.model.tables
+        func text(_ job: ModelJob) -> String {
+            """
+            lane \(job.lane) [\(job.tokens.sorted().joined(separator: ","))] \(job.mayRepeat ? "retry" : "fail") \
+            attempt \(job.attempt) claims \(job.claims) of \(job.origin.map { "\($0)" } ?? "")
+            """
+        }
+        var lines = tables.messages.values.map { "ready \($0.id) app \($0.app) \(text($0))" }
+        lines += tables.scheduled.values.map { "later \($0.id) app \($0.app) \(text($0))" }
+        lines += tables.inflight.values.map { claim in
+            let jobs = claim.jobs.sorted { $0.id < $1.id }.map { "\($0.id) \(text($0))" }
+            return """
+                flight \(claim.id) of \(claim.worker) app \(claim.app) part \(claim.part) \
+                trial \(claim.isOnTrial ? "t" : "f"): \(jobs.joined(separator: "; "))
+                """
+        }
+        lines += tables.unfinished.values.map {
+            """
+            unfinished \($0.message) app \($0.app): \($0.remaining) left, \($0.sent) \($0.failed) \($0.expired) \
+            \($0.cancelled), \($0.attempts)
+            """
+        }
+        lines += tables.results.map {
+            "result \($0.message) app \($0.app): \($0.sent) \($0.failed) \($0.expired) \($0.cancelled), \($0.attempts)"
+        }
+        lines += tables.failures.map { failure in
+            """
+            failure \(failure.message) \(failure.token) \(failure.status.map { "\($0)" } ?? "") \(failure.reason) \
+            \(failure.attempt)
+            """
+        }
+        lines += tables.cancelled.map { "called off \($0)" }
+        lines += tables.workers.keys.map { "worker \($0)" }
+        return lines.sorted()
+    }
+}

@@ -1,0 +1,39 @@
+import ApplePush
+import FoundationEssentials
+import IO
+import Postgres
+import Testing
+
+@testable import PushQueue
+
+/// The model of the database does what the database does: the same operations by chance on both, and all tables compared
+/// after each.
+///
+/// `CARILLON_DIFFERENTIAL_RUNS` asks for more runs than usual.
+@Suite struct DifferentialTests {
+    private static let runs =
+        ProcessInfo.processInfo.environment["CARILLON_DIFFERENTIAL_RUNS"].flatMap { UInt64($0) } ?? 12
+
+    @Test(arguments: 1...Self.runs) func `the model and PostgreSQL agree`(seed: UInt64) async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run("INSERT INTO carillon.apps (name) VALUES ('other')")
+            var difference = try await Difference(database, seed: seed)
+            for number in 0..<250 {
+                let step = try await difference.step()
+                let real = try await difference.realTables()
+                let model = difference.modelTables()
+                guard real == model, difference.differences.isEmpty else {
+                    Issue.record(
+                        """
+                        seed \(seed), operation \(number): \(step)
+                        \(difference.differences)
+                        only real: \(Set(real).subtracting(model).sorted())
+                        only model: \(Set(model).subtracting(real).sorted())
+                        """
+                    )
+                    return
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import ApplePush
+
+@testable import PushQueue
+
+extension ClaimAnswer {
+    /// The answer that a worker reads of the model's claim.
+    init(_ claim: ModelClaim?, next: ModelJob?, lane: Lane, appIsKnown: Bool = true) {
+        self.init()
+        self.next = next.map { NextRow(id: $0.id, pushes: $0.tokens.count) }
+        guard let claim else { return }
+        var jobs = ClaimedJobs(
+            id: claim.id,
+            app: claim.app,
+            lane: lane.number,
+            claimedAt: claim.claimedAt,
+            installation: (1, 2)
+        )
+        var seen = TokenSet()
+        let payload = Array(#"{"aps":{"alert":"Hi"}}"#.utf8)
+        let topic = Array("org.example.app".utf8)
+        for row in claim.jobs {
+            let job = ClaimedJobs.Job(
+                id: row.id,
+                origin: row.origin,
+                broadcast: nil,
+                reference: nil,
+                expiresAt: row.expiresAt,
+                attempt: row.attempt,
+                mayRepeat: row.mayRepeat
+            )
+            jobs.begin(
+                job,
+                payload: payload.span.bytes,
+                topic: topic.span.bytes,
+                collapseID: RawSpan(),
+                priority: nil,
+                pushType: .alert,
+                appIsKnown: appIsKnown
+            )
+            seen.begin()
+            for token in row.tokens {
+                let bytes = Array(token.utf8)
+                jobs.add(bytes.span.bytes, unlessIn: &seen)
+            }
+        }
+        self.rows = claim.jobs.count
+        self.first = claim.jobs.map(\.id).min()
+        self.jobs = jobs
+    }
+}

@@ -1,0 +1,106 @@
+@testable import PushQueue
+
+/// How jobs come back: what falls due, what was claimed and not sent, what a dead worker held.
+extension ModelDatabase {
+    mutating func promote(most: Int = 1000) -> [Promotion] {
+        let now = self.now
+        guard self.tables.dates.values.contains(where: { $0 <= now }) else { return [] }
+        return self.change { tables in
+            let due = tables.dates.filter { $0.value <= now }.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
+            var lanes: [Lane: [Int64]] = [:]
+            for (id, _) in due.prefix(most) {
+                tables.dates[id] = nil
+                guard let job = tables.scheduled.removeValue(forKey: id) else { continue }
+                tables.restore([job])
+                lanes[Lane(app: job.app, number: job.lane), default: []].append(id)
+            }
+            return lanes.map { Promotion(lane: $0.key, lowest: $0.value.min() ?? 0, rows: $0.value.count) }
+        }
+    }
+
+    mutating func release(_ claims: [Int64], of worker: Int64) {
+        self.change { tables in
+            for id in claims where tables.inflight[id]?.worker == worker {
+                tables.restore(tables.inflight.removeValue(forKey: id)?.jobs ?? [])
+            }
+        }
+    }
+
+    /// Gives back claims that the worker does not know of. The answer is for the audit only.
+    mutating func releaseLost(of worker: Int64, knowing flights: Set<Int64>, age: Int64) {
+        let lost = self.tables.inflight.values.filter {
+            $0.worker == worker && !flights.contains($0.id) && $0.claimedAt <= self.now - age
+        }
+        self.release(lost.map(\.id), of: worker)
+    }
+
+    /// Takes over what dead workers held. The claims are for the audit.
+    mutating func takeOver(by worker: Int64) -> (workers: Int, claims: [ModelClaim]) {
+        let now = self.now
+        return self.change { tables in
+            let dead = tables.workers.filter { $0.value < now && $0.key != worker }
+            for id in dead.keys { tables.workers[id] = nil }
+            let claims = tables.inflight.values.filter { tables.workers[$0.worker] == nil }
+                .sorted { $0.id < $1.id }.prefix(100)
+            for claim in claims {
+                tables.inflight[claim.id] = nil
+                for job in claim.jobs { tables.recover(job) }
+            }
+            return (dead.count, Array(claims))
+        }
+    }
+
+    mutating func split(_ message: Int64, in lane: Lane, size: Int) -> Int {
+        self.change { tables in
+            guard let job = tables.messages[message], job.app == lane.app, job.lane == lane.number else { return 0 }
+            tables.messages[message] = nil
+            if tables.cancelled.contains(job.message) {
+                tables.withdraw([job])
+                return 0
+            }
+            return tables.cut(job, size: size)
+        }
+    }
+}
+
+extension ModelTables {
+    /// Puts jobs back to be claimed, but for those that were called off.
+    fileprivate mutating func restore(_ jobs: [ModelJob]) {
+        self.withdraw(jobs.filter { self.cancelled.contains($0.message) })
+        for job in jobs where !self.cancelled.contains(job.message) { self.messages[job.id] = job }
+    }
+
+    /// Puts back what a worker died with.
+    fileprivate mutating func recover(_ job: ModelJob) {
+        var job = job
+        job.claims += 1
+        if !job.mayRepeat {
+            self.fail(job, reason: "OutcomeUnknown")
+        } else if job.claims >= 5, job.tokens.count == 1 {
+            self.fail(job, reason: "Poison")
+        } else if job.isSuspect, job.tokens.count > 1, !self.cancelled.contains(job.message) {
+            _ = self.cut(job, size: 1)
+        } else {
+            self.restore([job])
+        }
+    }
+
+    /// Ends a job here and now.
+    fileprivate mutating func fail(_ job: ModelJob, reason: String) {
+        for token in job.tokens {
+            self.failures.append(
+                ModelFailure(
+                    message: job.message,
+                    token: token,
+                    status: nil,
+                    reason: reason,
+                    attempt: job.attempt
+                )
+            )
+        }
+        var step = ModelProgress(message: job.message, app: job.app)
+        step.failed = job.tokens.count
+        step.attempts = job.attempt
+        if job.origin == nil { self.results.append(step) } else { self.progress([(step, 0)]) }
+    }
+}

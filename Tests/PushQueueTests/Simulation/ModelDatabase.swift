@@ -1,0 +1,192 @@
+import PushQueue
+
+/// What PostgreSQL does with the statements of workers, as values: the tables, a clock that an administrator may set, and
+/// what a crash takes away. `DifferentialTests` holds it against the real one.
+struct ModelDatabase {
+    private(set) var tables = ModelTables()
+    /// Microseconds since 1970.
+    var now: Int64 = 1_800_000_000_000_000
+    /// What the disk may have: the tables before each transaction that did not wait for it, since the last that did.
+    private var undone: [ModelTables] = []
+
+    /// A transaction that waits for the disk, and with it all before.
+    mutating func change<R>(_ body: (inout ModelTables) -> R) -> R {
+        self.undone.removeAll()
+        return body(&self.tables)
+    }
+
+    /// A transaction that a crash may undo.
+    private mutating func changeForNow<R>(_ body: (inout ModelTables) -> R) -> R {
+        self.undone.append(self.tables)
+        return body(&self.tables)
+    }
+
+    /// The server dies, and comes back with what the disk has.
+    mutating func crash(using generator: inout some RandomNumberGenerator) {
+        if let survivor = (self.undone + [self.tables]).randomElement(using: &generator) { self.tables = survivor }
+        self.undone.removeAll()
+    }
+
+    // MARK: Callers
+
+    mutating func insert(_ job: ModelJob) -> Int64 {
+        self.change { tables in
+            var job = job
+            job.id = tables.messageID()
+            tables.messages[job.id] = job
+            return job.id
+        }
+    }
+
+    /// Takes back what has not been claimed.
+    mutating func cancel(_ message: Int64) -> Int {
+        self.change { tables in
+            let known = tables.unfinished[message]
+            var taken: [ModelJob] = []
+            if let job = tables.messages.removeValue(forKey: message) { taken.append(job) }
+            for job in tables.scheduled.values where job.id == message || job.origin == message {
+                tables.scheduled[job.id] = nil
+                tables.dates[job.id] = nil
+                taken.append(job)
+            }
+            if known == nil, !taken.isEmpty {
+                tables.withdraw(taken)
+                return taken.count
+            }
+            for job in tables.messages.values where job.origin == message {
+                tables.messages[job.id] = nil
+                taken.append(job)
+            }
+            let flying = tables.inflight.values.flatMap(\.jobs).filter { $0.message == message }
+            let left = (known?.remaining ?? 0) - taken.reduce(0) { $0 + $1.tokens.count }
+            // What of it comes back is not sent again.
+            if !flying.isEmpty || left > 0 { tables.cancelled.insert(message) }
+            tables.withdraw(taken)
+            return taken.count
+        }
+    }
+
+    // MARK: Leases
+
+    mutating func register(lease: Int64) -> Int64 {
+        let end = self.now + lease
+        return self.change { tables in
+            let id = tables.workerID()
+            tables.workers[id] = end
+            return id
+        }
+    }
+
+    /// How many workers are alive; nil: this one was declared dead.
+    mutating func heartbeat(_ worker: Int64, lease: Int64) -> Int? {
+        let now = self.now
+        return self.change { tables in
+            guard tables.workers[worker] != nil else { return nil }
+            tables.workers[worker] = now + lease
+            return tables.workers.values.count { $0 >= now }
+        }
+    }
+
+    mutating func signOff(_ worker: Int64) -> Bool {
+        self.change { tables in
+            guard !tables.inflight.values.contains(where: { $0.worker == worker }) else { return false }
+            return tables.workers.removeValue(forKey: worker) != nil
+        }
+    }
+
+    /// For a test that cannot wait.
+    mutating func endLease(of worker: Int64) {
+        let now = self.now
+        self.change { tables in
+            if tables.workers[worker] != nil { tables.workers[worker] = now - 1 }
+        }
+    }
+
+    /// Likewise: all that was put off is due.
+    mutating func makeDue() {
+        let now = self.now
+        self.change { tables in
+            for id in tables.dates.keys { tables.dates[id] = now }
+        }
+    }
+
+    /// Gives parts of messages the ids that they have elsewhere, each known by its lowest token.
+    mutating func adopt(_ ids: [String: Int64]) {
+        self.change { tables in
+            tables.messages = tables.messages.renamed(ids)
+            let dates = tables.dates
+            let before = tables.scheduled
+            tables.scheduled = before.renamed(ids)
+            tables.dates = [:]
+            for (id, job) in before { tables.dates[job.id(in: ids)] = dates[id] }
+        }
+    }
+
+    // MARK: Claiming
+
+    /// The claim, and the first row that did not fit.
+    mutating func claim(_ plan: ClaimPlan, worker: Int64) -> (claim: ModelClaim?, next: ModelJob?) {
+        let now = self.now
+        let alive = self.tables.workers[worker] != nil
+        let hasTrial = self.tables.inflight.values.contains { $0.worker == worker && $0.isOnTrial }
+        let seen = self.tables.messages.values.filter {
+            $0.app == plan.lane.app && $0.lane == plan.lane.number && $0.id >= plan.floor && alive
+                && !($0.isSuspect && hasTrial)
+        }.sorted { $0.id < $1.id }.prefix(Int(plan.rows))
+        var total = 0
+        var picked: [ModelJob] = []
+        var next: ModelJob?
+        var suspects = 0
+        for job in seen {
+            let isFirst = total == 0
+            total += job.tokens.count
+            suspects += job.isSuspect ? 1 : 0
+            // Who is under suspicion is claimed alone.
+            let fits = total <= Int(plan.pushes) && (suspects == 0 || job.isSuspect && isFirst)
+            if fits { picked.append(job) } else if next == nil { next = job }
+        }
+        guard !picked.isEmpty else { return (nil, next) }
+        let claim = self.changeForNow { tables in
+            for job in picked { tables.messages[job.id] = nil }
+            let claim = ModelClaim(
+                id: tables.claimID(),
+                worker: worker,
+                app: plan.lane.app,
+                jobs: picked,
+                claimedAt: now,
+                isOnTrial: picked.contains(where: \.isSuspect)
+            )
+            tables.inflight[claim.id] = claim
+            return claim
+        }
+        return (claim, next)
+    }
+
+    /// The lanes that have rows; those of lanes that have a floor count from there on.
+    func look(_ floors: [(lane: Lane, id: Int64)]) -> [Lane] {
+        let floors = Dictionary(floors.map { ($0.lane, $0.id) }, uniquingKeysWith: min)
+        let lanes = self.tables.messages.values.compactMap { job in
+            let lane = Lane(app: job.app, number: job.lane)
+            return job.id >= floors[lane] ?? .min ? lane : nil
+        }
+        return Set(lanes).sorted()
+    }
+}
+
+extension ModelJob {
+    fileprivate func id(in ids: [String: Int64]) -> Int64 {
+        guard self.origin != nil, let first = self.tokens.min() else { return self.id }
+        return ids[first] ?? self.id
+    }
+}
+
+extension [Int64: ModelJob] {
+    fileprivate func renamed(_ ids: [String: Int64]) -> Self {
+        var renamed: Self = [:]
+        for var job in self.values {
+            job.id = job.id(in: ids)
+            renamed[job.id] = job
+        }
+        return renamed
+    }
+}

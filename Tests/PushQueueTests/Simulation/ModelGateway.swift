@@ -1,0 +1,62 @@
+import ApplePush
+import IO
+
+/// A gateway that answers by chance, loses connections by chance, and counts everything it is sent.
+struct ModelGateway {
+    /// What is known of one push.
+    struct Record {
+        let push: ModelPush
+        var sends = 0
+        var deliveries = 0
+        /// It was refused for good.
+        var refusals = 0
+        /// Sends that may be repeated: refused for now, or without an answer.
+        var excuses = 0
+    }
+
+    /// Out of a hundred pushes that reach it.
+    struct Habits {
+        var dead = 0
+        var busy = 0
+        /// The stream is refused before anything was done.
+        var refused = 0
+        /// The answer is lost.
+        var silent = 0
+    }
+
+    var habits = Habits()
+    /// Nobody can connect.
+    var isDown = false
+    private(set) var records: [PushID: Record] = [:]
+    /// A push that came under two names, or two pushes under one.
+    private(set) var confusions: [PushID] = []
+
+    /// A push has arrived.
+    mutating func receive(_ push: ModelPush, id: PushID, using generator: inout SeededGenerator) -> Outcome {
+        var record = self.records[id] ?? Record(push: push)
+        defer { self.records[id] = record }
+        if record.push != push { self.confusions.append(id) }
+        if Int.random(in: 0..<100, using: &generator) < self.habits.refused { return Outcome(.safe) }
+        record.sends += 1
+        // Dead tokens stay dead.
+        if Int(id.low % 100) < self.habits.dead {
+            record.refusals += 1
+            return Outcome(.rejected, status: 410, reason: Reason(name: "Unregistered") ?? .none)
+        }
+        let isSilent = Int.random(in: 0..<100, using: &generator) < self.habits.silent
+        if isSilent { record.excuses += 1 }
+        if Int.random(in: 0..<100, using: &generator) < self.habits.busy {
+            if !isSilent { record.excuses += 1 }
+            let busy = Outcome(.rejected, status: 503, reason: Reason(name: "ServiceUnavailable") ?? .none)
+            return isSilent ? Outcome(.unknown) : busy
+        }
+        if isSilent, Bool.random(using: &generator) { return Outcome(.unknown) }
+        record.deliveries += 1
+        return isSilent ? Outcome(.unknown) : .delivered
+    }
+
+    /// Nobody will learn what came of a send of that push, or that it is held by somebody else now.
+    mutating func excuse(_ push: ModelPush, id: PushID) {
+        self.records[id, default: Record(push: push)].excuses += 1
+    }
+}

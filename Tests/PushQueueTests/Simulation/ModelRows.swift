@@ -1,0 +1,61 @@
+/// A row of the queue, as far as it matters to what workers do.
+struct ModelJob: Hashable {
+    var id: Int64
+    var app: Int32 = 1
+    var lane: Int16 = 1
+    var tokens: [String]
+    /// Microseconds since 1970, as all times of the model's database.
+    var expiresAt: Int64?
+    var mayRepeat = true
+    var attempt: Int16 = 1
+    /// How many workers died with it in flight.
+    var claims: Int16 = 0
+    var origin: Int64?
+
+    var message: Int64 { self.origin ?? self.id }
+    /// Three workers did not survive it.
+    var isSuspect: Bool { self.claims >= 3 }
+}
+
+/// A row of `inflight`.
+struct ModelClaim: Hashable {
+    let id: Int64
+    let worker: Int64
+    let app: Int32
+    /// Those that are not settled yet.
+    var jobs: [ModelJob]
+    let claimedAt: Int64
+    /// One job, which several workers did not survive.
+    let isOnTrial: Bool
+    /// How many parts of it were settled.
+    var part: Int16 = 0
+}
+
+/// A row of `unfinished` or, once nothing remains, of `results`.
+struct ModelProgress: Hashable {
+    let message: Int64
+    let app: Int32
+    var remaining = 0
+    var sent = 0
+    var failed = 0
+    var expired = 0
+    var cancelled = 0
+    var attempts: Int16 = 1
+
+    var ended: Int { self.sent + self.failed + self.expired + self.cancelled }
+}
+
+/// A row of `failures`.
+struct ModelFailure: Hashable {
+    let message: Int64
+    let token: String
+    let status: Int16?
+    let reason: String
+    let attempt: Int16
+}
+
+/// One push, whoever sends it and however often.
+struct ModelPush: Hashable {
+    let message: Int64
+    let token: String
+}

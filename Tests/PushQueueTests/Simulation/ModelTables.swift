@@ -1,0 +1,104 @@
+/// The tables of a database, and the numbers it would give next.
+struct ModelTables: Equatable {
+    var messages: [Int64: ModelJob] = [:]
+    var scheduled: [Int64: ModelJob] = [:]
+    /// When each scheduled job is due.
+    var dates: [Int64: Int64] = [:]
+    var inflight: [Int64: ModelClaim] = [:]
+    /// Until when each worker's lease lasts.
+    var workers: [Int64: Int64] = [:]
+    var unfinished: [Int64: ModelProgress] = [:]
+    /// Messages that were called off while in flight.
+    var cancelled: Set<Int64> = []
+    var results: [ModelProgress] = []
+    var failures: [ModelFailure] = []
+    /// How often each push was written down as sent. No table has this: it is what `results.sent` counts.
+    var sent: [ModelPush: Int] = [:]
+
+    private var nextMessage: Int64 = 1
+    private var nextClaim: Int64 = 1
+    private var nextWorker: Int64 = 1
+
+    /// Nothing is left to do.
+    var isDrained: Bool {
+        self.messages.isEmpty && self.scheduled.isEmpty && self.inflight.isEmpty && self.unfinished.isEmpty
+    }
+
+    mutating func messageID() -> Int64 {
+        defer { self.nextMessage += 1 }
+        return self.nextMessage
+    }
+
+    mutating func claimID() -> Int64 {
+        defer { self.nextClaim += 1 }
+        return self.nextClaim
+    }
+
+    mutating func workerID() -> Int64 {
+        defer { self.nextWorker += 1 }
+        return self.nextWorker
+    }
+
+    // MARK: Progress
+
+    /// Counts what ended of a message that does not end in one piece. `returned` is what is still to come of one that is
+    /// seen here for the first time.
+    mutating func progress(_ steps: [(step: ModelProgress, returned: Int)]) {
+        for (step, returned) in steps {
+            let ended = step.sent + step.failed + step.expired
+            var known = self.unfinished[step.message] ?? ModelProgress(message: step.message, app: step.app)
+            known.remaining += returned > 0 ? returned : -ended
+            known.sent += step.sent
+            known.failed += step.failed
+            known.expired += step.expired
+            known.attempts = max(known.attempts, step.attempts)
+            self.unfinished[step.message] = known
+        }
+        for message in Set(steps.map(\.step.message)).sorted() { self.finish(message) }
+    }
+
+    private mutating func finish(_ message: Int64) {
+        guard var known = self.unfinished[message], known.remaining <= 0 else { return }
+        self.unfinished[message] = nil
+        known.remaining = 0
+        self.results.append(known)
+    }
+
+    /// Writes down jobs that will not be sent.
+    mutating func withdraw(_ jobs: [ModelJob]) {
+        for message in Set(jobs.map(\.message)).sorted() {
+            let parts = jobs.filter { $0.message == message }
+            let tokens = parts.reduce(0) { $0 + $1.tokens.count }
+            if self.unfinished[message] == nil {
+                var result = ModelProgress(message: message, app: parts[0].app)
+                result.cancelled = tokens
+                result.attempts = (parts.map(\.attempt).max() ?? 1) - 1
+                self.results.append(result)
+            } else {
+                self.unfinished[message]?.remaining -= tokens
+                self.unfinished[message]?.cancelled += tokens
+                self.finish(message)
+            }
+        }
+    }
+
+    /// Cuts a job, which is in no table any more, into jobs of so many tokens.
+    mutating func cut(_ whole: ModelJob, size: Int) -> Int {
+        if whole.origin == nil {
+            var known = ModelProgress(message: whole.id, app: whole.app)
+            known.remaining = whole.tokens.count
+            known.attempts = whole.attempt
+            self.unfinished[whole.id] = known
+        }
+        var pieces = 0
+        for start in stride(from: 0, to: whole.tokens.count, by: size) {
+            var piece = whole
+            piece.id = self.messageID()
+            piece.origin = whole.message
+            piece.tokens = Array(whole.tokens[start..<min(start + size, whole.tokens.count)])
+            self.messages[piece.id] = piece
+            pieces += 1
+        }
+        return pieces
+    }
+}

@@ -1,0 +1,270 @@
+import ApplePush
+import IO
+
+@testable import PushQueue
+
+/// A worker's process: the shell round a `WorkerState`, with a simulated database, gateway and clock.
+///
+/// It does what `Worker` does, in the same order. It may be stopped for a while, and it may die.
+final class SimulatedWorker {
+    unowned let simulation: Simulation
+    var state: WorkerState
+    var link: SimulatedLink?
+    var permit = SendingPermit(until: MonotonicInstant(nanoseconds: 0))
+    private(set) var isAlive = true
+    private var stoppedUntil = MonotonicInstant(nanoseconds: 0)
+    private var waiting: [(SimulatedLink) -> Void] = []
+    /// What is with the backend, by the claim.
+    var airborne: [Int64: SimulatedDelivery] = [:]
+
+    init(_ simulation: Simulation, _ options: WorkerOptions) {
+        self.simulation = simulation
+        self.state = WorkerState(options, seed: simulation.random.next())
+        self.state.installation = (1, 2)
+        self.state.limits.apps = simulation.apps
+    }
+
+    var now: MonotonicInstant { self.simulation.now }
+
+    /// Does something a while from now, if the process is still there; later, if it is stopped.
+    func after(_ wait: Duration, _ action: @escaping () -> Void) {
+        self.simulation.at(self.now + wait) { self.perform(action) }
+    }
+
+    /// Does something as soon as the process runs.
+    func perform(_ action: @escaping () -> Void) {
+        guard self.isAlive else { return }
+        guard self.now >= self.stoppedUntil else {
+            self.simulation.at(self.stoppedUntil) { self.perform(action) }
+            return
+        }
+        action()
+    }
+
+    func stop(for wait: Duration) {
+        self.stoppedUntil = max(self.stoppedUntil, self.now + wait)
+    }
+
+    func die() {
+        self.isAlive = false
+        self.link?.cut()
+        self.link = nil
+        self.airborne = [:]
+    }
+
+    // MARK: The connection
+
+    func begin() {
+        self.connect { link in
+            self.register(on: link) { isDone in
+                guard isDone else { return self.after(.seconds(1)) { self.begin() } }
+                self.use(link)
+                self.keepLease()
+                self.keepHouse()
+                self.takeOver { self.lookForWork() }
+            }
+        }
+    }
+
+    private func connect(_ then: @escaping (SimulatedLink) -> Void) {
+        self.after(self.state.reconnectionWait()) {
+            guard self.state.phase != .over else { return }
+            guard self.simulation.databaseIsUp else { return self.connect(then) }
+            then(SimulatedLink())
+        }
+    }
+
+    private func use(_ link: SimulatedLink) {
+        guard link.isOpen else { return self.reconnect() }
+        self.link = link
+        self.simulation.links.append(link)
+        self.state.connected()
+        let waiting = self.waiting
+        self.waiting = []
+        for action in waiting { action(link) }
+        self.dispatch()
+    }
+
+    private func reconnect() {
+        self.connect { link in
+            self.renewLease(on: link) { isDone in
+                guard isDone else { return self.reconnect() }
+                let flights = self.state.flights
+                let worker = self.state.id
+                link.ask(self) {
+                    $0.releaseLost(of: worker, knowing: flights, age: 0)
+                } then: { answer in
+                    if case .success = answer { self.use(link) } else { self.reconnect() }
+                }
+            }
+        }
+    }
+
+    /// A statement failed.
+    func failed(_ loss: SimulatedLink.Loss, on link: SimulatedLink) {
+        guard loss == .unanswered, self.link === link else { return }
+        self.link = nil
+        self.state.disconnected()
+        if self.state.phase != .over { self.reconnect() }
+    }
+
+    func withDatabase(_ action: @escaping (SimulatedLink) -> Void) {
+        guard self.state.phase != .over else { return }
+        if let link { action(link) } else { self.waiting.append(action) }
+    }
+
+    // MARK: The lease
+
+    private func register(on link: SimulatedLink, then: @escaping (Bool) -> Void) {
+        let askedAt = self.now
+        let lease = self.state.options.lease.nanoseconds / 1000
+        link.ask(self) {
+            $0.register(lease: lease)
+        } then: { answer in
+            guard case .success(let id) = answer else { return then(false) }
+            self.state.registered(as: id, askedAt: askedAt)
+            self.permit = SendingPermit(until: self.state.lease.end ?? askedAt)
+            then(true)
+        }
+    }
+
+    private func renewLease(on link: SimulatedLink, then: @escaping (Bool) -> Void) {
+        let askedAt = self.now
+        let worker = self.state.id
+        let lease = self.state.options.lease.nanoseconds / 1000
+        link.ask(self) {
+            $0.heartbeat(worker, lease: lease)
+        } then: { answer in
+            guard case .success(let alive) = answer else { return then(false) }
+            if let alive {
+                self.state.renewed(workersAlive: alive, askedAt: askedAt)
+                if let end = self.state.lease.end { self.permit.extend(until: end) }
+                then(true)
+            } else {
+                self.state.declaredDead()
+                self.permit.withdraw()
+                self.register(on: link, then: then)
+            }
+        }
+    }
+
+    private func keepLease() {
+        self.after(self.state.lease.interval) {
+            self.withDatabase { link in
+                self.renewLease(on: link) { isDone in
+                    if !isDone { self.failed(link.isOpen ? .refused : .unanswered, on: link) }
+                    _ = self.state.takeActivity()
+                    self.keepLease()
+                }
+            }
+        }
+    }
+
+    // MARK: The house
+
+    private func keepHouse() {
+        self.after(self.state.houseWait()) { self.takeOver { self.keepHouse() } }
+    }
+
+    private func takeOver(then: @escaping () -> Void) {
+        self.withDatabase { link in
+            let worker = self.state.id
+            link.ask(self) { database in
+                let taken = database.takeOver(by: worker)
+                self.simulation.tookOver(taken.claims)
+                return taken
+            } then: { answer in
+                switch answer {
+                case .failure(let loss):
+                    self.failed(loss, on: link)
+                    then()
+                case .success(let taken):
+                    if taken.workers > 0 || !taken.claims.isEmpty { self.state.tookOver() }
+                    let flights = self.state.flights
+                    let worker = self.state.id
+                    let age = self.state.longestWaitForAnswers.nanoseconds / 1000
+                    link.ask(self) {
+                        $0.releaseLost(of: worker, knowing: flights, age: age)
+                    } then: { answer in
+                        if case .failure(let loss) = answer { self.failed(loss, on: link) }
+                        then()
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: Looking
+
+    private func lookForWork() {
+        self.withDatabase { link in
+            var look = self.state.lookBegan(at: self.now)
+            let again = { (wait: Duration) in
+                self.dispatch()
+                self.after(wait) { self.lookForWork() }
+            }
+            let find = {
+                let floors = self.state.board.floors
+                link.ask(self) {
+                    $0.look(floors)
+                } then: { answer in
+                    switch answer {
+                    case .failure(let loss):
+                        self.failed(loss, on: link)
+                        again(WorkerState.waitAfterFailedLook)
+                    case .success(let lanes):
+                        _ = self.state.found(lanes)
+                        _ = self.state.understood(lanes, at: self.now)
+                        again(self.state.lookEnded(look, lanes, at: self.now))
+                    }
+                }
+            }
+            guard self.state.promotes else { return find() }
+            link.ask(self) {
+                $0.promote()
+            } then: { answer in
+                switch answer {
+                case .failure(let loss):
+                    self.failed(loss, on: link)
+                    again(WorkerState.waitAfterFailedLook)
+                case .success(let promotions):
+                    self.state.promoted(promotions, at: self.now)
+                    look.promoted = promotions.reduce(0) { $0 + $1.rows }
+                    find()
+                }
+            }
+        }
+    }
+
+    // MARK: Stopping
+
+    func drain() {
+        guard self.state.toldToDrain() else { return }
+        self.dispatch()
+        self.after(self.state.options.drainTimeout) {
+            guard self.state.toldToGiveUp() else { return }
+            for claim in self.airborne.keys.sorted() { self.airborne[claim]?.giveUp() }
+            self.dispatch()
+            self.after(.milliseconds(800)) { self.end() }
+        }
+    }
+
+    private func end() {
+        self.state.stoppedWaiting()
+        self.die()
+    }
+
+    /// Leaves nothing behind.
+    func signOff() {
+        guard let link, self.state.phase != .over else { return self.end() }
+        let worker = self.state.id
+        let flights = self.state.flights
+        link.ask(self) { database in
+            database.releaseLost(of: worker, knowing: flights, age: 0)
+            return database.signOff(worker)
+        } then: { _ in
+            self.end()
+        }
+        self.state.stoppedWaiting()
+    }
+}

@@ -1,0 +1,76 @@
+import ApplePush
+
+@testable import PushQueue
+
+/// The invariants of `faults.md`, checked when a run is over.
+extension Simulation {
+    /// Everything that is wrong.
+    func audit() -> [String] {
+        let tables = self.database.tables
+        var wrongs = self.breaches
+        if !tables.isDrained {
+            wrongs.append(
+                """
+                I8: not drained: \(tables.messages.count) ready, \(tables.scheduled.count) scheduled, \
+                \(tables.inflight.count) in flight, \(tables.unfinished.count) unfinished
+                """
+            )
+            return wrongs
+        }
+        let results = Dictionary(grouping: tables.results, by: \.message)
+        let failures = Dictionary(grouping: tables.failures, by: \.message)
+        for (message, job) in self.enqueued.sorted(by: { $0.key < $1.key }) {
+            let ends = results[message] ?? []
+            guard ends.count == 1, let end = ends.first else {
+                wrongs.append("I1: message \(message) has \(ends.count) results")
+                continue
+            }
+            if end.ended != job.tokens.count {
+                wrongs.append("I1: message \(message) had \(job.tokens.count) tokens and ends with \(end)")
+            }
+            let failed = failures[message] ?? []
+            let sent = job.tokens.filter { tables.sent[ModelPush(message: message, token: $0)] != nil }
+            let both = Set(failed.map(\.token)).intersection(sent)
+            if failed.count != end.failed || Set(failed.map(\.token)).count != failed.count {
+                wrongs.append("I1: message \(message) has failures \(failed) and ends with \(end)")
+            }
+            if sent.count != end.sent || !both.isEmpty {
+                wrongs.append("I1: of message \(message) were sent \(sent), and it ends with \(end)")
+            }
+            if end.attempts > SimulatedApp.mostAttempts {
+                wrongs.append("I9: message \(message) had \(end.attempts) attempts")
+            }
+        }
+        for (push, times) in tables.sent where times != 1 { wrongs.append("I1: \(push) was written \(times) times") }
+        wrongs += self.auditPushes()
+        return wrongs
+    }
+
+    private func auditPushes() -> [String] {
+        var wrongs = self.gateway.confusions.map { "I5: \($0) stands for two pushes" }
+        var records: [ModelPush: ModelGateway.Record] = [:]
+        for record in self.gateway.records.values {
+            if records.updateValue(record, forKey: record.push) != nil {
+                wrongs.append("I5: \(record.push) has two identities")
+            }
+            if record.deliveries > 1 + record.excuses || record.sends > 1 + record.excuses {
+                wrongs.append("I4: \(record)")
+            }
+        }
+        for push in self.database.tables.sent.keys where (records[push]?.deliveries ?? 0) == 0 {
+            wrongs.append("I2: \(push) was never delivered")
+        }
+        for failure in self.database.tables.failures {
+            let record = records[ModelPush(message: failure.message, token: failure.token)]
+            let isJust =
+                switch failure.reason {
+                case "Unregistered": (record?.refusals ?? 0) > 0
+                case "OutcomeUnknown": true
+                case "Poison": (record?.excuses ?? 0) >= 5
+                default: Int32(failure.attempt) >= SimulatedApp.mostAttempts
+                }
+            if !isJust { wrongs.append("I3: \(failure) with \(String(describing: record))") }
+        }
+        return wrongs
+    }
+}

@@ -1,0 +1,45 @@
+import FoundationEssentials
+import Testing
+
+@testable import PushQueue
+
+/// Hundreds of ways in which things can go wrong at the same time, thousands with `CARILLON_SIMULATION_RUNS`. A seed that
+/// fails is printed, and one seed alone is run by `CARILLON_SIMULATION_SEED=… swift test --filter SimulationTests`.
+@Suite struct SimulationTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let runs = Self.environment["CARILLON_SIMULATION_RUNS"].flatMap { Int($0) } ?? 300
+    private static let seed = Self.environment["CARILLON_SIMULATION_SEED"].flatMap { UInt64($0) }
+
+    private func run(_ seed: UInt64, _ faults: SimulationFaults? = nil) throws -> Simulation {
+        let apps = try SimulatedApp.directory.get()
+        let simulation = Simulation(seed: seed, apps: apps, faults: faults.map { faults in { _ in faults } })
+        _ = simulation.run()
+        let wrongs = simulation.audit()
+        #expect(wrongs.isEmpty, "seed \(seed): \(wrongs.prefix(5).joined(separator: "\n")) \(simulation.faults)")
+        return simulation
+    }
+
+    @Test(arguments: 0..<4) func `whatever goes wrong, nothing is lost and nothing is sent twice without need`(
+        part: Int
+    ) throws {
+        if let seed = Self.seed {
+            if part == 0 { _ = try self.run(seed) }
+            return
+        }
+        for number in stride(from: part, to: Self.runs, by: 4) { _ = try self.run(UInt64(number) + 1) }
+    }
+
+    @Test func `where nothing goes wrong, every push is sent exactly once`() throws {
+        for seed in 1...20 as ClosedRange<UInt64> {
+            let simulation = try self.run(seed, SimulationFaults.none)
+            #expect(simulation.gateway.records.values.allSatisfy { $0.sends == 1 })
+        }
+    }
+
+    @Test func `a seed tells the whole story`() throws {
+        let first = try self.run(7)
+        let second = try self.run(7)
+        #expect(first.now == second.now)
+        #expect(first.database.tables == second.database.tables)
+    }
+}
