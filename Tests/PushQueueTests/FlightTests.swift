@@ -17,7 +17,7 @@ import Testing
         options.maxInFlight = 100
         var state = WorkerState(options, seed: 1)
         state.limits.admission.admit(3, of: 1)
-        state.flights.insert(claim.jobs.id)
+        state.flights.insert(claim.jobs.key)
         return (state, Flight(claim.jobs, claimedAs: 1, answeredAt: self.now))
     }
 
@@ -58,5 +58,15 @@ import Testing
         state.ended(flight)
         #expect(state.inFlight == 0)
         #expect(state.activity.isEmpty)
+    }
+
+    @Test func `a claim of the same number, given away again by a database that forgot the first, stays held`() {
+        let (begun, flight) = self.begin()
+        var state = begun
+        let later = ClaimKey(id: flight.jobs.id, claimedAt: flight.jobs.claimedAt + 1)
+        state.flights.insert(later)
+        state.ended(flight)
+        #expect(state.heldClaims == [later.id])
+        #expect(!state.isIdle)
     }
 }

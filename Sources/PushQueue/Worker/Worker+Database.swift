@@ -113,7 +113,7 @@ extension Worker {
     func releaseLost(on connection: PostgresConnection, olderThan age: Duration) async throws(PostgresError) {
         var parameters = Parameters()
         parameters.append(self.state.id)
-        parameters.append(PostgresArray(self.state.flights))
+        parameters.append(PostgresArray(self.state.heldClaims))
         parameters.append(age.inSeconds)
         try await connection.execute(WorkerStatements.releaseLost, parameters)
     }

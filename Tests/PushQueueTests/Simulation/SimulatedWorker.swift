@@ -89,7 +89,7 @@ final class SimulatedWorker {
         self.connect { link in
             self.renewLease(on: link) { isDone in
                 guard isDone else { return self.reconnect() }
-                let flights = self.state.flights
+                let flights = self.state.heldClaims
                 let worker = self.state.id
                 link.ask(self) {
                     $0.releaseLost(of: worker, knowing: flights, age: 0)
@@ -180,7 +180,7 @@ final class SimulatedWorker {
                     then()
                 case .success(let taken):
                     if taken.workers > 0 || !taken.claims.isEmpty { self.state.tookOver() }
-                    let flights = self.state.flights
+                    let flights = self.state.heldClaims
                     let worker = self.state.id
                     let age = self.state.longestWaitForAnswers.nanoseconds / 1000
                     link.ask(self) {
@@ -258,7 +258,7 @@ final class SimulatedWorker {
     func signOff() {
         guard let link, self.state.phase != .over else { return self.end() }
         let worker = self.state.id
-        let flights = self.state.flights
+        let flights = self.state.heldClaims
         link.ask(self) { database in
             database.releaseLost(of: worker, knowing: flights, age: 0)
             return database.signOff(worker)

@@ -44,7 +44,7 @@ extension WorkerState {
         )
         self.limits.unclaimed(Int(plan.pushes) - pushes, of: plan.lane.app)
         self.board.freed(plan.lane.app)
-        if let jobs = answer.jobs { self.flights.insert(jobs.id) }
+        if let jobs = answer.jobs { self.flights.insert(jobs.key) }
         return large
     }
 

@@ -78,7 +78,7 @@ extension WorkerState {
 
     /// The worker has nothing more to do with the claim.
     mutating func ended(_ flight: Flight) {
-        self.flights.remove(flight.jobs.id)
+        self.flights.remove(flight.jobs.key)
         self.limits.admission.release(flight.pushes, of: flight.jobs.app)
         self.board.freed(flight.jobs.app)
     }

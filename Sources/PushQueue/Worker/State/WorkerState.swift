@@ -27,8 +27,8 @@ struct WorkerState: Sendable {
     var limits: AppLimits
     /// Claims that were asked for and not answered yet.
     var asked = ClaimSlots()
-    /// Claims that were answered and are not settled yet, by the id of their row in `inflight`.
-    var flights: Set<Int64> = []
+    /// Claims that were answered and are not settled yet, and hold rows of `inflight`.
+    var flights: Set<ClaimKey> = []
     /// Counts that are not in `activity` yet.
     var activity: [Int32: Settlement.Tally] = [:]
     /// With `once`: a look from the beginning of every lane has found nothing left to do.
@@ -46,6 +46,9 @@ struct WorkerState: Sendable {
     }
 
     var inFlight: Int { self.limits.admission.inFlight }
+
+    /// The rows of `inflight` that this worker knows of.
+    var heldClaims: Set<Int64> { Set(self.flights.map(\.id)) }
 
     /// Nothing of what was claimed is left to settle.
     var isIdle: Bool { self.asked.areEmpty && self.flights.isEmpty }
