@@ -56,11 +56,13 @@ struct LaneBoard: Sendable {
         self.quantum = quantum
     }
 
-    /// The lanes that are scanned from a floor, in the order of the index.
+    /// The lanes that are scanned from a floor, in the order of the index. A deep lane with a claim under way is known to
+    /// have rows: looking for them, past all that were claimed already, would tell nothing and take long.
     var floors: [(lane: Lane, id: Int64)] {
-        self.entries.lazy.filter { !$0.value.floor.isLow }.map { ($0.key, $0.value.floor.id) }.sorted {
-            $0.lane < $1.lane
-        }
+        self.entries.lazy.compactMap { lane, entry in
+            if entry.depth == .deep, entry.asked > 0 { return (lane, .max) }
+            return entry.floor.isLow ? nil : (lane, entry.floor.id)
+        }.sorted { $0.lane < $1.lane }
     }
 
     // MARK: What happened

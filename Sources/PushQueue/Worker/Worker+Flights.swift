@@ -36,6 +36,9 @@ extension Worker {
     }
 
     private func claim(_ plan: ClaimPlan) async -> ClaimAnswer? {
+        let isLarge = plan.depth == .deep
+        if isLarge { await self.takeTurn() }
+        defer { if isLarge { self.passTurn() } }
         // Between planning a claim and making it, the connection may have gone.
         guard let connection else {
             self.abandon(plan)
@@ -86,6 +89,9 @@ extension Worker {
         var writing = SettlementWriting(settlement, part: flight.part)
         while let write = writing.write(of: jobs, outcomes, after: flight.settled, as: flight.worker) {
             guard let connection = await self.database() else { return }
+            let isLarge = jobs.count >= Self.manyRows
+            if isLarge { await self.takeTurn() }
+            defer { if isLarge { self.passTurn() } }
             do throws(PostgresError) {
                 let answer = try await self.ask(connection, write.statement, write.parameters) {
                     try SettlementAnswer($0)

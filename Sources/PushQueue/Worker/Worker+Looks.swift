@@ -72,8 +72,11 @@ extension Worker {
             let lanes = try (0..<last).map { Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1)) }
             return (lanes, Duration.microseconds(try rows.int64(last, 2)))
         }
-        try await self.readApps(Array(self.state.found(lanes)), on: connection)
+        let answeredAt = MonotonicInstant.now
+        let unread = self.state.found(lanes)
+        try await self.readApps(Array(unread), on: connection)
         for report in self.state.understood(lanes, at: .now) { await self.tell(report) }
-        return (lanes, cost)
+        // What it cost the server, and what it cost here.
+        return (lanes, cost + (MonotonicInstant.now - answeredAt))
     }
 }

@@ -21,6 +21,9 @@ package actor Worker {
     /// The connection of the errand that is under way.
     var errand: PostgresConnection?
     var isOnErrand = false
+    /// Large statements that are under way, and those that wait for their turn.
+    var largeStatements = 0
+    var inLine: ArraySlice<CheckedContinuation<Void, Never>> = []
     /// Those who wait for a connection.
     var waiting: [CheckedContinuation<Void, Never>] = []
 

@@ -61,9 +61,13 @@ package enum WorkerStatements {
         "SELECT p.app_id, p.lane, p.lowest, p.jobs FROM carillon.promote($1) AS p"
     )
 
-    /// The lanes that have rows. Known ones are looked up from their floors; between them, and before and after, the index
-    /// is walked from lane to lane, never over their rows. The last row has no lane: it says how many microseconds the
-    /// server took, which is less than the time until the answer while other statements are being worked on.
+    /// The lanes that have rows, but for those of paused apps, which may be thousands. Known ones are looked up from their
+    /// floors; between them, and before and after, the index is walked from lane to lane, never over their rows. The last
+    /// row has no lane: it says how many microseconds the server took, which is less than the time until the answer while
+    /// other statements are being worked on.
+    ///
+    /// A hop ends before the next known lane in two steps, by app and by lane. One comparison of both columns as a row
+    /// would not end there: the index would be walked on over all dead entries of that lane, which may be a million.
     static let look = Statement(
         "look",
         """
@@ -74,16 +78,29 @@ package enum WorkerStatements {
             WINDOW w AS (ORDER BY k.app, k.lane)
         ), found AS (
             SELECT n.app_id, n.lane, k.next_app, k.next_lane FROM known k, LATERAL (
-                SELECT m.app_id, m.lane FROM carillon.messages m
-                WHERE (m.app_id, m.lane) > (k.app, k.lane) AND (m.app_id, m.lane) < (k.next_app, k.next_lane)
-                ORDER BY m.app_id, m.lane LIMIT 1) AS n
+                (SELECT m.app_id, m.lane FROM carillon.messages m
+                WHERE (m.app_id, m.lane) > (k.app, k.lane) AND m.app_id < k.next_app
+                ORDER BY m.app_id, m.lane LIMIT 1)
+                UNION ALL
+                (SELECT m.app_id, m.lane FROM carillon.messages m
+                WHERE m.app_id = k.next_app AND m.lane < k.next_lane
+                    AND m.lane >= CASE WHEN k.app = k.next_app THEN k.lane + 1 ELSE -32768 END
+                ORDER BY m.app_id, m.lane LIMIT 1)
+                LIMIT 1) AS n
             UNION ALL
             SELECT n.app_id, n.lane, f.next_app, f.next_lane FROM found f, LATERAL (
-                SELECT m.app_id, m.lane FROM carillon.messages m
-                WHERE (m.app_id, m.lane) > (f.app_id, f.lane) AND (m.app_id, m.lane) < (f.next_app, f.next_lane)
-                ORDER BY m.app_id, m.lane LIMIT 1) AS n
+                (SELECT m.app_id, m.lane FROM carillon.messages m
+                WHERE (m.app_id, m.lane) > (f.app_id, f.lane) AND m.app_id < f.next_app
+                ORDER BY m.app_id, m.lane LIMIT 1)
+                UNION ALL
+                (SELECT m.app_id, m.lane FROM carillon.messages m
+                WHERE m.app_id = f.next_app AND m.lane < f.next_lane
+                    AND m.lane >= CASE WHEN f.app_id = f.next_app THEN f.lane + 1 ELSE -32768 END
+                ORDER BY m.app_id, m.lane LIMIT 1)
+                LIMIT 1) AS n
         )
         SELECT f.app_id, f.lane, NULL::bigint FROM found f
+        WHERE (SELECT a.paused FROM carillon.apps a WHERE a.id = f.app_id) IS NOT TRUE
         UNION ALL
         SELECT k.app, k.lane, NULL FROM known k WHERE (
             SELECT m.id FROM carillon.messages m WHERE m.app_id = k.app AND m.lane = k.lane AND m.id >= k.floor

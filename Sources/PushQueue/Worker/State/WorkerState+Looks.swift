@@ -31,7 +31,8 @@ extension WorkerState {
     /// How long to wait before the next look.
     mutating func lookEnded(_ look: Look, _ lanes: [Lane], at now: MonotonicInstant) -> Duration {
         let cost = look.cost ?? now - look.began
-        if look.promoted > 0 || lanes.contains(where: { self.limits.isClaimable($0) }) {
+        // Lanes that are being claimed from are not looked at.
+        if look.promoted > 0 || !self.isIdle || lanes.contains(where: { self.limits.isClaimable($0) }) {
             return self.polling.foundWork(after: cost, isBusy: self.inFlight > 0)
         }
         if look.wasIdle, self.options.once, self.isIdle { self.hasDrained = true }

@@ -1,0 +1,21 @@
+import Postgres
+
+/// Statements about many rows take turns, two at a time: one that the server works on, and one for it to go on with. The
+/// connection answers in the order of asking, so whatever is small waits behind two of them at the most.
+extension Worker {
+    /// How many rows make a statement a large one.
+    static let manyRows = 64
+    private static let most = 2
+
+    func takeTurn() async {
+        guard self.largeStatements >= Self.most else {
+            self.largeStatements += 1
+            return
+        }
+        await withCheckedContinuation { self.inLine.append($0) }
+    }
+
+    func passTurn() {
+        if let next = self.inLine.popFirst() { next.resume() } else { self.largeStatements -= 1 }
+    }
+}
