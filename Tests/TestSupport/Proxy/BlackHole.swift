@@ -5,13 +5,25 @@ import IO
 /// sees it. So the peer gets no acknowledgement and no reset, as from a machine that lost its power.
 enum BlackHole {
     static func open(for socket: CInt) throws(IOError) {
+        if !self.attach(to: socket), errno != EPERM { throw IOError(errno: errno, doing: "opening a black hole") }
+    }
+
+    /// Whether this user may drop packets. Where only the administrator may, whoever is in the hole gets nothing through
+    /// either, but the kernel goes on acknowledging what comes.
+    static let dropsPackets: Bool = {
+        let probe = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { Glibc.close(probe) }
+        return Self.attach(to: probe)
+    }()
+
+    private static func attach(to socket: CInt) -> Bool {
         // One instruction of the kernel's packet filter: return 0, which is how much of the packet to keep.
         var instruction: UInt64 = 0x06
-        let result = withUnsafePointer(to: &instruction) { pointer in
+        return withUnsafePointer(to: &instruction) { pointer in
             var program = Program(length: 1, instructions: pointer)
             return setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, socklen_t(MemoryLayout<Program>.size))
+                == 0
         }
-        if result != 0 { throw IOError(errno: errno, doing: "opening a black hole") }
     }
 
     static func close(for socket: CInt) {

@@ -68,6 +68,10 @@ package actor Proxy {
         for link in self.links.values { link.delay(by: latency) }
     }
 
+    /// Whether packets vanish in a black hole. Where this user may not have that, connections hang all the same, but the
+    /// kernel acknowledges what nobody reads.
+    package static var losesPackets: Bool { BlackHole.dropsPackets }
+
     /// From now on packets vanish: connections hang, without a word to either side, and new ones hang from the start.
     package func openBlackHole() throws {
         self.isBlackHole = true
