@@ -245,20 +245,10 @@ BEGIN
 END
 $$;
 
-DO $$
-DECLARE
-    name regprocedure;
-BEGIN
-    FOR name IN
-        SELECT p.oid FROM pg_proc p
-        WHERE p.pronamespace = 'carillon'::regnamespace
-          AND p.proname IN ('progress', 'keep_failed', 'unsettled', 'settle', 'settle_refused')
-    LOOP
-        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', name);
-        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO carillon_worker', name);
-    END LOOP;
-END
-$$;
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION
+    carillon.progress, carillon.keep_failed, carillon.unsettled, carillon.settle, carillon.settle_refused
+TO carillon_worker;
 
 GRANT SELECT, INSERT ON carillon.failed_messages TO carillon_worker;
 

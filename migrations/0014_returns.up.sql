@@ -186,19 +186,10 @@ BEGIN
 END
 $$;
 
-DO $$
-DECLARE
-    name regprocedure;
-BEGIN
-    FOR name IN
-        SELECT p.oid FROM pg_proc p
-        WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname IN ('withdraw', 'count_tokens', 'called_off',
-            'renumber', 'postpone', 'restore', 'promote', 'release', 'record_cancelled')
-    LOOP
-        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', name);
-        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO carillon_worker', name);
-    END LOOP;
-END
-$$;
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION
+    carillon.withdraw, carillon.count_tokens, carillon.called_off, carillon.renumber, carillon.postpone,
+    carillon.restore, carillon.promote, carillon.release, carillon.record_cancelled
+TO carillon_worker;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (14, 'returns');

@@ -152,18 +152,9 @@ BEGIN
 END
 $$;
 
-DO $$
-DECLARE
-    name regprocedure;
-BEGIN
-    FOR name IN
-        SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace
-            AND p.proname IN ('cut', 'split', 'fail_jobs', 'recover', 'take_over')
-    LOOP
-        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', name);
-        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO carillon_worker', name);
-    END LOOP;
-END
-$$;
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION
+    carillon.cut, carillon.split, carillon.fail_jobs, carillon.recover, carillon.take_over
+TO carillon_worker;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (15, 'takeover');

@@ -51,7 +51,7 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION carillon.requeue_failures FROM PUBLIC;
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION carillon.requeue_failures TO carillon_app;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (16, 'requeue');
