@@ -111,10 +111,11 @@ extension Worker {
 
     /// Gives back claims whose answers never came.
     func releaseLost(on connection: PostgresConnection, olderThan age: Duration) async throws(PostgresError) {
-        var parameters = Parameters()
-        parameters.append(self.state.id)
-        parameters.append(PostgresArray(self.state.heldClaims))
-        parameters.append(age.inSeconds)
+        let parameters: Parameters = .releaseLost(
+            of: self.state.id,
+            knowing: self.state.heldClaims,
+            olderThan: age
+        )
         try await connection.execute(WorkerStatements.releaseLost, parameters)
     }
 }

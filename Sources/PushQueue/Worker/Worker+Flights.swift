@@ -120,9 +120,7 @@ extension Worker {
 
     /// Gives back a claim of which nothing was sent.
     private func release(_ jobs: ClaimedJobs, as worker: Int64) async {
-        var parameters = Parameters()
-        parameters.append(worker)
-        parameters.append(PostgresArray([jobs.id]))
+        let parameters: Parameters = .release([jobs.id], of: worker)
         while let connection = await self.database() {
             do throws(PostgresError) {
                 try await connection.execute(WorkerStatements.release, parameters)

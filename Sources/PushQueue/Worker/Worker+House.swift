@@ -17,8 +17,7 @@ extension Worker {
     /// Puts back what workers that are gone have left in flight.
     func takeOver() async {
         guard let connection = await self.database() else { return }
-        var parameters = Parameters()
-        parameters.append(self.state.id)
+        let parameters: Parameters = .takeOver(by: self.state.id)
         do throws(PostgresError) {
             let (workers, claims, jobs) = try await self.ask(connection, WorkerStatements.takeOver, parameters) {
                 rows in

@@ -5,12 +5,7 @@ import Postgres
 /// Staying alive in the eyes of the others, and leaving in good order.
 extension Worker {
     func register(on connection: PostgresConnection) async throws(PostgresError) {
-        var parameters = Parameters()
-        parameters.append(self.options.name)
-        parameters.append(self.options.host)
-        parameters.append(self.options.processID)
-        parameters.append(self.options.version)
-        parameters.append(self.options.lease.inSeconds)
+        let parameters: Parameters = .register(self.options)
         let askedAt = MonotonicInstant.now
         let id = try await self.ask(connection, WorkerStatements.register, parameters) { try $0.int64(0, 0) }
         self.state.registered(as: id, askedAt: askedAt)
@@ -32,9 +27,7 @@ extension Worker {
     }
 
     func renewLease(on connection: PostgresConnection) async throws(PostgresError) {
-        var parameters = Parameters()
-        parameters.append(self.state.id)
-        parameters.append(self.options.lease.inSeconds)
+        let parameters: Parameters = .heartbeat(of: self.state.id, lease: self.options.lease)
         let askedAt = MonotonicInstant.now
         let alive = try await self.ask(connection, WorkerStatements.heartbeat, parameters) { rows in
             rows.isEmpty ? nil : try rows.int64(0, 0)
@@ -74,16 +67,11 @@ extension Worker {
         do throws(PostgresError) {
             try await self.countActivity(on: connection)
             try await self.releaseLost(on: connection, olderThan: .zero)
-            var parameters = Parameters()
-            parameters.append(self.state.id)
+            let parameters: Parameters = .signOff(of: self.state.id)
             return try await connection.execute(WorkerStatements.signOff, parameters) == 1
         } catch {
             self.failed(error, on: connection)
             return false
         }
     }
-}
-
-extension Duration {
-    var inSeconds: Double { Double(self.nanoseconds) / 1e9 }
 }

@@ -36,8 +36,7 @@ extension Worker {
     /// Answers with the number of rows that were moved.
     private func promote(on connection: PostgresConnection) async throws(PostgresError) -> Int {
         guard self.state.promotes else { return 0 }
-        var parameters = Parameters()
-        parameters.append(Int32(1000))
+        let parameters: Parameters = .promote(most: 1000)
         let promotions = try await self.ask(connection, WorkerStatements.promote, parameters) { rows in
             try rows.indices.map { row in
                 let lane = Lane(app: try rows.int32(row, 0), number: try rows.int16(row, 1))

@@ -50,9 +50,7 @@ extension Difference {
 
     mutating func release() async throws -> String {
         guard let held = self.held.randomElement(using: &self.random), held.settled == nil else { return "no release" }
-        var parameters = Parameters()
-        parameters.append(held.worker)
-        parameters.append(PostgresArray([held.claim.id]))
+        let parameters: Parameters = .release([held.claim.id], of: held.worker)
         try await self.database.connection.execute(WorkerStatements.release, parameters)
         self.model.release([held.claim.id], of: held.worker)
         return "release \(held.claim.id)"
@@ -61,10 +59,7 @@ extension Difference {
     mutating func releaseLost() async throws -> String {
         let worker = self.anyWorker()
         let known = Set(self.held.map(\.claim.id).filter { $0 % 2 == 0 })
-        var parameters = Parameters()
-        parameters.append(worker)
-        parameters.append(PostgresArray(known))
-        parameters.append(0.0)
+        let parameters: Parameters = .releaseLost(of: worker, knowing: known, olderThan: .zero)
         try await self.database.connection.execute(WorkerStatements.releaseLost, parameters)
         self.model.releaseLost(of: worker, knowing: known, age: -1_000_000_000)
         return "release what \(worker) has lost, but for \(known.sorted())"
@@ -74,8 +69,7 @@ extension Difference {
     mutating func promote() async throws -> String {
         try await self.database.run("UPDATE carillon.scheduled SET run_at = now() - interval '1 s'")
         self.model.makeDue()
-        var parameters = Parameters()
-        parameters.append(Int32(1000))
+        let parameters: Parameters = .promote(most: 1000)
         let real = try await self.ask(WorkerStatements.promote, parameters) { rows in
             try rows.indices.map {
                 "\(try rows.int32($0, 0)) \(try rows.int16($0, 1)) \(try rows.int64($0, 2)) \(try rows.int64($0, 3))"
@@ -88,11 +82,7 @@ extension Difference {
     mutating func split() async throws -> String {
         let lane = self.anyLane()
         let message = self.anyMessage()
-        var parameters = Parameters()
-        parameters.append(lane.app)
-        parameters.append(lane.number)
-        parameters.append(message)
-        parameters.append(Int32(2))
+        let parameters: Parameters = .split(message, of: lane, size: 2)
         let real = try await self.ask(WorkerStatements.split, parameters) { try $0.int64(0, 0) }
         let model = self.model.split(message, in: lane, size: 2)
         try await self.adopt()

@@ -114,12 +114,9 @@ struct Difference {
     // MARK: Leases
 
     private mutating func register() async throws -> String {
-        var parameters = Parameters()
-        parameters.append("w")
-        parameters.append("h")
-        parameters.append(Int32(1))
-        parameters.append("v")
-        parameters.append(3600.0)
+        var options = WorkerOptions()
+        options.lease = .seconds(3600)
+        let parameters: Parameters = .register(options)
         let id = try await self.ask(WorkerStatements.register, parameters) { try $0.int64(0, 0) }
         self.workers.append(id)
         return self.same("register", id, self.model.register(lease: 3_600_000_000))
@@ -127,9 +124,7 @@ struct Difference {
 
     private mutating func heartbeat() async throws -> String {
         let worker = self.anyWorker()
-        var parameters = Parameters()
-        parameters.append(worker)
-        parameters.append(3600.0)
+        let parameters: Parameters = .heartbeat(of: worker, lease: .seconds(3600))
         let real = try await self.ask(WorkerStatements.heartbeat, parameters) { rows in
             rows.isEmpty ? nil : try rows.int64(0, 0)
         }
@@ -142,8 +137,7 @@ struct Difference {
 
     private mutating func signOff() async throws -> String {
         let worker = self.anyWorker()
-        var parameters = Parameters()
-        parameters.append(worker)
+        let parameters: Parameters = .signOff(of: worker)
         let real = try await self.database.connection.execute(WorkerStatements.signOff, parameters) == 1
         return self.same("sign off \(worker)", real, self.model.signOff(worker))
     }
@@ -157,9 +151,7 @@ struct Difference {
             "UPDATE carillon.workers SET lease_until = now() - interval '1 s' WHERE id = \(dead)"
         )
         self.model.endLease(of: dead)
-        var parameters = Parameters()
-        parameters.append(heir)
-        let real = try await self.ask(WorkerStatements.takeOver, parameters) { rows in
+        let real = try await self.ask(WorkerStatements.takeOver, .takeOver(by: heir)) { rows in
             [try rows.int64(0, 0), try rows.int64(0, 1)]
         }
         let taken = self.model.takeOver(by: heir)

@@ -1,0 +1,71 @@
+import IO
+import Postgres
+
+/// What the statements of `WorkerStatements` are asked with, each named after its statement.
+extension Parameters {
+    static func register(_ options: WorkerOptions) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(options.name)
+        parameters.append(options.host)
+        parameters.append(options.processID)
+        parameters.append(options.version)
+        parameters.append(options.lease.inSeconds)
+        return parameters
+    }
+
+    static func heartbeat(of worker: Int64, lease: Duration) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(worker)
+        parameters.append(lease.inSeconds)
+        return parameters
+    }
+
+    static func signOff(of worker: Int64) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(worker)
+        return parameters
+    }
+
+    static func takeOver(by worker: Int64) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(worker)
+        return parameters
+    }
+
+    static func release(_ claims: some Sequence<Int64>, of worker: Int64) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(worker)
+        parameters.append(PostgresArray(claims))
+        return parameters
+    }
+
+    /// All claims of that age but those that the worker knows of.
+    static func releaseLost(of worker: Int64, knowing claims: some Sequence<Int64>, olderThan age: Duration)
+        -> Parameters
+    {
+        var parameters = Parameters()
+        parameters.append(worker)
+        parameters.append(PostgresArray(claims))
+        parameters.append(age.inSeconds)
+        return parameters
+    }
+
+    static func promote(most: Int32) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(most)
+        return parameters
+    }
+
+    static func split(_ message: Int64, of lane: Lane, size: Int) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(lane.app)
+        parameters.append(lane.number)
+        parameters.append(message)
+        parameters.append(Int32(size))
+        return parameters
+    }
+}
+
+extension Duration {
+    var inSeconds: Double { Double(self.nanoseconds) / 1e9 }
+}
