@@ -2,7 +2,7 @@ import ApplePush
 import IO
 
 /// Lets its batches wait until it is opened.
-struct GateBackend: Backend {
+struct GateBackend: RecordingBackend {
     let recorded = RecordedBackend()
     private let gate = Gate()
 
@@ -44,12 +44,6 @@ struct GateBackend: Backend {
         return await self.recorded.deliver(batch, to: gateway, with: credential, terms: terms)
     }
 
-    func feedback(
-        from gateway: Gateway,
-        with credential: Credential
-    ) async throws(PushError) -> AsyncStream<Feedback> { AsyncStream { $0.finish() } }
-    func separate() -> Self { self }
-    func outdate(idle: Duration) async {}
     func shutdown() async {
         self.gate.state.withLock { $0.isShut = true }
         self.open()

@@ -2,7 +2,7 @@ import ApplePush
 import IO
 
 /// Answers at once, but for tokens that begin with `5100`: those end when they are released, or at a shutdown.
-struct PatientBackend: Backend {
+struct PatientBackend: RecordingBackend {
     let recorded = RecordedBackend()
     private let held = Held()
 
@@ -40,11 +40,5 @@ struct PatientBackend: Backend {
         return Delivered(early, rest: rest)
     }
 
-    func feedback(
-        from gateway: Gateway,
-        with credential: Credential
-    ) async throws(PushError) -> AsyncStream<Feedback> { AsyncStream { $0.finish() } }
-    func separate() -> Self { self }
-    func outdate(idle: Duration) async {}
     func shutdown() async { self.release() }
 }

@@ -1,0 +1,18 @@
+import ApplePush
+
+/// A backend that holds pushes up on their way to a recorded one, and keeps no connections.
+protocol RecordingBackend: Backend {
+    var recorded: RecordedBackend { get }
+}
+
+extension RecordingBackend {
+    func feedback(
+        from gateway: Gateway,
+        with credential: Credential
+    ) async throws(PushError) -> AsyncStream<Feedback> {
+        try await self.recorded.feedback(from: gateway, with: credential)
+    }
+
+    func separate() -> Self { self }
+    func outdate(idle: Duration) async {}
+}
