@@ -1,4 +1,3 @@
-import IO
 import Postgres
 import PushQueue
 
@@ -10,12 +9,7 @@ struct ClaimBenchmark {
     private let claim = 1000
 
     func run(into report: inout Report) async throws {
-        let loop = try EventLoop(name: "benchmark")
-        defer {
-            loop.stop()
-            loop.join()
-        }
-        try await Installation.with(on: loop) { installation in
+        try await Installation.with { installation in
             for clients in [1, 2] {
                 let rate = try await self.rate(clients: clients, on: installation)
                 report.note(

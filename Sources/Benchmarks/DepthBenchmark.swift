@@ -11,12 +11,7 @@ struct DepthBenchmark {
     private var warmUp: Int { self.window / 10 }
 
     func run(into report: inout Report) async throws {
-        let loop = try EventLoop(name: "benchmark")
-        defer {
-            loop.stop()
-            loop.join()
-        }
-        try await Installation.with(on: loop) { deep in
+        try await Installation.with { deep in
             let start = MonotonicInstant.now
             for part in stride(from: 0, to: self.depth, by: 1_000_000) {
                 try await deep.connection.script(deep.enqueueing(min(1_000_000, self.depth - part)))
@@ -24,8 +19,8 @@ struct DepthBenchmark {
             try await deep.rest()
             let time = (MonotonicInstant.now - start) / .seconds(1)
             print("  (\(Report.grouped(Double(self.depth))) rows were enqueued in \(Report.grouped(time)) s)")
-            try await Installation.with(on: loop) { shallow in
-                try await self.compare(deep, shallow, loop, into: &report)
+            try await Installation.with { shallow in
+                try await self.compare(deep, shallow, into: &report)
             }
         }
     }
@@ -33,7 +28,6 @@ struct DepthBenchmark {
     private func compare(
         _ deep: Installation,
         _ shallow: Installation,
-        _ loop: EventLoop,
         into report: inout Report
     ) async throws {
         var deepRates: [Double] = []
@@ -41,8 +35,8 @@ struct DepthBenchmark {
         for _ in 0..<self.rounds {
             try await shallow.connection.script("TRUNCATE carillon.messages")
             try await shallow.fill(self.window + 2 * self.warmUp)
-            shallowRates.append(try await self.rate(on: shallow, loop))
-            deepRates.append(try await self.rate(on: deep, loop))
+            shallowRates.append(try await self.rate(on: shallow))
+            deepRates.append(try await self.rate(on: deep))
         }
         let left = try await deep.number("SELECT count(*) FROM carillon.messages")
         let (slow, fast) = (Sample(deepRates).median, Sample(shallowRates).median)
@@ -52,14 +46,14 @@ struct DepthBenchmark {
         report.ratio("  deep / shallow", slow / fast, atLeast: 0.9)
     }
 
-    private func rate(on installation: Installation, _ loop: EventLoop) async throws -> Double {
+    private func rate(on installation: Installation) async throws -> Double {
         try await installation.connection.script("CHECKPOINT")
         let before = await installation.delivered()
         let worker = try WorkerProcess(serving: installation.url, once: false)
         do {
-            _ = try await installation.arrival(of: before + self.warmUp, on: loop)
-            let rate = try await installation.rate(of: self.window, on: loop)
-            try await worker.stop(on: loop)
+            _ = try await installation.arrival(of: before + self.warmUp)
+            let rate = try await installation.rate(of: self.window)
+            try await worker.stop(on: installation.loop)
             return rate
         } catch {
             worker.kill()

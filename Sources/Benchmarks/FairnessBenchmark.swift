@@ -8,13 +8,7 @@ struct FairnessBenchmark {
     private let apps = 200
 
     func run(into report: inout Report) async throws {
-        let loop = try EventLoop(name: "benchmark")
-        defer {
-            loop.stop()
-            loop.join()
-        }
         try await Installation.with(
-            on: loop,
             simulator: {
                 $0.recordsDeliveries = true
                 $0.recordedPrefix = Trickle.prefix
@@ -24,8 +18,8 @@ struct FairnessBenchmark {
             try await installation.fill(self.rows)
             let worker = try WorkerProcess(serving: installation.url, once: false)
             do {
-                try await self.measure(installation, small, loop, into: &report)
-                try await worker.stop(on: loop)
+                try await self.measure(installation, small, into: &report)
+                try await worker.stop(on: installation.loop)
             } catch {
                 worker.kill()
                 throw error
@@ -36,17 +30,16 @@ struct FairnessBenchmark {
     private func measure(
         _ installation: Installation,
         _ small: [Int32],
-        _ loop: EventLoop,
         into report: inout Report
     ) async throws {
-        _ = try await installation.arrival(of: self.rows / 20, on: loop)
-        let before = try await installation.rate(of: self.rows / 8, on: loop)
-        let (together, commits) = try await self.trickle(installation, small, loop)
-        let after = try await installation.rate(of: self.rows / 8, on: loop)
+        _ = try await installation.arrival(of: self.rows / 20)
+        let before = try await installation.rate(of: self.rows / 8)
+        let (together, commits) = try await self.trickle(installation, small)
+        let after = try await installation.rate(of: self.rows / 8)
         var latencies = await Trickle.latencies(of: commits, at: installation)
         let giveUp = MonotonicInstant.now + .seconds(10)
         while latencies == nil, MonotonicInstant.now < giveUp {
-            try await loop.sleep(for: .milliseconds(100))
+            try await installation.loop.sleep(for: .milliseconds(100))
             latencies = await Trickle.latencies(of: commits, at: installation)
         }
         guard let latencies else { throw BenchmarkError("Not all rows of the small apps have arrived.") }
@@ -70,14 +63,13 @@ struct FairnessBenchmark {
     /// The large app's rows a second while the small ones trickle, and what those have committed.
     private func trickle(
         _ installation: Installation,
-        _ small: [Int32],
-        _ loop: EventLoop
+        _ small: [Int32]
     ) async throws -> (rate: Double, commits: [Trickle.Commit]) {
-        let trickle = try await Trickle(into: installation.url, connections: 8, on: loop)
+        let trickle = try await Trickle(into: installation.url, connections: 8, on: installation.loop)
         let result = try await withThrowingTaskGroup(of: [Trickle.Commit].self) { group in
             for app in small { group.addTask { try await trickle.run(of: app) } }
             let start = MonotonicInstant.now
-            let rate = try await installation.rate(of: self.rows / 2, on: loop)
+            let rate = try await installation.rate(of: self.rows / 2)
             let time = (MonotonicInstant.now - start) / .seconds(1)
             group.cancelAll()
             let commits = try await group.reduce(into: []) { $0 += $1 }

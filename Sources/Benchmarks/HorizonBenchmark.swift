@@ -1,4 +1,3 @@
-import IO
 import Postgres
 
 /// Whether somebody else's long transaction costs: rows that were claimed stay in the table and its index for as long as
@@ -8,21 +7,20 @@ struct HorizonBenchmark {
     private let rounds = 2
 
     func run(into report: inout Report) async throws {
-        let loop = try EventLoop(name: "benchmark")
-        defer {
-            loop.stop()
-            loop.join()
-        }
-        try await Installation.with(on: loop) { installation in
-            let other = try await PostgresConnection.connect(installation.url, on: loop, application: "a long report")
+        try await Installation.with { installation in
+            let other = try await PostgresConnection.connect(
+                installation.url,
+                on: installation.loop,
+                application: "a long report"
+            )
             var clean: [Double] = []
             var pinned: [Double] = []
             for _ in 0..<self.rounds {
-                clean.append(try await self.rate(on: installation, loop))
+                clean.append(try await self.rate(on: installation))
                 try await other.script("BEGIN ISOLATION LEVEL REPEATABLE READ")
                 // The snapshot is taken by the first look at anything.
                 try await other.execute(Statement("look", "SELECT count(*) FROM carillon.apps"))
-                pinned.append(try await self.rate(on: installation, loop))
+                pinned.append(try await self.rate(on: installation))
                 try await other.script("COMMIT")
             }
             await other.close()
@@ -34,8 +32,8 @@ struct HorizonBenchmark {
         }
     }
 
-    private func rate(on installation: Installation, _ loop: EventLoop) async throws -> Double {
+    private func rate(on installation: Installation) async throws -> Double {
         try await installation.fill(self.rows)
-        return Double(self.rows) / (try await installation.drain(on: loop)).seconds
+        return Double(self.rows) / (try await installation.drain()).seconds
     }
 }

@@ -1,4 +1,3 @@
-import IO
 import Postgres
 
 /// What an application pays for its own INSERT of one row, beside a bare table of the same columns: by one session of the
@@ -7,12 +6,7 @@ struct InsertBenchmark {
     let seconds: Int
 
     func run(into report: inout Report) async throws {
-        let loop = try EventLoop(name: "benchmark")
-        defer {
-            loop.stop()
-            loop.join()
-        }
-        try await Installation.with(on: loop) { installation in
+        try await Installation.with { installation in
             try await installation.connection.script(
                 """
                 CREATE TABLE bare (LIKE carillon.messages INCLUDING DEFAULTS INCLUDING IDENTITY);

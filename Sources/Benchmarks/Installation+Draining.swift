@@ -5,12 +5,10 @@ import Simulator
 /// Sending what is in the queue, and seeing that all of it was sent.
 extension Installation {
     /// Has one worker send all that there is.
-    func drain(
-        on loop: EventLoop
-    ) async throws -> (seconds: Double, end: (peakMemory: Int, processorTime: Duration)) {
+    func drain() async throws -> (seconds: Double, end: (peakMemory: Int, processorTime: Duration)) {
         let start = MonotonicInstant.now
         let worker = try WorkerProcess(serving: self.url)
-        let end = try await worker.wait(on: loop)
+        let end = try await worker.wait(on: self.loop)
         return ((MonotonicInstant.now - start) / .seconds(1), end)
     }
 
@@ -32,21 +30,21 @@ extension Installation {
     func delivered() async -> Int { await self.simulator.statistics().delivered }
 
     /// Waits until so many pushes have arrived; says how many it were then, and when that was.
-    func arrival(of count: Int, on loop: EventLoop) async throws -> (pushes: Int, at: MonotonicInstant) {
+    func arrival(of count: Int) async throws -> (pushes: Int, at: MonotonicInstant) {
         let giveUp = MonotonicInstant.now + .seconds(600)
         while true {
             let pushes = await self.delivered()
             let now = MonotonicInstant.now
             if pushes >= count { return (pushes, now) }
             if now > giveUp { throw BenchmarkError("\(pushes) pushes have arrived, and no more come.") }
-            try await loop.sleep(for: .milliseconds(10))
+            try await self.loop.sleep(for: .milliseconds(10))
         }
     }
 
     /// Pushes that arrive a second, while so many do, beginning now.
-    func rate(of pushes: Int, on loop: EventLoop) async throws -> Double {
+    func rate(of pushes: Int) async throws -> Double {
         let start = (pushes: await self.delivered(), at: MonotonicInstant.now)
-        let end = try await self.arrival(of: start.pushes + pushes, on: loop)
+        let end = try await self.arrival(of: start.pushes + pushes)
         return Double(end.pushes - start.pushes) / ((end.at - start.at) / .seconds(1))
     }
 }

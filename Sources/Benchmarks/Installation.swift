@@ -8,6 +8,7 @@ import Simulator
 /// What a benchmark of the queue stands on: a private PostgreSQL, durable as in production, the schema, the simulator
 /// and one app that sends to it.
 struct Installation {
+    let loop: EventLoop
     let connection: PostgresConnection
     let url: String
     let simulator: APNsSimulator
@@ -15,10 +16,14 @@ struct Installation {
 
     /// Sets it up, and takes it down whatever happens.
     static func with(
-        on loop: EventLoop,
         simulator configure: (inout SimulatorConfiguration) -> Void = { _ in },
         _ body: (Installation) async throws -> Void
     ) async throws {
+        let loop = try EventLoop(name: "benchmark")
+        defer {
+            loop.stop()
+            loop.join()
+        }
         let team = try Team()
         var configuration = SimulatorConfiguration()
         configuration.providerKeys = [try team.providerKey()]
@@ -35,7 +40,13 @@ struct Installation {
             _ = try await Migrator(connection).up()
             let app = try await Self.addApp(team, simulator, connection)
             try await body(
-                Installation(connection: connection, url: cluster.url(), simulator: simulator, app: app)
+                Installation(
+                    loop: loop,
+                    connection: connection,
+                    url: cluster.url(),
+                    simulator: simulator,
+                    app: app
+                )
             )
             await connection.close()
         } catch {

@@ -10,46 +10,41 @@ struct LatencyBenchmark {
     private let idleTime = Duration.seconds(10)
 
     func run(into report: inout Report) async throws {
-        let loop = try EventLoop(name: "benchmark")
-        defer {
-            loop.stop()
-            loop.join()
-        }
-        try await Installation.with(on: loop, simulator: { $0.recordsDeliveries = true }) { installation in
+        try await Installation.with(simulator: { $0.recordsDeliveries = true }) { installation in
             for count in [1, 2] {
                 let workers = try (0..<count).map { _ in try WorkerProcess(serving: installation.url, once: false) }
                 do {
-                    let sample = try await self.latencies(installation, workers: count, loop)
+                    let sample = try await self.latencies(installation, workers: count)
                     let name = count == 1 ? "one idle worker" : "\(count) idle workers"
                     report.time("\(name), commit to request: p50", sample.median, atMost: 30)
                     report.time("  p99", sample[0.99], atMost: 120)
-                    for worker in workers { try await worker.stop(on: loop) }
+                    for worker in workers { try await worker.stop(on: installation.loop) }
                 } catch {
                     for worker in workers { worker.kill() }
                     throw error
                 }
             }
-            try await self.idle(installation, loop, into: &report)
+            try await self.idle(installation, into: &report)
         }
     }
 
-    private func latencies(_ installation: Installation, workers: Int, _ loop: EventLoop) async throws -> Sample {
-        let trickle = try await Trickle(into: installation.url, connections: 1, on: loop)
+    private func latencies(_ installation: Installation, workers: Int) async throws -> Sample {
+        let trickle = try await Trickle(into: installation.url, connections: 1, on: installation.loop)
         // Every worker has its connection before time counts.
         var number = 1_000_000 * workers
         while await installation.simulator.statistics().openConnections < workers {
             _ = try await trickle.commit(number, of: installation.app)
             number += 1
-            try await loop.sleep(for: .milliseconds(20))
+            try await installation.loop.sleep(for: .milliseconds(20))
         }
         var commits: [Trickle.Commit] = []
         for _ in 0..<self.samples {
             // Long enough for every worker to be at rest again.
-            try await loop.sleep(for: .milliseconds(Int.random(in: 250...550)))
+            try await installation.loop.sleep(for: .milliseconds(Int.random(in: 250...550)))
             commits.append(try await trickle.commit(number, of: installation.app))
             number += 1
         }
-        try await loop.sleep(for: .seconds(1))
+        try await installation.loop.sleep(for: .seconds(1))
         await trickle.close()
         guard let latencies = await Trickle.latencies(of: commits, at: installation) else {
             throw BenchmarkError("A row that was committed more than a second ago has not been sent.")
@@ -57,13 +52,13 @@ struct LatencyBenchmark {
         return Sample(latencies)
     }
 
-    private func idle(_ installation: Installation, _ loop: EventLoop, into report: inout Report) async throws {
+    private func idle(_ installation: Installation, into report: inout Report) async throws {
         let worker = try WorkerProcess(serving: installation.url, once: false)
         do {
-            try await self.noteIdle("an idle worker", worker, installation, loop, into: &report)
+            try await self.noteIdle("an idle worker", worker, installation, into: &report)
             let apps = try await installation.addApps(self.apps, paused: true)
             let name = Report.grouped(Double(apps.count))
-            try await self.noteIdle("  with \(name) apps", worker, installation, loop, into: &report)
+            try await self.noteIdle("  with \(name) apps", worker, installation, into: &report)
             try await installation.connection.script(
                 """
                 INSERT INTO carillon.messages (app_id, tokens, payload)
@@ -75,10 +70,9 @@ struct LatencyBenchmark {
                 "  with \(name) paused apps that have rows",
                 worker,
                 installation,
-                loop,
                 into: &report
             )
-            try await worker.stop(on: loop)
+            try await worker.stop(on: installation.loop)
         } catch {
             worker.kill()
             throw error
@@ -90,17 +84,16 @@ struct LatencyBenchmark {
         _ name: String,
         _ worker: WorkerProcess,
         _ installation: Installation,
-        _ loop: EventLoop,
         into report: inout Report
     ) async throws {
         // What has changed is noticed first.
-        try await loop.sleep(for: .seconds(3))
+        try await installation.loop.sleep(for: .seconds(3))
         let session = try await installation.number(
             "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'carillon %'"
         )
         let start = MonotonicInstant.now
         let (mine, its) = (try worker.reading(), ProcessReading(Int32(session)))
-        try await loop.sleep(for: self.idleTime)
+        try await installation.loop.sleep(for: self.idleTime)
         let (after, itsAfter) = (try worker.reading(), ProcessReading(Int32(session)))
         let time = MonotonicInstant.now - start
         guard let its, let itsAfter else { throw BenchmarkError("The idle worker's session has gone.") }

@@ -1,5 +1,3 @@
-import IO
-
 /// The whole way: rows that were committed before are claimed, sent and settled by one worker process, with PostgreSQL
 /// (fsync on) and the simulator beside it on the same cores.
 struct QueueBenchmark {
@@ -17,20 +15,13 @@ struct QueueBenchmark {
     }
 
     func run(into report: inout Report) async throws {
-        let loop = try EventLoop(name: "benchmark")
-        defer {
-            loop.stop()
-            loop.join()
-        }
-        try await Installation.with(on: loop) { installation in
-            try await self.run(on: installation, loop, into: &report)
-        }
+        try await Installation.with { installation in try await self.run(on: installation, into: &report) }
     }
 
-    private func run(on installation: Installation, _ loop: EventLoop, into report: inout Report) async throws {
+    private func run(on installation: Installation, into report: inout Report) async throws {
         let total = self.rows * self.tokensPerRow
         try await installation.fill(self.rows, tokensPerRow: self.tokensPerRow)
-        let drain = try await installation.drain(on: loop)
+        let drain = try await installation.drain()
         try await installation.check(sent: total, rows: self.rows)
 
         let unit =
