@@ -1,33 +1,72 @@
+import IO
 import Testing
 
 @testable import PushQueue
 
 @Suite struct FlightCeilingTests {
+    private let now = MonotonicInstant(nanoseconds: 1_000_000_000)
+
+    /// A member that claims all that it wants and may have.
+    private struct Member {
+        let share: FlightCeiling.Share
+        var held = 0
+
+        mutating func claim(_ wanted: Int, at now: MonotonicInstant) -> Int {
+            let room = self.share.reserve(holding: self.held, at: now)
+            let claimed = min(wanted, room)
+            self.held += claimed
+            self.share.hold(self.held)
+            return claimed
+        }
+
+        mutating func settle(_ pushes: Int) {
+            self.held -= pushes
+            self.share.hold(self.held)
+        }
+    }
+
     @Test func `workers that share a ceiling never hold more than it together`() {
         let ceiling = FlightCeiling(limit: 100, workers: 2)
-        var first = Admission(limit: 100, share: ceiling.share(0))
-        var second = Admission(limit: 100, share: ceiling.share(1))
-        first.admit(70, of: 1)
-        #expect(second.room(for: 1) == 30)
-        second.admit(30, of: 1)
-        #expect(!first.hasRoom)
-        first.release(20, of: 1)
-        #expect(second.room(for: 1) == 20)
+        var first = Member(share: ceiling.share(0))
+        var second = Member(share: ceiling.share(1))
+        let claims = [first.claim(70, at: self.now), second.claim(70, at: self.now), first.claim(1, at: self.now)]
+        #expect(claims == [70, 30, 0])
+        first.settle(20)
+        let more = second.claim(70, at: self.now)
+        #expect(more == 20)
+    }
+
+    @Test func `what one is about to claim nobody else takes`() {
+        let ceiling = FlightCeiling(limit: 100, workers: 2)
+        #expect(ceiling.share(0).reserve(holding: 0, at: self.now) == 100)
+        #expect(ceiling.share(1).reserve(holding: 0, at: self.now) == 0)
+        ceiling.share(0).hold(10)
+        #expect(ceiling.share(1).reserve(holding: 0, at: self.now) == 90)
     }
 
     @Test func `one that found no room gets its part of what comes free`() {
         let ceiling = FlightCeiling(limit: 100, workers: 2)
-        var first = Admission(limit: 200, share: ceiling.share(0))
-        var second = Admission(limit: 200, share: ceiling.share(1))
-        first.admit(100, of: 1)
-        #expect(!second.hasRoom)
-        first.release(40, of: 1)
+        var first = Member(share: ceiling.share(0))
+        var second = Member(share: ceiling.share(1))
+        let early = [first.claim(100, at: self.now), second.claim(40, at: self.now)]
+        #expect(early == [100, 0])
+        first.settle(40)
         // The first has more than its half while the other waits.
-        #expect(!first.hasRoom)
-        #expect(second.room(for: 1) == 40)
-        second.admit(40, of: 1)
-        #expect(!second.hasRoom)
-        first.release(60, of: 1)
-        #expect(first.room(for: 1) == 50)
+        let late = [first.claim(40, at: self.now), second.claim(40, at: self.now), second.claim(40, at: self.now)]
+        #expect(late == [0, 40, 0])
+        first.settle(60)
+        let later = first.claim(100, at: self.now)
+        #expect(later == 50)
+    }
+
+    @Test func `nothing is kept for one that has not asked for a second`() {
+        let ceiling = FlightCeiling(limit: 100, workers: 2)
+        var first = Member(share: ceiling.share(0))
+        var second = Member(share: ceiling.share(1))
+        let early = [first.claim(100, at: self.now), second.claim(1, at: self.now)]
+        #expect(early == [100, 0])
+        first.settle(40)
+        let late = [first.claim(40, at: self.now), first.claim(40, at: self.now + .seconds(1))]
+        #expect(late == [0, 40])
     }
 }

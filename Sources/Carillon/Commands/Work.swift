@@ -78,11 +78,10 @@ private struct Work: Sendable {
         let labels: [String?] = databases.count > 1 ? DatabaseLabel.of(databases) : [nil]
         let ceiling = FlightCeiling(limit: invocation.settings.count(.maxInFlight), workers: databases.count)
         return databases.indices.map { place in
-            var options = WorkerOptions(invocation.settings, database: databases[place])
-            if databases.count > 1 { options.ceiling = ceiling.share(place) }
-            return WorkerSite(
-                options,
+            WorkerSite(
+                WorkerOptions(invocation.settings, database: databases[place]),
                 label: labels[place],
+                share: databases.count > 1 ? ceiling.share(place) : nil,
                 backend: backend,
                 loop: loop,
                 log: invocation.console.log

@@ -26,13 +26,20 @@ final class WorkerSite: Sendable {
     private let loop: EventLoop
     private let progress = Progress()
 
-    init(_ options: WorkerOptions, label: String?, backend: any Backend, loop: EventLoop, log: Log) {
+    init(
+        _ options: WorkerOptions,
+        label: String?,
+        share: FlightCeiling.Share?,
+        backend: any Backend,
+        loop: EventLoop,
+        log: Log
+    ) {
         let log = label.map { log.adding(["database": .string($0)]) } ?? log
         self.label = label
         self.log = log
         self.loop = loop
         gauges = AppGauges(database: options.database, loop: loop)
-        worker = Worker(options, backend: backend, loop: loop) { [progress] event in
+        worker = Worker(options, backend: backend, loop: loop, share: share) { [progress] event in
             if case .draining = event { progress.isStopping.store(true, ordering: .relaxed) }
             if case .gaveUp = event { progress.hasGivenUp.store(true, ordering: .relaxed) }
             WorkerLog(log: log).tell(event)

@@ -6,16 +6,15 @@ struct Admission: Sendable {
     let limit: Int
     private(set) var inFlight = 0
     private var byApp: [Int32: Int] = [:]
-    /// What several workers of one process may have together.
-    private let common: FlightCeiling.Share?
+    /// How many more the other workers of this process leave room for now.
+    var leftByOthers = Int.max
 
-    init(limit: Int, share common: FlightCeiling.Share? = nil) {
+    init(limit: Int) {
         precondition(limit > 0, "a worker that may send nothing at once sends nothing")
         self.limit = limit
-        self.common = common
     }
 
-    private var left: Int { min(self.limit - self.inFlight, self.common?.room ?? .max) }
+    private var left: Int { min(self.limit - self.inFlight, self.leftByOthers) }
 
     /// What one app may have: all but a quarter.
     private var share: Int { max(1, self.limit - self.limit / 4) }
@@ -36,7 +35,6 @@ struct Admission: Sendable {
     mutating func admit(_ pushes: Int, of app: Int32) {
         precondition(pushes <= self.room(for: app), "more pushes than there is room for")
         self.inFlight += pushes
-        self.common?.take(pushes)
         self.byApp[app, default: 0] += pushes
     }
 
@@ -47,6 +45,5 @@ struct Admission: Sendable {
         precondition(left >= 0, "more pushes came back than had gone")
         self.byApp[app] = left == 0 ? nil : left
         self.inFlight -= pushes
-        self.common?.give(pushes)
     }
 }

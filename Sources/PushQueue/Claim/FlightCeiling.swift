@@ -10,53 +10,55 @@ package final class FlightCeiling: Sendable {
         let place: Int
     }
 
-    private struct State {
-        var held: [Int]
-        /// Until when each counts as one that waits.
-        var waitsUntil: [MonotonicInstant?]
+    private struct Member {
+        var held = 0
+        /// What nobody else may take while it decides what to claim.
+        var reserved = 0
+        /// Until when it counts as one that waits.
+        var waitsUntil: MonotonicInstant?
     }
 
     private let limit: Int
-    private let state: Guarded<State>
+    private let members: Guarded<[Member]>
 
     package init(limit: Int, workers: Int) {
         self.limit = limit
-        self.state = Guarded(
-            State(held: .init(repeating: 0, count: workers), waitsUntil: .init(repeating: nil, count: workers))
-        )
+        self.members = Guarded(Array(repeating: Member(), count: workers))
     }
 
     package func share(_ place: Int) -> Share { Share(ceiling: self, place: place) }
 
-    fileprivate func room(at place: Int) -> Int {
-        self.state.withLock { state in
-            let now = MonotonicInstant.now
-            let left = self.limit - state.held.reduce(0, +)
-            let part = max(1, self.limit / state.held.count)
-            if left <= 0, state.held[place] < part { state.waitsUntil[place] = now + .seconds(1) }
-            let isWanted = state.waitsUntil.indices.contains { other in
-                other != place && (state.waitsUntil[other].map { $0 > now } ?? false)
+    fileprivate func reserve(at place: Int, holding pushes: Int, now: MonotonicInstant) -> Int {
+        self.members.withLock { members in
+            members[place].held = pushes
+            let left = self.limit - members.reduce(0) { $0 + $1.held + $1.reserved }
+            let part = max(1, self.limit / members.count)
+            if left <= 0, pushes < part { members[place].waitsUntil = now + .seconds(1) }
+            let isWanted = members.indices.contains { other in
+                other != place && (members[other].waitsUntil.map { $0 > now } ?? false)
             }
-            return max(0, isWanted ? min(left, part - state.held[place]) : left)
+            let room = max(0, isWanted ? min(left, part - pushes) : left)
+            members[place].reserved = room
+            return room
         }
     }
 
-    fileprivate func take(_ pushes: Int, at place: Int) {
-        self.state.withLock { state in
-            state.held[place] += pushes
-            state.waitsUntil[place] = nil
+    fileprivate func hold(_ pushes: Int, at place: Int) {
+        self.members.withLock { members in
+            if pushes > members[place].held { members[place].waitsUntil = nil }
+            members[place].held = pushes
+            members[place].reserved = 0
         }
-    }
-
-    fileprivate func give(_ pushes: Int, at place: Int) {
-        self.state.withLock { $0.held[place] -= pushes }
     }
 }
 
 extension FlightCeiling.Share {
-    /// How many more pushes this worker may have in flight.
-    var room: Int { self.ceiling.room(at: self.place) }
+    /// How many more pushes this worker, which has so many in flight, may claim: they are kept for it until it says what
+    /// it holds.
+    func reserve(holding pushes: Int, at now: MonotonicInstant) -> Int {
+        self.ceiling.reserve(at: self.place, holding: pushes, now: now)
+    }
 
-    func take(_ pushes: Int) { self.ceiling.take(pushes, at: self.place) }
-    func give(_ pushes: Int) { self.ceiling.give(pushes, at: self.place) }
+    /// So many of its pushes are in flight now.
+    func hold(_ pushes: Int) { self.ceiling.hold(pushes, at: self.place) }
 }

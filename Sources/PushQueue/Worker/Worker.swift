@@ -11,6 +11,8 @@ package actor Worker {
     package nonisolated let options: WorkerOptions
     nonisolated let backend: any Backend
     nonisolated let loop: EventLoop
+    /// A bound that it shares with other workers of this process, beside its own.
+    private nonisolated let share: FlightCeiling.Share?
     private nonisolated let emit: @Sendable (WorkerEvent) -> Void
     private nonisolated let ledger = Guarded(WorkerCounters())
 
@@ -39,11 +41,13 @@ package actor Worker {
         _ options: WorkerOptions,
         backend: any Backend,
         loop: EventLoop,
+        share: FlightCeiling.Share? = nil,
         events: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
     ) {
         self.options = options
         self.backend = backend
         self.loop = loop
+        self.share = share
         self.emit = events
         self.state = WorkerState(options, seed: .random(in: .min ... .max))
     }
@@ -68,7 +72,7 @@ package actor Worker {
             group.addTask { await self.lookForWork() }
             group.addTask { await self.surrender() }
             for await _ in self.dispatchBell.rings {
-                while let plan = self.state.nextClaim(at: .now) {
+                while let plan = self.nextClaim() {
                     group.addTask { await self.fly(plan) }
                 }
                 if self.state.isDone { break }
@@ -76,6 +80,14 @@ package actor Worker {
             group.cancelAll()
             await self.errand?.close()
         }
+    }
+
+    private func nextClaim() -> ClaimPlan? {
+        let now = MonotonicInstant.now
+        guard let share else { return self.state.nextClaim(at: now) }
+        let room = share.reserve(holding: self.state.inFlight, at: now)
+        defer { share.hold(self.state.inFlight) }
+        return self.state.nextClaim(at: now, within: room)
     }
 
     // MARK: Stopping

@@ -11,8 +11,6 @@ package struct WorkerOptions: Sendable {
     package var once = false
     /// Pushes handed to a connection whose outcome is not committed: the most that a sudden death sends twice.
     package var maxInFlight = 8000
-    /// A bound that it shares with other workers of this process, beside its own.
-    package var ceiling: FlightCeiling.Share?
     /// After how long a silence the others take over.
     package var lease: Duration = .seconds(15)
     /// How long pushes in flight may take to land once the worker is told to stop.

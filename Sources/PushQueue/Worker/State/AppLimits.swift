@@ -12,8 +12,8 @@ struct AppLimits: Sendable {
     /// How many share each app's rate.
     var workersAlive = 1
 
-    init(maxInFlight: Int, share: FlightCeiling.Share? = nil) {
-        self.admission = Admission(limit: maxInFlight, share: share)
+    init(maxInFlight: Int) {
+        self.admission = Admission(limit: maxInFlight)
     }
 
     mutating func allowance(of id: Int32, at now: MonotonicInstant) -> LaneBoard.Allowance {

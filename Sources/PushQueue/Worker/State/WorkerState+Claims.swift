@@ -6,7 +6,9 @@ extension WorkerState {
     /// A row with more pushes is cut.
     private static let largest = 1000
 
-    mutating func nextClaim(at now: MonotonicInstant) -> ClaimPlan? {
+    /// - Parameter room: How many pushes the other workers of this process leave room for.
+    mutating func nextClaim(at now: MonotonicInstant, within room: Int = .max) -> ClaimPlan? {
+        self.limits.admission.leftByOthers = room
         guard self.phase == .working, self.isConnected, self.limits.admission.hasRoom, self.lease.holds(at: now),
             let plan = self.board.next(
                 of: self.asked.open,

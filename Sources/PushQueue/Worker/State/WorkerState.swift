@@ -41,7 +41,7 @@ struct WorkerState: Sendable {
         self.options = options
         self.lease = Lease(duration: options.lease)
         self.board = LaneBoard(quantum: options.claimSize)
-        self.limits = AppLimits(maxInFlight: options.maxInFlight, share: options.ceiling)
+        self.limits = AppLimits(maxInFlight: options.maxInFlight)
         self.random = SeededGenerator(seed: seed)
     }
 
