@@ -1,11 +1,12 @@
 -- Calling back what no worker has claimed.
 --
--- The two functions for callers run as their owner: an app may cancel, but not delete rows of the queue by itself.
+-- The functions for callers run as their owner: an app may cancel, but not delete rows of the queue by itself.
 --
 -- Nobody waits in a circle here, because everybody takes locks in one order: first the advisory lock of the message or
 -- broadcast, then its row of broadcasts, then rows of messages and scheduled, and last, once in a call and sorted by id,
 -- rows of unfinished. Workers skip rows of the first kinds that somebody has locked, and wait for unfinished only, which
--- they lock sorted too. Only a transaction that cancels several messages can break the order: it should go by their ids.
+-- they lock sorted too. Only a transaction that calls several of these functions can break the order: cancel_messages
+-- takes back any number of messages in one call.
 
 -- What is needed of a job that will not be sent.
 CREATE TYPE carillon.withdrawn AS (
@@ -51,42 +52,36 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = coalesce(j.origin, j.id)))
 $$;
 
--- Takes back a message: its job, and what of it waits for another attempt. Returns how many jobs that was. What is in
--- flight lands, and is not tried again.
-CREATE FUNCTION carillon.cancel(message_id bigint) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+-- Takes a message's job out of the queue, and what of it waits for another attempt. What is in flight lands, and is not
+-- tried again. What was taken is not counted yet: that locks rows of unfinished.
+CREATE FUNCTION carillon.take_back(message_id bigint, OUT app integer, OUT taken carillon.withdrawn[])
+LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-    app integer;
     job_lane smallint;
-    broadcast bigint;
     more carillon.withdrawn[];
-    taken carillon.withdrawn[] := '{}';
     flying bigint;
     remaining bigint;
 BEGIN
+    taken := '{}';
     -- A second look finds a job that moved from scheduled to messages under the first.
     FOR look IN 1..2 LOOP
-        SELECT f.app_id, f.lane, f.broadcast_id INTO app, job_lane, broadcast FROM carillon.find_job(message_id) f;
+        SELECT f.app_id, f.lane INTO app, job_lane FROM carillon.find_job(message_id) f;
         IF app IS NULL THEN
-            SELECT u.app_id, u.broadcast_id INTO app, broadcast FROM carillon.unfinished u
-            WHERE u.message_id = cancel.message_id;
-        END IF;
-        IF look = 1 THEN
-            PERFORM pg_advisory_xact_lock(hashtextextended('carillon.cancel', coalesce(broadcast, message_id)));
+            SELECT u.app_id INTO app FROM carillon.unfinished u WHERE u.message_id = take_back.message_id;
         END IF;
         WITH ready AS (
-            DELETE FROM carillon.messages m WHERE m.app_id = app AND m.lane = job_lane AND m.id = cancel.message_id
+            DELETE FROM carillon.messages m WHERE m.app_id = app AND m.lane = job_lane AND m.id = take_back.message_id
             RETURNING (coalesce(m.origin, m.id), cardinality(m.tokens), m.reference, m.broadcast_id,
                 m.attempt)::carillon.withdrawn
         ), later AS (
-            DELETE FROM carillon.scheduled s WHERE s.id = cancel.message_id OR s.origin = cancel.message_id
+            DELETE FROM carillon.scheduled s WHERE s.id = take_back.message_id OR s.origin = take_back.message_id
             RETURNING (coalesce(s.origin, s.id), cardinality(s.tokens), s.reference, s.broadcast_id,
                 s.attempt)::carillon.withdrawn
         )
         SELECT array_agg(g.row) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
         taken := taken || more;
-        SELECT u.remaining INTO remaining FROM carillon.unfinished u WHERE u.message_id = cancel.message_id;
+        SELECT u.remaining INTO remaining FROM carillon.unfinished u WHERE u.message_id = take_back.message_id;
         EXIT WHEN remaining IS NULL AND cardinality(taken) > 0;
         remaining := remaining - (SELECT coalesce(sum(t.tokens), 0) FROM unnest(taken) t);
         flying := carillon.tokens_in_flight(app, message_id, NULL);
@@ -94,7 +89,7 @@ BEGIN
         -- app's rows are looked through only when some of them are missing.
         IF remaining > flying THEN
             WITH ready AS (
-                DELETE FROM carillon.messages m WHERE m.app_id = app AND m.origin = cancel.message_id
+                DELETE FROM carillon.messages m WHERE m.app_id = app AND m.origin = take_back.message_id
                 RETURNING (m.origin, cardinality(m.tokens), m.reference, m.broadcast_id, m.attempt)::carillon.withdrawn
             )
             SELECT array_agg(g.row) INTO more FROM ready g;
@@ -103,11 +98,50 @@ BEGIN
         END IF;
     END LOOP;
     IF flying > 0 OR remaining > 0 THEN
-        INSERT INTO carillon.cancelled AS c (message_id) VALUES (cancel.message_id) ON CONFLICT DO NOTHING;
+        INSERT INTO carillon.cancelled AS c (message_id) VALUES (take_back.message_id) ON CONFLICT DO NOTHING;
     END IF;
-    PERFORM carillon.record_cancelled(app, taken);
+END
+$$;
+
+-- Takes back messages, in whatever order they are named. Returns how many jobs that was. What is in flight lands, and is
+-- not tried again.
+CREATE FUNCTION carillon.cancel_messages(message_ids bigint[]) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    ids CONSTANT bigint[] := ARRAY(
+        SELECT DISTINCT m.id FROM unnest(message_ids) AS m(id) WHERE m.id IS NOT NULL ORDER BY m.id);
+    key bigint;
+    message bigint;
+    back record;
+    apps integer[] := '{}';
+    taken carillon.withdrawn[] := '{}';
+BEGIN
+    FOR key IN
+        SELECT DISTINCT coalesce(f.broadcast_id, u.broadcast_id, m.id) FROM unnest(ids) AS m(id)
+        LEFT JOIN LATERAL carillon.find_job(m.id) AS f ON true
+        LEFT JOIN carillon.unfinished u ON u.message_id = m.id ORDER BY 1
+    LOOP
+        PERFORM pg_advisory_xact_lock(hashtextextended('carillon.cancel', key));
+    END LOOP;
+    FOREACH message IN ARRAY ids LOOP
+        SELECT t.app, t.taken INTO back FROM carillon.take_back(message) AS t;
+        apps := apps || array_fill(back.app, ARRAY[cardinality(back.taken)]);
+        taken := taken || back.taken;
+    END LOOP;
+    -- All at once and sorted, whichever apps they are of: so do workers that take over.
+    PERFORM FROM carillon.unfinished u WHERE u.message_id = ANY (ids) ORDER BY u.message_id FOR UPDATE;
+    PERFORM carillon.record_cancelled(a.app, ARRAY(
+        SELECT (t.message_id, t.tokens, t.reference, t.broadcast_id, t.attempt)::carillon.withdrawn
+        FROM unnest(apps, taken) AS t(app, message_id, tokens, reference, broadcast_id, attempt) WHERE t.app = a.app))
+    FROM (SELECT DISTINCT u.app FROM unnest(apps) AS u(app)) AS a;
     RETURN cardinality(taken);
 END
+$$;
+
+-- Takes back one message.
+CREATE FUNCTION carillon.cancel(message_id bigint) RETURNS integer
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT carillon.cancel_messages(ARRAY[message_id])
 $$;
 
 -- Takes back what is left of a broadcast, or of any message. Returns how many jobs that was. What is in flight lands,

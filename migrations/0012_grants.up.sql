@@ -22,7 +22,8 @@ GRANT EXECUTE ON FUNCTION
         timestamptz, text, text, timestamptz, integer, text, text, interval, text),
     carillon.app_id, carillon.refuse, carillon.compact, carillon.token, carillon.check_heading, carillon.compose,
     carillon.draft, carillon.tokens_per_job, carillon.take_key, carillon.clean_tokens, carillon.store, carillon.submit,
-    carillon.broadcast_progress, carillon.cancel, carillon.cancel_broadcast, carillon.register_token
+    carillon.broadcast_progress, carillon.cancel, carillon.cancel_messages, carillon.cancel_broadcast,
+    carillon.register_token
 TO carillon_app;
 
 -- carillon_worker: reads settings, moves the queue, writes history, runs the chores.

@@ -44,7 +44,9 @@ import Testing
     /// The functions that run as their owner, and who may call them.
     private static let mayCall: [String: Set<String>] = [
         "carillon_reader": ["queue_depth", "broadcast_progress"],
-        "carillon_app": ["cancel", "cancel_broadcast", "broadcast_progress", "register_token", "requeue_failures"],
+        "carillon_app": [
+            "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress", "register_token", "requeue_failures",
+        ],
         "carillon_worker": ["maintain", "queue_depth", "called_off"],
     ]
 

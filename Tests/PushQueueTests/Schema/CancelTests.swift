@@ -31,6 +31,26 @@ import Testing
         }
     }
 
+    @Test func `several messages are taken back at once, each once, whatever apps they are of`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run("INSERT INTO carillon.apps (name) VALUES ('other')")
+            var ids: [String] = []
+            for app in ["other", "demo", "other"] {
+                ids.append(try await database.value("carillon.enqueue('\(app)', '{aa,bb}', 'x')") ?? "")
+            }
+            let list = (ids.reversed() + ids + ["12345", "NULL"]).joined(separator: ",")
+            #expect(try await database.value("carillon.cancel_messages(ARRAY[\(list)]::bigint[])") == "3")
+            #expect(try await database.rows(Self.results) == ids.map { "(\($0),,,0,0,2,0)" })
+            #expect(
+                try await database.rows("SELECT app_id, count(*) FROM carillon.results GROUP BY 1 ORDER BY 1") == [
+                    "(1,1)", "(2,2)",
+                ]
+            )
+            #expect(try await database.value("carillon.cancel_messages('{}')") == "0")
+            #expect(try await database.value("carillon.cancel_messages(NULL)") == "0")
+        }
+    }
+
     @Test func `what is in flight, finished or unknown is not taken back`() async throws {
         try await SchemaDatabase.with { database async throws in
             try await database.run(

@@ -50,12 +50,16 @@ import Testing
         SELECT carillon.cancel(u.message_id) FROM carillon.unfinished u ORDER BY random() LIMIT 1
         """
 
+    private static let cancelSome = """
+        SELECT carillon.cancel_messages(ARRAY(SELECT u.message_id FROM \(origins("random()")) u))
+        """
+
     @Test(.timeLimit(.minutes(5)))
     func `workers and apps that are busy with the same messages never wait in a circle`() async throws {
         try await SchemaDatabase.with { database async throws in
             try await database.run(Self.setUp)
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for worker in 0..<6 {
+                for worker in 0..<8 {
                     group.addTask {
                         try await database.session { session in
                             for round in 0..<Self.rounds {
@@ -64,6 +68,7 @@ import Testing
                                 case 2: try await session.run(Self.takeOver)
                                 case 3: try await session.run(Self.promote)
                                 case 4: try await session.run(Self.cancel(round))
+                                case 5, 6: try await session.run(Self.cancelSome)
                                 default: try await session.run(Self.cancelOne)
                                 }
                             }
