@@ -69,6 +69,62 @@ BEGIN
 END
 $$;
 
+-- Stores jobs in the queue or, with waits, in scheduled, each for so many milliseconds. What PostgreSQL refuses there,
+-- because of a constraint or a trigger that somebody added, say, fails, so that nothing else waits for it. Returns the ids
+-- of the jobs that are done with: those of the others are taken.
+CREATE FUNCTION carillon.place(app integer, jobs carillon.job[], waits integer[]) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    half CONSTANT integer := cardinality(jobs) / 2;
+    placed bigint[] := '{}';
+    refused carillon.job[];
+BEGIN
+    BEGIN
+        IF waits IS NULL THEN
+            WITH put AS (
+                INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, push_type, priority, expires_at,
+                    collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at)
+                SELECT place.app, j.lane, j.id, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id,
+                    j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at
+                FROM unnest(jobs) AS j
+                ON CONFLICT DO NOTHING RETURNING id
+            )
+            SELECT coalesce(array_agg(p.id), '{}') INTO placed FROM put p;
+        ELSE
+            WITH put AS (
+                INSERT INTO carillon.scheduled (app_id, id, lane, tokens, payload, push_type, priority, expires_at,
+                    collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, run_at)
+                SELECT place.app, j.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id,
+                    j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
+                    now() + make_interval(secs => j.wait / 1000.0)
+                FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
+                    topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, wait)
+                ON CONFLICT DO NOTHING RETURNING id
+            )
+            SELECT coalesce(array_agg(p.id), '{}') INTO placed FROM put p;
+        END IF;
+    EXCEPTION
+        WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR plpgsql_error
+            OR with_check_option_violation THEN
+        -- One of them is to blame: halves are tried until it is alone.
+        IF half > 0 THEN
+            RETURN carillon.place(app, jobs[:half], waits[:half]) || carillon.place(app, jobs[half + 1:], waits[half + 1:]);
+        END IF;
+    END;
+    IF cardinality(placed) < cardinality(jobs) THEN
+        -- Nothing is in their places: a trigger kept them out.
+        refused := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (placed) AND CASE WHEN waits IS NULL
+            THEN NOT EXISTS (SELECT FROM carillon.messages m WHERE m.app_id = app AND m.lane = j.lane AND m.id = j.id)
+            ELSE NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.id = j.id) END);
+        IF cardinality(refused) > 0 THEN
+            PERFORM carillon.fail_jobs(app, refused, 'Unqueued');
+            placed := placed || ARRAY(SELECT r.id FROM unnest(refused) AS r);
+        END IF;
+    END IF;
+    RETURN placed;
+END
+$$;
+
 -- Puts jobs aside, each for so many milliseconds.
 CREATE FUNCTION carillon.postpone(app integer, jobs carillon.job[], waits integer[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -76,17 +132,7 @@ DECLARE
     placed bigint[];
 BEGIN
     LOOP
-        WITH put AS (
-            INSERT INTO carillon.scheduled (app_id, id, lane, tokens, payload, push_type, priority, expires_at,
-                collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, run_at)
-            SELECT postpone.app, j.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id,
-                j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
-                now() + make_interval(secs => j.wait / 1000.0)
-            FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
-                reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, wait)
-            ON CONFLICT DO NOTHING RETURNING id
-        )
-        SELECT coalesce(array_agg(p.id), '{}') INTO placed FROM put p;
+        placed := carillon.place(app, jobs, waits);
         EXIT WHEN cardinality(placed) >= cardinality(jobs);
         SELECT array_agg(j.wait) INTO waits FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, push_type, priority,
             expires_at, collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, wait)
@@ -115,15 +161,7 @@ BEGIN
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE (j.broadcast_id = ANY (unsure)) IS NOT TRUE);
     END IF;
     LOOP
-        WITH put AS (
-            INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, push_type, priority, expires_at,
-                collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at)
-            SELECT restore.app, j.lane, j.id, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id,
-                j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at
-            FROM unnest(jobs) AS j
-            ON CONFLICT DO NOTHING RETURNING id
-        )
-        SELECT coalesce(array_agg(p.id), '{}') INTO placed FROM put p;
+        placed := carillon.place(app, jobs, NULL);
         EXIT WHEN cardinality(placed) >= cardinality(jobs);
         jobs := carillon.renumber(app, ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (placed)));
     END LOOP;
@@ -188,7 +226,7 @@ $$;
 
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-    carillon.withdraw, carillon.count_tokens, carillon.called_off, carillon.renumber, carillon.postpone,
+    carillon.withdraw, carillon.count_tokens, carillon.called_off, carillon.renumber, carillon.place, carillon.postpone,
     carillon.restore, carillon.promote, carillon.release, carillon.record_cancelled
 TO carillon_worker;
 

@@ -22,14 +22,30 @@ BEGIN
         UPDATE carillon.unfinished u SET remaining = u.remaining - cardinality(whole.tokens) + cardinality(list)
         WHERE u.message_id = whole.origin;
     END IF;
-    INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
-        reference, on_unknown, attempt, claims, origin, broadcast_id, created_at)
-    SELECT cut.app, whole.lane, array_agg(t.token ORDER BY t.place), whole.payload, whole.push_type, whole.priority,
-        whole.expires_at, whole.collapse_id, whole.topic, whole.reference, whole.on_unknown, whole.attempt, whole.claims,
-        coalesce(whole.origin, whole.id), whole.broadcast_id, whole.created_at
-    FROM unnest(list) WITH ORDINALITY AS t(token, place)
-    GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
-    GET DIAGNOSTICS pieces = ROW_COUNT;
+    BEGIN
+        INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
+            reference, on_unknown, attempt, claims, origin, broadcast_id, created_at)
+        SELECT cut.app, whole.lane, array_agg(t.token ORDER BY t.place), whole.payload, whole.push_type, whole.priority,
+            whole.expires_at, whole.collapse_id, whole.topic, whole.reference, whole.on_unknown, whole.attempt,
+            whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id, whole.created_at
+        FROM unnest(list) WITH ORDINALITY AS t(token, place)
+        GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
+        GET DIAGNOSTICS pieces = ROW_COUNT;
+        IF pieces < (cardinality(list) + size - 1) / size THEN
+            RAISE EXCEPTION 'a trigger keeps jobs out of the queue';
+        END IF;
+    EXCEPTION
+        WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR plpgsql_error
+            OR with_check_option_violation THEN
+        -- Not all of them can be stored. Some can, perhaps; the others are to fail.
+        pieces := carillon.restore(app, ARRAY(
+            SELECT ROW(nextval('carillon.messages_id_seq'), whole.lane, array_agg(t.token ORDER BY t.place), whole.payload,
+                whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference,
+                whole.on_unknown, whole.attempt, whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id,
+                whole.created_at)::carillon.job
+            FROM unnest(list) WITH ORDINALITY AS t(token, place)
+            GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size), '{}', '{}');
+    END;
     RETURN pieces;
 END
 $$;

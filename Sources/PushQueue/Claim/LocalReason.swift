@@ -11,6 +11,7 @@ package enum LocalReason: UInt8, CaseIterable, Sendable {
     case unknownApp
     case outcomeUnknown
     case unrecorded
+    case unqueued
     case poison
 
     /// What `failures.reason` says.
@@ -34,6 +35,7 @@ package enum LocalReason: UInt8, CaseIterable, Sendable {
             "PostgreSQL refused to write what became of it, because of a constraint or trigger, say; the status, if any, is "
                 + "APNs' answer."
         ),
+        ("Unqueued", "PostgreSQL refused to put it back into the queue, because of a constraint or trigger, say."),
         ("Poison", "Five workers died while it was in flight, the last two while it was alone."),
     ]
 }

@@ -1,0 +1,108 @@
+import Testing
+
+/// What somebody's own constraints and triggers keep out of the queue: it fails, says why, and holds up nothing else.
+@Suite struct RefusalTests {
+    /// Ways to keep jobs with the token `ba` out of a table.
+    enum Bar: String, CaseIterable, Sendable {
+        case constraint
+        case trigger
+        case silentTrigger
+
+        func keep(outOf table: String) -> String {
+            let action = self == .trigger ? "RAISE EXCEPTION 'not now'" : "RETURN NULL"
+            return self == .constraint
+                ? "ALTER TABLE \(table) ADD CONSTRAINT mine CHECK ('ba' <> ALL (tokens)) NOT VALID"
+                : """
+                CREATE FUNCTION mine() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN IF 'ba' = ANY (NEW.tokens) THEN \(action); END IF; RETURN NEW; END $$;
+                CREATE TRIGGER mine BEFORE INSERT ON \(table) FOR EACH ROW EXECUTE FUNCTION mine()
+                """
+        }
+    }
+
+    private static let waiting = "SELECT t FROM carillon.messages m, unnest(m.tokens) t ORDER BY 1"
+    private static let failures = "SELECT message_id, token, reason FROM carillon.failures ORDER BY 1, 2"
+    private static let results = "SELECT message_id, sent, failed FROM carillon.results ORDER BY 1"
+
+    private static func held(_ id: Int, _ tokens: String) -> String {
+        """
+        ROW(\(id), 1, '\(tokens)', '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL,
+            now())::carillon.job
+        """
+    }
+
+    @Test(arguments: Bar.allCases)
+    func `what cannot be given back, taken over or moved to the queue fails, and all beside it comes back`(
+        bar: Bar
+    ) async throws {
+        try await SchemaDatabase.with { database async throws in
+            let worker = try await database.addWorker()
+            try await database.run(
+                """
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES
+                    (\(worker), 1, ARRAY[\(Self.held(100, "{aa}")), \(Self.held(101, "{ba}")), \(Self.held(102, "{ab}"))]),
+                    (999, 1, ARRAY[\(Self.held(103, "{ba,bb}")), \(Self.held(104, "{ac}"))]);
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES
+                    (105, 1, '{ba}', '{}', now()), (106, 1, '{ad}', '{}', now()), (107, 1, '{ae}', '{}', now());
+                \(bar.keep(outOf: "carillon.messages"));
+                """
+            )
+            #expect(try await database.value("carillon.release(\(worker), '{1}')") == "3")
+            #expect(try await database.rows("SELECT jobs FROM carillon.take_over(\(worker))") == ["(2)"])
+            #expect(try await database.rows("SELECT jobs FROM carillon.promote(10)") == ["(3)"])
+            #expect(try await database.rows(Self.waiting) == ["(aa)", "(ab)", "(ac)", "(ad)", "(ae)"])
+            #expect(
+                try await database.rows(Self.failures) == [
+                    "(101,ba,Unqueued)", "(103,ba,Unqueued)", "(103,bb,Unqueued)", "(105,ba,Unqueued)",
+                ]
+            )
+            #expect(try await database.rows(Self.results) == ["(101,0,1)", "(103,0,2)", "(105,0,1)"])
+            #expect(try await database.value("SELECT count(*) FROM carillon.inflight") == "0")
+            #expect(try await database.value("SELECT count(*) FROM carillon.scheduled") == "0")
+            // Once nothing is in the way any more, it can be sent after all.
+            try await database.run(
+                bar == .constraint
+                    ? "ALTER TABLE carillon.messages DROP CONSTRAINT mine" : "DROP TRIGGER mine ON carillon.messages"
+            )
+            #expect(try await database.value("carillon.requeue_failures()") == "4")
+        }
+    }
+
+    @Test(arguments: Bar.allCases)
+    func `parts of a large message that cannot be stored fail, the others are sent`(bar: Bar) async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.messages (id, app_id, tokens, payload) VALUES (100, 1, '{aa,ab,ba,bb,ac}', '{}');
+                \(bar.keep(outOf: "carillon.messages"));
+                SELECT carillon.split(1, 1::smallint, 100, 2)
+                """
+            )
+            #expect(try await database.rows(Self.waiting) == ["(aa)", "(ab)", "(ac)"])
+            #expect(try await database.rows(Self.failures) == ["(100,ba,Unqueued)", "(100,bb,Unqueued)"])
+            let worker = try await database.addWorker()
+            while try await !database.claim(by: worker).isEmpty { try await database.settleAll(of: worker) }
+            #expect(try await database.rows(Self.results) == ["(100,3,2)"])
+        }
+    }
+
+    @Test(arguments: Bar.allCases)
+    func `what cannot be put aside for another try fails, and the others are tried again`(bar: Bar) async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                \(bar.keep(outOf: "carillon.scheduled"));
+                SELECT carillon.postpone(1, ARRAY[\(Self.held(100, "{aa}")), \(Self.held(101, "{ba}")),
+                    \(Self.held(102, "{ab}"))], '{60000,60000,120000}')
+                """
+            )
+            #expect(
+                try await database.rows(
+                    "SELECT id, round(extract(epoch FROM run_at - now())) FROM carillon.scheduled ORDER BY id"
+                ) == ["(100,60)", "(102,120)"]
+            )
+            #expect(try await database.rows(Self.failures) == ["(101,ba,Unqueued)"])
+            #expect(try await database.rows(Self.results) == ["(101,0,1)"])
+        }
+    }
+}
