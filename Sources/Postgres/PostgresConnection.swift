@@ -311,7 +311,9 @@ package actor PostgresConnection {
 
     private func endAsLost() {
         let text = self.wire?.message.split(separator: "\n").first.map { String($0).trimmed } ?? ""
-        self.end(PostgresError(.closed, "the connection to PostgreSQL is lost" + (text.isEmpty ? "" : ": \(text)")))
+        var reason = PostgresError(.closed, "the connection to PostgreSQL is lost" + (text.isEmpty ? "" : ": \(text)"))
+        reason.isOfThisSide = self.wire?.isAlive ?? false
+        self.end(reason)
     }
 
     private func end(_ reason: PostgresError) {
@@ -326,6 +328,8 @@ package actor PostgresConnection {
     }
 
     private static func neverSent(_ work: Job.Work, _ reason: PostgresError) -> PostgresError {
-        PostgresError(.closed, reason.message + "; the statement was not sent", statement: work.name)
+        var loss = PostgresError(.closed, reason.message + "; the statement was not sent", statement: work.name)
+        loss.isOfThisSide = reason.isOfThisSide
+        return loss
     }
 }

@@ -45,6 +45,8 @@ package struct PostgresError: Error, Sendable {
     package let constraint: String?
     /// The statement's name.
     package var statement: String?
+    /// A connection that was closed was well, but this side could not go on with it: for want of memory, say.
+    package var isOfThisSide = false
 
     package init(
         _ code: Code,

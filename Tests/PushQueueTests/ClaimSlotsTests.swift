@@ -20,7 +20,7 @@ import Testing
     @Test func `a crowd of small lanes is claimed from while all places of a large one are taken`() throws {
         var state = WorkerState(WorkerOptions(), seed: 1)
         state.registered(as: 1, askedAt: self.start)
-        state.connected()
+        state.connected(at: self.start)
         // Jobs of apps that are not there are claimed too, and end as failures.
         _ = state.read([], of: Array(1..<60))
         let large = Lane(app: 1, number: 1)

@@ -54,17 +54,15 @@ struct Job {
     /// statement is rolled back.
     func landLost(_ reason: PostgresError) {
         if let error, error.outcome == .nothingDone { return self.reply.resume(returning: .failure(error)) }
-        self.reply.resume(
-            returning: .failure(
-                PostgresError(
-                    .closed,
-                    (self.error?.message ?? reason.message) + "; whether the statement was carried out is unknown",
-                    outcome: .unknown,
-                    sqlState: self.error?.sqlState,
-                    statement: self.work.name
-                )
-            )
+        var loss = PostgresError(
+            .closed,
+            (self.error?.message ?? reason.message) + "; whether the statement was carried out is unknown",
+            outcome: .unknown,
+            sqlState: self.error?.sqlState,
+            statement: self.work.name
         )
+        loss.isOfThisSide = reason.isOfThisSide
+        self.reply.resume(returning: .failure(loss))
     }
 }
 

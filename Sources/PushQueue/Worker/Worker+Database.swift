@@ -33,7 +33,7 @@ extension Worker {
 
     private func use(_ connection: PostgresConnection) {
         self.connection = connection
-        self.state.connected()
+        self.state.connected(at: .now)
         self.count { $0.isConnected = true }
         self.wakeWaiting()
     }
@@ -61,7 +61,7 @@ extension Worker {
         }
         guard self.connection === connection else { return }
         self.connection = nil
-        self.state.disconnected()
+        self.state.disconnected(at: .now, isOwnFault: error.isOfThisSide)
         self.tell(.databaseLost(error.message))
         self.lossBell.ring()
     }

@@ -78,7 +78,7 @@ final class SimulatedWorker {
         guard link.isOpen else { return self.reconnect() }
         self.link = link
         self.simulation.links.append(link)
-        self.state.connected()
+        self.state.connected(at: self.now)
         let waiting = self.waiting
         self.waiting = []
         for action in waiting { action(link) }
@@ -104,7 +104,7 @@ final class SimulatedWorker {
     func failed(_ loss: SimulatedLink.Loss, on link: SimulatedLink) {
         guard loss == .unanswered, self.link === link else { return }
         self.link = nil
-        self.state.disconnected()
+        self.state.disconnected(at: self.now, isOwnFault: false)
         if self.state.phase != .over { self.reconnect() }
     }
 

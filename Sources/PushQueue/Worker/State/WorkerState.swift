@@ -64,13 +64,15 @@ struct WorkerState: Sendable {
 
     // MARK: The connection
 
-    mutating func connected() {
+    mutating func connected(at now: MonotonicInstant) {
         self.isConnected = true
-        self.reconnection = ReconnectionPace()
+        self.reconnection.connected(at: now)
     }
 
-    mutating func disconnected() {
+    /// - Parameter isOwnFault: This side could not go on with the connection, which was well.
+    mutating func disconnected(at now: MonotonicInstant, isOwnFault: Bool) {
         self.isConnected = false
+        self.reconnection.disconnected(at: now, isOwnFault: isOwnFault)
     }
 
     /// How long to wait before the next try to connect.

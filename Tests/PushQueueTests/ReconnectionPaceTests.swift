@@ -1,0 +1,69 @@
+import IO
+import Testing
+
+@testable import PushQueue
+
+@Suite struct ReconnectionPaceTests {
+    private var generator = SeededGenerator(seed: 1)
+
+    /// The longest of many waits that it could be now.
+    private func longest(_ pace: ReconnectionPace) -> Duration {
+        var generator = self.generator
+        return (0..<100).map { _ in
+            var pace = pace
+            return pace.next(using: &generator)
+        }.max() ?? .zero
+    }
+
+    @Test func `tries that fail become rarer, down to one in three seconds`() {
+        var pace = ReconnectionPace()
+        var generator = self.generator
+        #expect((.milliseconds(40)...(.milliseconds(50))).contains(self.longest(pace)))
+        for _ in 0..<20 { _ = pace.next(using: &generator) }
+        #expect((.seconds(2)...(.seconds(3))).contains(self.longest(pace)))
+        pace.connected(at: .now)
+        #expect(self.longest(pace) <= .milliseconds(50))
+    }
+
+    @Test func `a worker that cannot go on with any connection makes them more and more rarely`() {
+        var pace = ReconnectionPace()
+        var generator = self.generator
+        var now = MonotonicInstant(nanoseconds: 0)
+        var connections = 0
+        while now < MonotonicInstant(nanoseconds: 0) + .seconds(300) {
+            now = now + pace.next(using: &generator)
+            pace.connected(at: now)
+            connections += 1
+            now = now + .milliseconds(50)
+            pace.disconnected(at: now, isOwnFault: true)
+        }
+        #expect(connections < 40)
+        #expect((.seconds(20)...(.seconds(30))).contains(self.longest(pace)))
+    }
+
+    @Test func `connections that others cut are made again at once, however often`() {
+        var pace = ReconnectionPace()
+        for _ in 0..<20 {
+            pace.connected(at: .now)
+            pace.disconnected(at: .now, isOwnFault: false)
+            #expect(self.longest(pace) <= .milliseconds(50))
+        }
+    }
+
+    @Test func `one that has lasted makes the faults before it forgotten`() {
+        var pace = ReconnectionPace()
+        var now = MonotonicInstant(nanoseconds: 0)
+        for _ in 0..<4 {
+            pace.connected(at: now)
+            pace.disconnected(at: now, isOwnFault: true)
+        }
+        #expect(self.longest(pace) > .milliseconds(600))
+        pace.connected(at: now)
+        pace.disconnected(at: now + .seconds(1), isOwnFault: false)
+        #expect(self.longest(pace) > .milliseconds(600))
+        pace.connected(at: now)
+        now = now + .seconds(8)
+        pace.disconnected(at: now, isOwnFault: true)
+        #expect(self.longest(pace) <= .milliseconds(100))
+    }
+}
