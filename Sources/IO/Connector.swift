@@ -175,10 +175,8 @@ actor Connector {
             case .unreachable: "there is no way from here to \(self.place)"
             default: "connecting to \(self.place) failed"
             }
-        return IOError(
-            code,
-            "\(sentence) (\(each)): check the host, the port and that the server runs",
-            errno: chosen.errno
-        )
+        let advice =
+            IOError.advice(onShortage: chosen.errno) ?? "check the host, the port and that the server runs"
+        return IOError(code, "\(sentence) (\(each)): \(advice)", errno: chosen.errno)
     }
 }

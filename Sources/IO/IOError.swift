@@ -44,7 +44,8 @@ package struct IOError: Error, Sendable, CustomStringConvertible {
 
     /// From a failed system call: `doing` says what was tried, as in "reading from the socket".
     package init(errno number: CInt, doing: String) {
-        self.init(Code(errno: number), "\(doing) failed: \(Self.text(of: number))", errno: number)
+        let advice = Self.advice(onShortage: number).map { ": \($0)" } ?? ""
+        self.init(Code(errno: number), "\(doing) failed: \(Self.text(of: number))\(advice)", errno: number)
     }
 
     package var description: String { self.message }

@@ -81,7 +81,11 @@ enum Resolver {
         }
         let result = getaddrinfo(bare, String(port), &hints, &list)
         guard result == 0 else {
-            let reason = result == EAI_SYSTEM ? IOError.text(of: errno) : String(cString: gai_strerror(result))
+            let number = result == EAI_SYSTEM ? errno : result == EAI_MEMORY ? ENOMEM : 0
+            guard IOError.advice(onShortage: number) == nil else {
+                return .failure(IOError(errno: number, doing: "looking up the host name \(host)"))
+            }
+            let reason = number == 0 ? String(cString: gai_strerror(result)) : IOError.text(of: number)
             let advice =
                 result == EAI_AGAIN
                 ? "the name servers do not answer; check this machine's DNS and try again"

@@ -1,3 +1,6 @@
+import Glibc
+import IO
+
 /// libpq's report of a connection that did not come about, understood.
 ///
 /// The server's part of it looks like `FATAL:  28P01: password authentication failed for user "x"`, followed by the
@@ -37,6 +40,8 @@ struct Refusal {
                     "it is a standby, or was set read-only: name the server that takes writes, or all of them, as in "
                         + "postgresql://HOST1,HOST2/DATABASE"
                 )
+            case nil where self.message.contains(IOError.text(of: EMFILE)):
+                (.unreachable, IOError.advice(onShortage: EMFILE) ?? "")
             case nil:
                 (.unreachable, "look whether PostgreSQL runs there and whether host, port and TLS settings are right")
             case let state? where state.hasPrefix("28"): (.authentication, "check how this user may log in")
