@@ -30,6 +30,22 @@ import Testing
         #expect(counters.failures[WorkerCounters.Failure(app: 1, status: 400, reason: "Invented3")] == 11)
     }
 
+    @Test func `ready is who is connected, hears from its database, and can prove its lease`() {
+        var counters = WorkerCounters()
+        let now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+        #expect(counters.readiness(at: now) == .disconnected)
+        counters.isConnected = true
+        counters.heardAt = now
+        counters.leaseEnd = now + .seconds(14)
+        #expect(counters.readiness(at: now + .seconds(3)) == .ready)
+        #expect(counters.readiness(at: now + .seconds(4)) == .silent)
+        counters.heardAt = now + .seconds(13)
+        #expect(counters.readiness(at: now + .seconds(13)) == .ready)
+        #expect(counters.readiness(at: now + .seconds(14)) == .leaseUnproven)
+        counters.heard(.databaseLost("cut"))
+        #expect(counters.readiness(at: now) == .disconnected)
+    }
+
     @Test func `messages of apps that do not exist do not make the counters grow`() {
         var counters = WorkerCounters()
         for app in 1...1000 { counters.add(self.settlement(0), of: Int32(app)) }

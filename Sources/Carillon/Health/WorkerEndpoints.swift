@@ -46,14 +46,23 @@ struct WorkerEndpoints: Sendable {
         return all
     }
 
-    /// Ready when every database is connected; of several each has its line.
+    /// Ready when it can work on every database; of several each has its line.
     private func ready() -> Response {
         if sites.contains(where: \.isStopping) { return Response(text: "stopping\n", status: 503) }
-        let lines = sites.map { site in
-            (site.label.map { $0 + ": " } ?? "")
-                + (site.counters.isConnected ? "ready\n" : "the database is not connected\n")
+        let now = MonotonicInstant.now
+        let states = sites.map { $0.counters.readiness(at: now) }
+        let lines = zip(sites, states).map { site, state in
+            (site.label.map { $0 + ": " } ?? "") + Self.sentence(on: state) + "\n"
         }
-        let isReady = sites.allSatisfy(\.counters.isConnected)
-        return Response(text: lines.joined(), status: isReady ? 200 : 503)
+        return Response(text: lines.joined(), status: states.allSatisfy { $0 == .ready } ? 200 : 503)
+    }
+
+    private static func sentence(on state: WorkerCounters.Readiness) -> String {
+        switch state {
+        case .ready: "ready"
+        case .disconnected: "the database is not connected"
+        case .silent: "the database does not answer"
+        case .leaseUnproven: "the lease is not proven"
+        }
     }
 }

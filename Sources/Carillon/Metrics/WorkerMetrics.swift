@@ -1,3 +1,4 @@
+import IO
 import PushQueue
 
 /// What the worker on a database counts, for Prometheus.
@@ -83,8 +84,11 @@ struct WorkerMetrics {
     private func addState(to metrics: inout MetricsText) {
         metrics.begin("carillon_in_flight_pushes", .gauge, "Pushes handed to a connection and not settled yet.")
         metrics.add(counters.inFlight)
-        metrics.begin("carillon_database_up", .gauge, "Whether the worker is connected to its database.")
-        metrics.add(counters.isConnected ? 1 : 0)
+        metrics.begin("carillon_database_up", .gauge, "Whether the worker's database is connected and answers.")
+        switch counters.readiness(at: .now) {
+        case .ready, .leaseUnproven: metrics.add(1)
+        case .disconnected, .silent: metrics.add(0)
+        }
         metrics.begin(
             "carillon_app_held",
             .gauge,

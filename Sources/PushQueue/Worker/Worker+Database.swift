@@ -79,7 +79,9 @@ extension Worker {
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws(PostgresError) -> R {
         do {
-            return try await connection.query(statement, parameters, decode)
+            let answer = try await connection.query(statement, parameters, decode)
+            self.ledger.withLock { $0.heardAt = .now }
+            return answer
         } catch let error as PostgresError {
             throw error
         } catch {

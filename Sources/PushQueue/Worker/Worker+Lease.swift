@@ -10,6 +10,7 @@ extension Worker {
         let id = try await self.ask(connection, WorkerStatements.register, parameters) { try $0.int64(0, 0) }
         self.state.registered(as: id, askedAt: askedAt)
         self.permit = SendingPermit(until: self.state.lease.end ?? askedAt)
+        self.count { $0.leaseEnd = self.state.lease.end }
     }
 
     /// Renews the lease and brings the counts up to date, several times in the life of a lease.
@@ -35,6 +36,7 @@ extension Worker {
         if let alive {
             self.state.renewed(workersAlive: Int(alive), askedAt: askedAt)
             if let end = self.state.lease.end { self.permit.extend(until: end) }
+            self.count { $0.leaseEnd = self.state.lease.end }
         } else {
             self.state.declaredDead()
             self.permit.withdraw()

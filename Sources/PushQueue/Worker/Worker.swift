@@ -14,7 +14,7 @@ package actor Worker {
     /// A bound that it shares with other workers of this process, beside its own.
     private nonisolated let share: FlightCeiling.Share?
     private nonisolated let emit: @Sendable (WorkerEvent) -> Void
-    private nonisolated let ledger = Guarded(WorkerCounters())
+    nonisolated let ledger = Guarded(WorkerCounters())
 
     var state: WorkerState
     /// Lasts as long as the lease: what waits in the backend when it is over is not sent.

@@ -1,4 +1,5 @@
 package import ApplePush
+import IO
 
 /// What a worker has done so far, and what it is doing. A value: take it whenever you like.
 package struct WorkerCounters: Sendable {
@@ -51,6 +52,10 @@ package struct WorkerCounters: Sendable {
     package internal(set) var databaseErrors = 0
     package internal(set) var inFlight = 0
     package internal(set) var isConnected = false
+    /// When the database has answered anything last.
+    var heardAt: MonotonicInstant?
+    /// Until when the lease is proven.
+    var leaseEnd: MonotonicInstant?
     /// Why apps are held.
     package internal(set) var troubles: [Int32: Trouble] = [:]
 

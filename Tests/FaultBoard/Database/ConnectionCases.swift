@@ -53,6 +53,9 @@ import Testing
                 try await scene.underLoad {
                     try await scene.requests(500)
                     try await proxy.openBlackHole()
+                    try await scene.eventually("the worker was not ready", within: .seconds(5)) {
+                        await !worker.isReady()
+                    }
                     try? await scene.loop.sleep(for: Fleet.lease + .seconds(1))
                     let silent = scene.record.requests
                     try? await scene.loop.sleep(for: Fleet.lease * 2)
