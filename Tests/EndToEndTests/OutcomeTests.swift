@@ -1,6 +1,7 @@
 import ApplePush
 import Postgres
 import PushQueue
+import Synchronization
 import Testing
 
 /// What becomes of each outcome in the tables.
@@ -97,6 +98,21 @@ import Testing
             try await queue.drain(backend)
             #expect(backend.sent.map(\.token) == ["aa", "bb"])
             #expect(try await queue.rows("SELECT sent FROM carillon.results") == ["(2)"])
+        }
+    }
+
+    @Test func `what the gateway would not take just now is sent after a moment, by a worker that runs once too`()
+        async throws
+    {
+        try await Queue.with { queue in
+            try await self.insert(queue, tokens: "{aa,bb,cc}")
+            let refusals = Refusals()
+            let report = try await queue.drain(
+                RecordedBackend { token in token != "aa" && refusals.isNext ? .safe : .delivered }
+            )
+            #expect(report.isClean)
+            #expect(try await queue.rows("SELECT sent, failed, attempts FROM carillon.results") == ["(3,0,1)"])
+            #expect(try await queue.number("SELECT count(*) FROM carillon.scheduled") == 0)
         }
     }
 
@@ -263,4 +279,11 @@ import Testing
             )
         }
     }
+}
+
+/// Three, and then no more.
+private final class Refusals: Sendable {
+    private let left = Atomic(3)
+
+    var isNext: Bool { self.left.wrappingSubtract(1, ordering: .relaxed).newValue >= 0 }
 }

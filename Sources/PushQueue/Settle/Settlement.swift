@@ -182,6 +182,12 @@ package struct Settlement: Sendable {
         self.returns.lazy.filter { $0.isWhole && $0.delay == nil }.map { claim.jobs[Int($0.job)].id }.min()
     }
 
+    /// How long those wait that go back as if they had never been claimed, and not at once.
+    func rest(of claim: ClaimedJobs) -> Duration? {
+        let rests = self.returns.lazy.filter { $0.attempt == claim.jobs[Int($0.job)].attempt }.compactMap(\.delay)
+        return rests.max().map { .milliseconds($0) }
+    }
+
     // MARK: One job
 
     /// Decides on each of those pushes of the job. True: all of them stay or go back, as one job and as they came.

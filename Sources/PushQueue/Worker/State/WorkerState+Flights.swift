@@ -48,6 +48,9 @@ extension WorkerState {
             // What went back is below the floor, perhaps.
             self.board.returned(to: Lane(app: jobs.app, number: jobs.lane), lowest: lowest, at: now)
         }
+        if let rest = settlement.rest(of: jobs) {
+            self.returnsDue = max(self.returnsDue ?? now, now + rest)
+        }
         if settlement.pending > 0 {
             flight.settled = outcomes
             // Others need not wait for the slow ones.

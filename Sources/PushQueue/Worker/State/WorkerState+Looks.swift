@@ -35,7 +35,8 @@ extension WorkerState {
         if look.promoted > 0 || !self.isIdle || lanes.contains(where: { self.limits.isClaimable($0) }) {
             return self.polling.foundWork(after: cost, isBusy: self.inFlight > 0)
         }
-        if look.wasIdle, self.options.once, self.isIdle { self.hasDrained = true }
+        let isAllDue = self.returnsDue.map { $0 <= look.began } ?? true
+        if look.wasIdle, self.options.once, self.isIdle, isAllDue { self.hasDrained = true }
         return self.polling.foundNothing(after: cost, using: &self.random)
     }
 

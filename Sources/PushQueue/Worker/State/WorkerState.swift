@@ -33,6 +33,8 @@ struct WorkerState: Sendable {
     var activity: [Int32: Settlement.Tally] = [:]
     /// With `once`: a look from the beginning of every lane has found nothing left to do.
     var hasDrained = false
+    /// When all is due that went back for a moment.
+    var returnsDue: MonotonicInstant?
     var polling = PollingPace()
     var reconnection = ReconnectionPace()
     var random: SeededGenerator
