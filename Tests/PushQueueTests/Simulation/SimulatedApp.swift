@@ -21,14 +21,19 @@ enum SimulatedApp {
         return directory
     }
 
-    static func row(_ id: Int32, isPaused: Bool = false, secret: AppRow.Secret? = nil) -> AppRow {
+    static func row(
+        _ id: Int32,
+        isPaused: Bool = false,
+        gateway: String? = nil,
+        secret: AppRow.Secret? = nil
+    ) -> AppRow {
         AppRow(
             id: id,
             name: "app \(id)",
             topic: "org.example.app",
             environment: "production",
             protocol: "http2",
-            gateway: nil,
+            gateway: gateway,
             gatewayAuthority: nil,
             isPaused: isPaused,
             mostRate: id == 2 ? 40 : nil,

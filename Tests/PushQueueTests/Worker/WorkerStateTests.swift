@@ -1,0 +1,330 @@
+import ApplePush
+import IO
+import Postgres
+import Testing
+
+@testable import PushQueue
+
+/// What a worker decides, told what happened and when, without a database, a gateway or a clock.
+@Suite struct WorkerStateTests {
+    private let now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+    private let first = Lane(app: 1, number: 1)
+    /// Its app has a `max_rate` of 40 a second.
+    private let second = Lane(app: 2, number: 1)
+
+    /// A worker that is connected and registered as number 7, knows its apps, and has a lease of 15 seconds.
+    private func begin(_ change: (inout WorkerOptions) -> Void = { _ in }) throws -> WorkerState {
+        var options = WorkerOptions()
+        options.maxInFlight = 480
+        change(&options)
+        var state = WorkerState(options, seed: 1)
+        state.limits.apps = try SimulatedApp.directory.get()
+        state.connected(at: self.now)
+        state.registered(as: 7, askedAt: self.now)
+        return state
+    }
+
+    /// Such a worker that has found rows in these lanes.
+    private func begin(with lanes: [Lane], _ change: (inout WorkerOptions) -> Void = { _ in }) throws -> WorkerState {
+        var state = try self.begin(change)
+        _ = state.found(lanes)
+        _ = state.understood(lanes, at: self.now)
+        return state
+    }
+
+    /// All claims that it makes now.
+    private func plans(_ state: inout WorkerState, at now: MonotonicInstant) -> [ClaimPlan] {
+        var plans: [ClaimPlan] = []
+        while let plan = state.nextClaim(at: now) { plans.append(plan) }
+        return plans
+    }
+
+    /// An answer of as many one-token jobs as the plan asks for; `more` says of the row behind them.
+    private func answer(to plan: ClaimPlan, rows: Int? = nil, more: Int? = nil, claim: Int64 = 1) -> ClaimAnswer {
+        let rows = rows ?? Int(plan.pushes)
+        let jobs = (0..<rows).map { ModelJob(id: Int64($0 + 1), app: plan.lane.app, tokens: ["aa"]) }
+        let held = ModelClaim(id: claim, worker: 7, app: plan.lane.app, jobs: jobs, claimedAt: 0, isOnTrial: false)
+        let next = more.map { ModelJob(id: 1000, tokens: (0..<$0).map { _ in "bb" }) }
+        return ClaimAnswer(rows > 0 ? held : nil, next: next, lane: plan.lane)
+    }
+
+    /// Claims from the lane and sends all of it; the claim is in the air.
+    private func claim(_ state: inout WorkerState, at now: MonotonicInstant, rows: Int? = nil) throws -> Flight {
+        let next = state.nextClaim(at: now)
+        let plan = try #require(next)
+        let answer = self.answer(to: plan, rows: rows)
+        _ = state.claimAnswered(answer, to: plan, at: now)
+        return Flight(try #require(answer.jobs), claimedAs: state.id, answeredAt: now)
+    }
+
+    /// The claim comes back with that outcome for all its pushes, and is settled.
+    private func land(
+        _ flight: Flight,
+        _ outcome: Outcome,
+        in state: inout WorkerState,
+        at now: MonotonicInstant
+    ) -> Report? {
+        var flight = flight
+        let outcomes = Outcomes(repeating: outcome, count: flight.jobs.batch.count)
+        let settlement = state.landed(flight, outcomes, at: now)
+        _ = state.settled(&flight, settlement, outcomes, isWritten: true, at: now)
+        let report = state.learned(from: settlement, of: flight.jobs, at: now)
+        state.ended(flight)
+        return report
+    }
+
+    // MARK: The lease
+
+    @Test func `without a lease nothing is claimed`() throws {
+        var state = try self.begin(with: [self.first])
+        state.declaredDead()
+        var plan = state.nextClaim(at: self.now)
+        #expect(plan == nil)
+        state.registered(as: 8, askedAt: self.now)
+        plan = state.nextClaim(at: self.now)
+        #expect(plan != nil)
+    }
+
+    @Test func `once the lease can no longer be proven nothing is claimed, and it is again when renewed`() throws {
+        var state = try self.begin(with: [self.first])
+        let late = self.now + .milliseconds(14_500)
+        var plan = state.nextClaim(at: late)
+        #expect(plan == nil)
+        state.renewed(workersAlive: 1, askedAt: late)
+        plan = state.nextClaim(at: late)
+        #expect(plan != nil)
+    }
+
+    @Test func `what was claimed is not sent once the lease is over, nor under a number of before`() throws {
+        var state = try self.begin(with: [self.first])
+        let jobs = try self.claim(&state, at: self.now).jobs
+        func goes(_ worker: Int64, at now: MonotonicInstant) -> Bool {
+            if case .send = state.departure(of: jobs, claimedAs: worker, at: now) { true } else { false }
+        }
+        #expect(goes(7, at: self.now))
+        #expect(!goes(7, at: self.now + .seconds(15)))
+        state.declaredDead()
+        state.registered(as: 8, askedAt: self.now)
+        #expect(!goes(7, at: self.now))
+    }
+
+    @Test func `what the end of the lease kept from being sent is no trouble of the app`() throws {
+        var state = try self.begin(with: [self.first])
+        let flight = try self.claim(&state, at: self.now)
+        let report = self.land(flight, Outcome(.safe), in: &state, at: self.now + .seconds(15))
+        #expect(report == nil)
+        #expect(state.limits.holds.troubles.isEmpty)
+    }
+
+    @Test func `without a connection nothing is claimed, and nothing is tried again`() throws {
+        var state = try self.begin(with: [self.first])
+        state.disconnected(at: self.now, isOwnFault: false)
+        let plan = state.nextClaim(at: self.now)
+        let wait = state.retryWait()
+        #expect(plan == nil)
+        #expect(wait == nil)
+    }
+
+    // MARK: Stopping
+
+    @Test func `a worker that drains claims and moves nothing more, and is done when all has landed`() throws {
+        var state = try self.begin(with: [self.first, self.second])
+        let flight = try self.claim(&state, at: self.now)
+        let told = [state.toldToDrain(), state.toldToDrain()]
+        #expect(told == [true, false])
+        let plan = state.nextClaim(at: self.now)
+        #expect(plan == nil)
+        #expect(!state.promotes)
+        #expect(!state.isDone)
+        _ = self.land(flight, .delivered, in: &state, at: self.now)
+        #expect(state.isDone)
+    }
+
+    @Test func `what is claimed while a worker is told to drain goes back`() throws {
+        var state = try self.begin(with: [self.first])
+        let jobs = try self.claim(&state, at: self.now).jobs
+        _ = state.toldToDrain()
+        let departure = state.departure(of: jobs, claimedAs: 7, at: self.now)
+        if case .giveBack = departure {} else { Issue.record("\(departure)") }
+    }
+
+    @Test func `a worker that gives up is done when all is settled, or when it waits no longer`() throws {
+        var state = try self.begin(with: [self.first])
+        _ = try self.claim(&state, at: self.now)
+        let told = [state.toldToGiveUp(), state.toldToGiveUp(), state.toldToDrain()]
+        #expect(told == [true, false, false])
+        #expect(!state.isDone)
+        state.stoppedWaiting()
+        #expect(state.isDone)
+        let wait = state.retryWait()
+        #expect(wait == nil)
+    }
+
+    @Test func `once is over when an idle worker has looked from the beginning and found nothing`() throws {
+        var state = try self.begin(with: [self.first]) { $0.once = true }
+        let flight = try self.claim(&state, at: self.now)
+        let busy = state.lookBegan(at: self.now)
+        _ = self.land(flight, .delivered, in: &state, at: self.now)
+        _ = state.lookEnded(busy, [], at: self.now)
+        #expect(!state.isDone, "that look may have been too early")
+        let idle = state.lookBegan(at: self.now)
+        _ = state.lookEnded(idle, [], at: self.now)
+        #expect(state.isDone)
+    }
+
+    @Test func `once waits for what went back for a moment, and for no retry`() throws {
+        var state = try self.begin(with: [self.first]) { $0.once = true }
+        var flight = try self.claim(&state, at: self.now, rows: 3)
+        let busy = Outcome(.rejected, status: 503, reason: try #require(Reason(name: "ServiceUnavailable")))
+        let outcomes = Outcomes([.delivered, Outcome(.safe), busy])
+        let settlement = state.landed(flight, outcomes, at: self.now)
+        _ = state.settled(&flight, settlement, outcomes, isWritten: true, at: self.now)
+        state.ended(flight)
+        let early = state.lookBegan(at: self.now + .milliseconds(50))
+        _ = state.lookEnded(early, [], at: self.now + .milliseconds(50))
+        #expect(!state.isDone)
+        let late = state.lookBegan(at: self.now + .seconds(1))
+        _ = state.lookEnded(late, [], at: self.now + .seconds(1))
+        #expect(state.isDone)
+    }
+
+    // MARK: Apps
+
+    @Test func `from a paused app nothing is claimed until it is resumed`() throws {
+        var state = try self.begin(with: [self.first])
+        _ = state.read([SimulatedApp.row(1, isPaused: true)], of: [1])
+        var plans = self.plans(&state, at: self.now)
+        #expect(plans.isEmpty)
+        _ = state.read([SimulatedApp.row(1)], of: [1])
+        plans = self.plans(&state, at: self.now)
+        #expect(!plans.isEmpty)
+    }
+
+    @Test func `a refused credential holds its app and no other, and its row says so`() throws {
+        var state = try self.begin(with: [self.first])
+        let flight = try self.claim(&state, at: self.now)
+        let refused = Outcome(.rejected, status: 403, reason: try #require(Reason(name: "BadCertificate")))
+        let report = self.land(flight, refused, in: &state, at: self.now)
+        #expect(report?.judgement?.status == "rejected")
+        _ = state.understood([self.first, self.second], at: self.now)
+        let plans = self.plans(&state, at: self.now)
+        #expect(plans.map(\.lane) == [self.second])
+    }
+
+    @Test func `after its time a held app tries with one small claim, and an answer sets it free`() throws {
+        var state = try self.begin(with: [self.first])
+        let flight = try self.claim(&state, at: self.now)
+        _ = self.land(flight, Outcome(.safe), in: &state, at: self.now)
+        #expect(state.limits.holds.isOnTrial(1))
+        let later = self.now + .seconds(2)
+        state.renewed(workersAlive: 1, askedAt: later)
+        _ = state.understood([self.first], at: later)
+        let trial = try self.claim(&state, at: later)
+        #expect(trial.pushes <= 10)
+        _ = state.understood([self.first], at: later)
+        let others = self.plans(&state, at: later)
+        #expect(others.isEmpty, "one at a time")
+        let report = self.land(trial, .delivered, in: &state, at: later)
+        #expect(report?.judgement?.status == "ok")
+        #expect(!state.limits.holds.isOnTrial(1))
+    }
+
+    @Test func `an app without a way to a gateway is reported once, and not claimed from`() throws {
+        var state = try self.begin()
+        let broken = SimulatedApp.row(1, gateway: "no gateway:at all")
+        _ = state.read([broken], of: [1])
+        _ = state.found([self.first])
+        let reports = [state.understood([self.first], at: self.now), state.understood([self.first], at: self.now)]
+        #expect(reports.map(\.count) == [1, 0])
+        let plans = self.plans(&state, at: self.now)
+        #expect(plans.isEmpty)
+    }
+
+    @Test(arguments: [1, 4]) func `of a rate each worker takes its share`(alive: Int) throws {
+        var state = try self.begin(with: [self.second])
+        state.renewed(workersAlive: alive, askedAt: self.now)
+        var claimed = 0
+        for tenth in 0..<100 {
+            let now = self.now + .milliseconds(100 * tenth)
+            state.renewed(workersAlive: alive, askedAt: now)
+            _ = state.understood([self.second], at: now)
+            while let plan = state.nextClaim(at: now) {
+                let answer = self.answer(to: plan, claim: Int64(claimed))
+                _ = state.claimAnswered(answer, to: plan, at: now)
+                claimed += Int(plan.pushes)
+                let flight = Flight(try #require(answer.jobs), claimedAs: 7, answeredAt: now)
+                _ = self.land(flight, .delivered, in: &state, at: now)
+            }
+        }
+        // Ten seconds, and what was saved up at the beginning.
+        #expect((390...420).contains(claimed * alive))
+    }
+
+    // MARK: Ceilings
+
+    @Test func `no more is in flight than the bound allows, and one app has not all of it`() throws {
+        var state = try self.begin(with: [self.first])
+        var flights: [Flight] = []
+        while let plan = state.nextClaim(at: self.now) {
+            let answer = self.answer(to: plan, more: 1, claim: Int64(flights.count))
+            _ = state.claimAnswered(answer, to: plan, at: self.now)
+            flights.append(Flight(try #require(answer.jobs), claimedAs: 7, answeredAt: self.now))
+        }
+        #expect((270...360).contains(state.inFlight))
+        _ = state.understood([self.second], at: self.now)
+        let others = self.plans(&state, at: self.now)
+        #expect(others.map(\.lane) == [self.second])
+        #expect(state.inFlight <= 480)
+        let landed = try #require(flights.last)
+        _ = self.land(landed, .delivered, in: &state, at: self.now)
+        let more = state.nextClaim(at: self.now)
+        #expect(more?.lane == self.first)
+    }
+
+    @Test func `it takes no more than others of its process leave`() throws {
+        var state = try self.begin(with: [self.first])
+        let none = state.nextClaim(at: self.now, within: 4)
+        #expect(none == nil, "it is worth no claim")
+        let some = state.nextClaim(at: self.now, within: 5)
+        #expect(some?.pushes == 5)
+    }
+
+    @Test func `what was set aside for a claim that brought less, or was not made, is free again`() throws {
+        var state = try self.begin(with: [self.first])
+        let asked = state.nextClaim(at: self.now)
+        let plan = try #require(asked)
+        #expect(state.inFlight == Int(plan.pushes))
+        state.claimFailed(plan, at: self.now)
+        #expect(state.inFlight == 0)
+        #expect(state.isIdle)
+        _ = try self.claim(&state, at: self.now, rows: 1)
+        #expect(state.inFlight == 1)
+    }
+
+    @Test func `a row that can never fit is to be cut, one that only has to wait is not`() throws {
+        var state = try self.begin(with: [self.first])
+        let asked = state.nextClaim(at: self.now)
+        let plan = try #require(asked)
+        let large = state.claimAnswered(self.answer(to: plan, more: 361), to: plan, at: self.now)
+        #expect(large == 1000)
+        let askedAgain = state.nextClaim(at: self.now)
+        let next = try #require(askedAgain)
+        let fitting = state.claimAnswered(self.answer(to: next, more: 360, claim: 2), to: next, at: self.now)
+        #expect(fitting == nil)
+    }
+
+    // MARK: Counting
+
+    @Test func `counts that were surely not written are written with the next`() throws {
+        var state = try self.begin(with: [self.first])
+        let flight = try self.claim(&state, at: self.now, rows: 1)
+        _ = self.land(flight, .delivered, in: &state, at: self.now)
+        let counts = state.takeActivity()
+        #expect(counts[1]?.sent == 1)
+        #expect(state.activity.isEmpty)
+        state.activityFailed(counts, .unknown)
+        #expect(state.activity.isEmpty)
+        state.activityFailed(counts, .nothingDone)
+        #expect(state.activity[1]?.sent == 1)
+    }
+}
