@@ -16,8 +16,7 @@ extension ClaimAnswer {
             installation: (1, 2)
         )
         var seen = TokenSet()
-        let payload = Array(#"{"aps":{"alert":"Hi"}}"#.utf8)
-        let topic = Array("org.example.app".utf8)
+        let payload = Array("{}".utf8)
         for row in claim.jobs {
             let job = ClaimedJobs.Job(
                 id: row.id,
@@ -31,7 +30,7 @@ extension ClaimAnswer {
             jobs.begin(
                 job,
                 payload: payload.span.bytes,
-                topic: topic.span.bytes,
+                topic: RawSpan(),
                 collapseID: RawSpan(),
                 priority: nil,
                 pushType: .alert,

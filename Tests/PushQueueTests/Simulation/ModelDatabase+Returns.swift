@@ -14,7 +14,9 @@ extension ModelDatabase {
                 tables.restore([job])
                 lanes[Lane(app: job.app, number: job.lane), default: []].append(id)
             }
-            return lanes.map { Promotion(lane: $0.key, lowest: $0.value.min() ?? 0, rows: $0.value.count) }
+            return lanes.sorted { $0.key < $1.key }.map {
+                Promotion(lane: $0.key, lowest: $0.value.min() ?? 0, rows: $0.value.count)
+            }
         }
     }
 

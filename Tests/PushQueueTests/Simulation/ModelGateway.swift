@@ -36,21 +36,21 @@ struct ModelGateway {
         var record = self.records[id] ?? Record(push: push)
         defer { self.records[id] = record }
         if record.push != push { self.confusions.append(id) }
-        if Int.random(in: 0..<100, using: &generator) < self.habits.refused { return Outcome(.safe) }
+        if generator.chance(self.habits.refused, outOf: 100) { return Outcome(.safe) }
         record.sends += 1
         // Dead tokens stay dead.
         if Int(id.low % 100) < self.habits.dead {
             record.refusals += 1
             return Outcome(.rejected, status: 410, reason: Reason(name: "Unregistered") ?? .none)
         }
-        let isSilent = Int.random(in: 0..<100, using: &generator) < self.habits.silent
+        let isSilent = generator.chance(self.habits.silent, outOf: 100)
         if isSilent { record.excuses += 1 }
-        if Int.random(in: 0..<100, using: &generator) < self.habits.busy {
+        if generator.chance(self.habits.busy, outOf: 100) {
             if !isSilent { record.excuses += 1 }
             let busy = Outcome(.rejected, status: 503, reason: Reason(name: "ServiceUnavailable") ?? .none)
             return isSilent ? Outcome(.unknown) : busy
         }
-        if isSilent, Bool.random(using: &generator) { return Outcome(.unknown) }
+        if isSilent, generator.chance(1, outOf: 2) { return Outcome(.unknown) }
         record.deliveries += 1
         return isSilent ? Outcome(.unknown) : .delivered
     }

@@ -20,7 +20,7 @@ final class SimulatedDelivery {
         self.worker = worker
         self.permit = worker.permit
         self.outcomes = Outcomes(repeating: Outcome(.safe), count: jobs.batch.count)
-        let cut = Int.random(in: 0...jobs.batch.count, using: &worker.simulation.random)
+        let cut = worker.simulation.random.number(in: 0...jobs.batch.count)
         self.open = [0..<cut, cut..<jobs.batch.count].filter { !$0.isEmpty }
     }
 
@@ -39,7 +39,7 @@ final class SimulatedDelivery {
         for turn in self.open {
             self.worker.after(self.wait(60)) {
                 self.submit(turn)
-                self.worker.after(self.wait(simulation.chance(1, outOf: 15) ? 2500 : 60)) { self.end(turn) }
+                self.worker.after(self.wait(simulation.random.chance(1, outOf: 15) ? 1200 : 60)) { self.end(turn) }
             }
         }
         self.worker.after(self.worker.state.options.patience) { self.lostPatience() }
@@ -63,9 +63,7 @@ final class SimulatedDelivery {
         self.tell()
     }
 
-    private func wait(_ most: Int64) -> Duration {
-        .milliseconds(Int64.random(in: 0...most, using: &self.worker.simulation.random))
-    }
+    private func wait(_ most: Int) -> Duration { self.worker.simulation.random.milliseconds(in: 0...most) }
 
     private func submit(_ turn: Range<Int>) {
         let simulation = self.worker.simulation

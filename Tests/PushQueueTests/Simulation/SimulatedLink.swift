@@ -1,5 +1,3 @@
-import IO
-
 /// A connection to the model's database: statements are carried out in the order in which they were sent, and answered in
 /// that order, until the link breaks.
 final class SimulatedLink {
@@ -11,16 +9,19 @@ final class SimulatedLink {
     }
 
     private(set) var isOpen = true
-    private var lastDone = MonotonicInstant(nanoseconds: 0)
-    private var lastAnswered = MonotonicInstant(nanoseconds: 0)
-    private var number = 0
-    /// What waits for an answer.
-    private var waiting: [Int: () -> Void] = [:]
+    private var lastDone: Int64 = 0
+    private var lastAnswered: Int64 = 0
+    /// How many statements were sent, and how many of them were answered.
+    private var sent = 0
+    private var answered = 0
+    /// What to do for those that wait, the oldest first, when no answer comes.
+    private var waiting: [() -> Void] = []
 
-    private func delay(_ simulation: Simulation) -> Duration {
-        let usual = Int64.random(in: 100...2000, using: &simulation.random)
+    /// In microseconds.
+    private func delay(_ simulation: Simulation) -> Int64 {
+        let usual = simulation.random.number(in: 100...2000)
         // Now and then the network takes its time.
-        return .microseconds(Int.random(in: 0..<200, using: &simulation.random) == 0 ? usual * 300 : usual)
+        return Int64(simulation.random.number(in: 0...199) == 0 ? usual * 300 : usual)
     }
 
     /// Sends a statement; the answer or its absence is told to the process.
@@ -34,36 +35,39 @@ final class SimulatedLink {
             process.after(.zero) { answer(.failure(.unanswered)) }
             return
         }
-        let number = self.number
-        self.number += 1
-        self.waiting[number] = { process.after(.zero) { answer(.failure(.unanswered)) } }
-        self.lastDone = max(self.lastDone, simulation.now + self.delay(simulation))
+        self.waiting.append { process.after(.zero) { answer(.failure(.unanswered)) } }
+        self.lastDone = max(self.lastDone, simulation.time + self.delay(simulation))
         // What is on its way when the link breaks may arrive all the same.
-        let arrives = Bool.random(using: &simulation.random)
+        let arrives = simulation.random.chance(1, outOf: 2)
         simulation.at(self.lastDone) {
-            guard simulation.databaseIsUp, self.isOpen || arrives else { return }
-            if simulation.chance(simulation.faults.refusedStatements, outOf: 1000) {
-                self.reply(number, process) { answer(.failure(.refused)) }
+            guard simulation.databaseIsUp else { return self.cut() }
+            guard self.isOpen || arrives else { return }
+            if simulation.random.chance(simulation.faults.refusedStatements, outOf: 1000) {
+                self.reply(process) { answer(.failure(.refused)) }
                 return
             }
             let result = statement(&simulation.database)
-            self.reply(number, process) { answer(.success(result)) }
+            self.reply(process) { answer(.success(result)) }
         }
     }
 
-    private func reply(_ number: Int, _ process: SimulatedWorker, _ answer: @escaping () -> Void) {
+    private func reply(_ process: SimulatedWorker, _ answer: @escaping () -> Void) {
+        guard self.isOpen else { return }
         let simulation = process.simulation
-        self.lastAnswered = max(self.lastAnswered, simulation.now + self.delay(simulation))
+        self.lastAnswered = max(self.lastAnswered, simulation.time + self.delay(simulation))
         simulation.at(self.lastAnswered) {
-            guard self.isOpen, self.waiting.removeValue(forKey: number) != nil else { return }
+            guard self.isOpen else { return }
+            self.answered += 1
+            self.waiting[self.answered - 1] = {}
             process.perform(answer)
         }
     }
 
     func cut() {
+        guard self.isOpen else { return }
         self.isOpen = false
-        let waiting = self.waiting.sorted { $0.key < $1.key }
-        self.waiting = [:]
-        for (_, tell) in waiting { tell() }
+        let waiting = self.waiting[self.answered...]
+        self.waiting = []
+        for tell in waiting { tell() }
     }
 }

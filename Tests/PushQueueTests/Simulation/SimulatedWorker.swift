@@ -12,7 +12,8 @@ final class SimulatedWorker {
     var link: SimulatedLink?
     var permit = SendingPermit(until: MonotonicInstant(nanoseconds: 0))
     private(set) var isAlive = true
-    private var stoppedUntil = MonotonicInstant(nanoseconds: 0)
+    /// In microseconds.
+    private var stoppedUntil: Int64 = 0
     private var waiting: [(SimulatedLink) -> Void] = []
     /// What is with the backend, by the claim.
     var airborne: [Int64: SimulatedDelivery] = [:]
@@ -28,13 +29,13 @@ final class SimulatedWorker {
 
     /// Does something a while from now, if the process is still there; later, if it is stopped.
     func after(_ wait: Duration, _ action: @escaping () -> Void) {
-        self.simulation.at(self.now + wait) { self.perform(action) }
+        self.simulation.at(self.simulation.time + wait.nanoseconds / 1000) { self.perform(action) }
     }
 
     /// Does something as soon as the process runs.
     func perform(_ action: @escaping () -> Void) {
         guard self.isAlive else { return }
-        guard self.now >= self.stoppedUntil else {
+        guard self.simulation.time >= self.stoppedUntil else {
             self.simulation.at(self.stoppedUntil) { self.perform(action) }
             return
         }
@@ -42,7 +43,7 @@ final class SimulatedWorker {
     }
 
     func stop(for wait: Duration) {
-        self.stoppedUntil = max(self.stoppedUntil, self.now + wait)
+        self.stoppedUntil = max(self.stoppedUntil, self.simulation.time + wait.nanoseconds / 1000)
     }
 
     func die() {
@@ -203,34 +204,24 @@ final class SimulatedWorker {
                 self.dispatch()
                 self.after(wait) { self.lookForWork() }
             }
-            let find = {
-                let floors = self.state.board.floors
-                link.ask(self) {
-                    $0.look(floors)
-                } then: { answer in
-                    switch answer {
-                    case .failure(let loss):
-                        self.failed(loss, on: link)
-                        again(WorkerState.waitAfterFailedLook)
-                    case .success(let lanes):
-                        _ = self.state.found(lanes)
-                        _ = self.state.understood(lanes, at: self.now)
-                        again(self.state.lookEnded(look, lanes, at: self.now))
-                    }
-                }
-            }
-            guard self.state.promotes else { return find() }
-            link.ask(self) {
-                $0.promote()
+            let floors = self.state.board.floors
+            let promotes = self.state.promotes
+            // Both are asked for together.
+            link.ask(self) { database in
+                let promotions = promotes ? database.promote() : []
+                return (promotions, database.look(floors))
             } then: { answer in
                 switch answer {
                 case .failure(let loss):
                     self.failed(loss, on: link)
                     again(WorkerState.waitAfterFailedLook)
-                case .success(let promotions):
+                case .success(let (promotions, lanes)):
                     self.state.promoted(promotions, at: self.now)
                     look.promoted = promotions.reduce(0) { $0 + $1.rows }
-                    find()
+                    _ = self.state.found(lanes)
+                    _ = self.state.understood(lanes, at: self.now)
+                    // More rarely than it would: looks that find nothing tell nothing.
+                    again(self.state.lookEnded(look, lanes, at: self.now) * 3)
                 }
             }
         }

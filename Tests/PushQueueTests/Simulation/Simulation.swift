@@ -9,7 +9,8 @@ final class Simulation {
     let seed: UInt64
     let faults: SimulationFaults
     var random: SeededGenerator
-    private(set) var now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+    /// The monotonic clock, in microseconds.
+    private(set) var time: Int64 = 1_000_000_000
     private var events = EventQueue()
     var database = ModelDatabase()
     var databaseIsUp = true
@@ -25,11 +26,11 @@ final class Simulation {
     /// The database's clock was set, so that leases on it prove nothing; or it forgot what it had answered.
     private var isAnybodysGuess = false
 
-    static let lease = Duration.seconds(2)
-    /// When faults end.
-    private static let horizon = Duration.seconds(5)
+    static let lease = Duration.seconds(1)
+    /// When faults end. All in microseconds.
+    private static let horizon = 2_500_000
     /// Faults may put things off for so long, a clock set back for instance.
-    private static let patience = Duration.seconds(240)
+    private static let patience = 240_000_000
 
     init(seed: UInt64, apps: AppDirectory, faults: ((inout SeededGenerator) -> SimulationFaults)? = nil) {
         self.seed = seed
@@ -41,34 +42,35 @@ final class Simulation {
 
     // MARK: Time
 
-    func at(_ instant: MonotonicInstant, _ action: @escaping () -> Void) {
-        self.events.insert(at: max(instant, self.now), action)
-    }
+    var now: MonotonicInstant { MonotonicInstant(nanoseconds: self.time * 1000) }
 
-    func chance(_ part: Int, outOf whole: Int) -> Bool {
-        part > 0 && Int.random(in: 0..<whole, using: &self.random) < part
+    /// - Parameter time: In microseconds.
+    func at(_ time: Int64, _ action: @escaping () -> Void) {
+        self.events.insert(at: max(time, self.time), action)
     }
 
     private func sometime(_ action: @escaping () -> Void) {
-        let wait = Int64.random(in: 0..<Self.horizon.nanoseconds, using: &self.random)
-        self.at(self.now + .nanoseconds(wait), action)
+        self.at(self.time + Int64(self.random.number(in: 0...Self.horizon)), action)
+    }
+
+    /// So many milliseconds from now.
+    private func after(_ milliseconds: ClosedRange<Int>, _ action: @escaping () -> Void) {
+        self.at(self.time + Int64(self.random.number(in: milliseconds)) * 1000, action)
     }
 
     /// Runs until nothing is left to do. False: there is still something when all patience is at an end.
     func run() -> Bool {
-        for _ in 0..<Int.random(in: 1...3, using: &self.random) { self.start() }
-        for _ in 0..<Int.random(in: 5...40, using: &self.random) { self.sometime { self.enqueue() } }
+        for _ in 0..<self.random.number(in: 1...3) { self.start() }
+        for _ in 0..<self.random.number(in: 5...25) { self.sometime { self.enqueue() } }
         self.plan()
-        let calm = self.now + Self.horizon
-        let end = calm + Self.patience
+        let calm = self.time + Int64(Self.horizon)
+        let end = calm + Int64(Self.patience)
         self.at(calm) { self.calm() }
         while let next = self.events.earliest, next <= end {
-            let passed = (next - self.now).nanoseconds / 1000
-            self.database.now += passed
-            self.now = self.now + .microseconds(passed)
-            if next > self.now { self.now = next }
-            self.events.removeFirst()()
-            if self.now > calm, self.database.tables.isDrained { return true }
+            self.database.now += next - self.time
+            self.time = next
+            self.events.removeFirst()?()
+            if self.time > calm, self.database.tables.isDrained { return true }
         }
         return false
     }
@@ -76,18 +78,15 @@ final class Simulation {
     // MARK: Those who enqueue
 
     private func enqueue() {
-        let count =
-            self.chance(1, outOf: 15)
-            ? Int.random(in: 20...60, using: &self.random)
-            : Int.random(in: 1...4, using: &self.random)
+        let count = self.random.number(in: self.random.chance(1, outOf: 15) ? 20...60 : 1...4)
         let name = self.random.next() >> 16
         var job = ModelJob(id: 0, tokens: (0..<count).map { String(name * 100 + UInt64($0), radix: 16) })
         job.tokens = job.tokens.map { $0.count % 2 == 0 ? $0 : "0" + $0 }
-        job.app = Int32.random(in: 1...2, using: &self.random)
-        job.lane = Int16.random(in: 0...2, using: &self.random)
-        job.mayRepeat = !self.chance(1, outOf: 5)
-        if self.chance(1, outOf: 6) {
-            job.expiresAt = self.database.now + Int64.random(in: 0...10_000_000, using: &self.random)
+        job.app = Int32(self.random.number(in: 1...2))
+        job.lane = Int16(self.random.number(in: 0...2))
+        job.mayRepeat = !self.random.chance(1, outOf: 5)
+        if self.random.chance(1, outOf: 6) {
+            job.expiresAt = self.database.now + Int64(self.random.number(in: 0...5_000_000))
         }
         guard self.databaseIsUp else { return }
         job.id = self.database.insert(job)
@@ -117,10 +116,10 @@ final class Simulation {
     private func start() {
         var options = WorkerOptions()
         options.lease = Self.lease
-        options.maxInFlight = Int.random(in: 6...60, using: &self.random)
-        options.patience = .milliseconds(Int64.random(in: 20...300, using: &self.random))
-        options.drainTimeout = .milliseconds(Int64.random(in: 0...3000, using: &self.random))
-        options.retry = RetryPolicy(base: .milliseconds(500), cap: .seconds(2))
+        options.maxInFlight = self.random.number(in: 6...60)
+        options.patience = self.random.milliseconds(in: 20...300)
+        options.drainTimeout = self.random.milliseconds(in: 0...1500)
+        options.retry = RetryPolicy(base: .milliseconds(250), cap: .seconds(1))
         let worker = SimulatedWorker(self, options)
         self.workers.append(worker)
         worker.begin()
@@ -132,13 +131,12 @@ final class Simulation {
 
     private func crash() {
         self.anyWorker()?.die()
-        let wait = Duration.milliseconds(Int64.random(in: 0...5000, using: &self.random))
-        self.at(self.now + wait) { self.start() }
+        self.after(0...2500) { self.start() }
     }
 
     private func stop() {
-        let most = Self.lease.nanoseconds * 3
-        self.anyWorker()?.stop(for: .nanoseconds(Int64.random(in: 0...most, using: &self.random)))
+        // Up to three leases.
+        self.anyWorker()?.stop(for: self.random.milliseconds(in: 0...3000))
     }
 
     private func replace() {
@@ -163,26 +161,23 @@ final class Simulation {
         for claim in before.inflight.values where self.database.tables.inflight[claim.id] != claim {
             self.excuse([claim])
         }
-        let wait = Duration.milliseconds(Int64.random(in: 10...2000, using: &self.random))
-        self.at(self.now + wait) { self.databaseIsUp = true }
+        self.after(10...1000) { self.databaseIsUp = true }
     }
 
     private func setClock() {
         self.isAnybodysGuess = true
-        self.database.now += Int64.random(in: -30_000_000...30_000_000, using: &self.random)
+        self.database.now += Int64(self.random.number(in: -5_000_000...5_000_000))
     }
 
     private func loseGateway() {
         self.gateway.isDown = true
-        let wait = Duration.milliseconds(Int64.random(in: 100...3000, using: &self.random))
-        self.at(self.now + wait) { self.gateway.isDown = false }
+        self.after(100...1500) { self.gateway.isDown = false }
     }
 
     private func pauseApp() {
-        self.paused = Int32.random(in: 1...2, using: &self.random)
+        self.paused = Int32(self.random.number(in: 1...2))
         self.showApps()
-        let wait = Duration.milliseconds(Int64.random(in: 100...4000, using: &self.random))
-        self.at(self.now + wait) {
+        self.after(100...2000) {
             self.paused = nil
             self.showApps()
         }
@@ -191,7 +186,7 @@ final class Simulation {
     /// The workers see within a second what has changed.
     private func showApps() {
         for worker in self.workers {
-            worker.after(.milliseconds(Int64.random(in: 0...1000, using: &self.random))) {
+            worker.after(self.random.milliseconds(in: 0...1000)) {
                 let rows = [1, 2].map { SimulatedApp.row($0, isPaused: $0 == self.paused) }
                 _ = worker.state.read(rows, of: rows.map(\.id))
                 worker.dispatch()

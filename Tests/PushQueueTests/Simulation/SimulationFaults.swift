@@ -1,3 +1,5 @@
+import IO
+
 /// What goes wrong in a run, and how often.
 struct SimulationFaults {
     var habits = ModelGateway.Habits()
@@ -17,9 +19,9 @@ struct SimulationFaults {
     static let none = Self()
 
     /// Some runs are quiet, some are wild.
-    init(using generator: inout some RandomNumberGenerator) {
-        func some(_ most: Int, using generator: inout some RandomNumberGenerator) -> Int {
-            Bool.random(using: &generator) ? 0 : Int.random(in: 0...most, using: &generator)
+    init(using generator: inout SeededGenerator) {
+        func some(_ most: Int, using generator: inout SeededGenerator) -> Int {
+            generator.chance(1, outOf: 2) ? 0 : generator.number(in: 0...most)
         }
         self.habits.dead = some(20, using: &generator)
         self.habits.busy = some(30, using: &generator)

@@ -3,11 +3,11 @@ import Testing
 
 @testable import PushQueue
 
-/// Hundreds of ways in which things can go wrong at the same time, thousands with `CARILLON_SIMULATION_RUNS`. A seed that
-/// fails is printed, and one seed alone is run by `CARILLON_SIMULATION_SEED=… swift test --filter SimulationTests`.
+/// Thousands of ways in which things can go wrong at the same time, more with `CARILLON_SIMULATION_RUNS`. A seed that fails
+/// is printed, and one seed alone is run by `CARILLON_SIMULATION_SEED=… swift test --filter SimulationTests`.
 @Suite struct SimulationTests {
     private static let environment = ProcessInfo.processInfo.environment
-    private static let runs = Self.environment["CARILLON_SIMULATION_RUNS"].flatMap { Int($0) } ?? 300
+    private static let runs = Self.environment["CARILLON_SIMULATION_RUNS"].flatMap { Int($0) } ?? 2000
     private static let seed = Self.environment["CARILLON_SIMULATION_SEED"].flatMap { UInt64($0) }
 
     private func run(_ seed: UInt64, _ faults: SimulationFaults? = nil) throws -> Simulation {
@@ -37,9 +37,11 @@ import Testing
     }
 
     @Test func `a seed tells the whole story`() throws {
-        let first = try self.run(7)
-        let second = try self.run(7)
-        #expect(first.now == second.now)
-        #expect(first.database.tables == second.database.tables)
+        for seed in 1...40 as ClosedRange<UInt64> {
+            let first = try self.run(seed)
+            let second = try self.run(seed)
+            #expect(first.time == second.time, "seed \(seed)")
+            #expect(first.database.tables == second.database.tables, "seed \(seed)")
+        }
     }
 }
