@@ -12,6 +12,7 @@ actor Connector {
     private let host: String
     private let port: UInt16
     private let timeout: Duration
+    private let order: @Sendable ([SocketAddress]) -> [SocketAddress]
     private var continuation: CheckedContinuation<Swift::Result<CInt, IOError>, Never>?
     /// The task may be cancelled before it gets to wait.
     private var isCancelled = false
@@ -19,11 +20,20 @@ actor Connector {
     private var attempts: [Int: Attempt] = [:]
     private var deadline: TimerToken?
     private var nextStart: TimerToken?
+    /// The addresses that were tried before the one that won.
+    private(set) var slower: [SocketAddress] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
 
-    init(host: String, port: UInt16, timeout: Duration, on loop: EventLoop) {
+    init(
+        host: String,
+        port: UInt16,
+        timeout: Duration,
+        on loop: EventLoop,
+        order: @escaping @Sendable ([SocketAddress]) -> [SocketAddress] = { $0 }
+    ) {
         self.loop = loop
+        self.order = order
         self.host = host
         self.port = port
         self.timeout = timeout
@@ -65,7 +75,7 @@ actor Connector {
         case .failure(let error):
             self.end(with: .failure(error))
         case .success(let addresses):
-            self.race = ConnectRace(addresses, at: .now)
+            self.race = ConnectRace(self.order(addresses), at: .now)
             self.step()
         }
     }
@@ -123,6 +133,7 @@ actor Connector {
             return self.failed(index, errno: ECONNREFUSED)
         }
         socket.setNoDelay()
+        self.slower = self.race.map { Array($0.addresses[..<index]) } ?? []
         self.end(with: .success(socket.release()))
     }
 

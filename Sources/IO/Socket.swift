@@ -42,6 +42,19 @@ package struct Socket: ~Copyable, Sendable {
         shutdown(self.descriptor, CInt(SHUT_WR))
     }
 
+    /// Has the kernel end the connection when the peer's kernel has not acknowledged what was sent to it for so long, or
+    /// has had no room for more.
+    package func giveUp(unacknowledgedAfter limit: Duration) {
+        var milliseconds = CUnsignedInt(clamping: limit.nanoseconds / 1_000_000)
+        setsockopt(
+            self.descriptor,
+            CInt(IPPROTO_TCP),
+            TCP_USER_TIMEOUT,
+            &milliseconds,
+            socklen_t(MemoryLayout.size(ofValue: milliseconds))
+        )
+    }
+
     /// Has the kernel reset the connection when it is closed, instead of ending it politely.
     package func resetWhenClosed() {
         var linger = linger(l_onoff: 1, l_linger: 0)
