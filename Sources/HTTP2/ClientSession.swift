@@ -157,7 +157,7 @@ package final class ClientSession {
         if self.streams.pointee.isDraining {
             throw HTTP2Error(.draining, "this connection takes no more requests; open another")
         }
-        if self.freeStreams == 0 {
+        if self.streams.pointee.openCount >= min(self.streams.pointee.settings.maxOpenStreams, self.peerMaxStreams) {
             throw HTTP2Error(.noFreeStream, "the peer allows no further stream now")
         }
     }
@@ -262,11 +262,20 @@ package final class ClientSession {
         return Int(nghttp2_session_get_remote_settings(self.engine, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
 
-    /// How many requests may be submitted now.
+    /// How many requests may be open at a time: what both sides allow, and none while the peer has room for no byte of a
+    /// body. One that was opened then would only wait.
+    package var maxStreams: Int {
+        guard nghttp2_session_get_remote_window_size(self.engine) > 0,
+            nghttp2_session_get_remote_settings(self.engine, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE) > 0
+        else { return 0 }
+        return min(self.streams.pointee.settings.maxOpenStreams, self.peerMaxStreams)
+    }
+
+    /// How many requests should be submitted now; up to what settings allow, more would be taken.
     package var freeStreams: Int {
         let state = self.streams
         guard state.pointee.failure == nil, !state.pointee.isDraining else { return 0 }
-        return max(0, min(state.pointee.settings.maxOpenStreams, self.peerMaxStreams) - state.pointee.openCount)
+        return max(0, self.maxStreams - state.pointee.openCount)
     }
 
     /// How many frames came in all, those included that mean nothing; to be held against the answers.
