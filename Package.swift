@@ -69,7 +69,7 @@ let package = Package(
         ),
         .testTarget(name: "IOTests", dependencies: ["IO", "TestSupport"], swiftSettings: settings),
         .testTarget(name: "TLSTests", dependencies: ["TLS", "TestSupport"], swiftSettings: settings),
-        .testTarget(name: "HTTP2Tests", dependencies: ["HTTP2", "TestSupport"], swiftSettings: settings),
+        .testTarget(name: "HTTP2Tests", dependencies: ["HTTP2", "IO", "TestSupport"], swiftSettings: settings),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "TestSupport"], swiftSettings: settings),
         .testTarget(name: "WebTests", dependencies: ["Web", "TestSupport"], swiftSettings: settings),
         .testTarget(

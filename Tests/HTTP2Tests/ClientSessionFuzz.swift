@@ -1,4 +1,5 @@
 import HTTP2
+import TestSupport
 
 /// What became of the tags of a session that was fed by `fuzzClientSession`.
 struct FuzzOutcome {

@@ -1,4 +1,5 @@
 import HTTP2
+import TestSupport
 import Testing
 
 /// A client against a server, in memory.

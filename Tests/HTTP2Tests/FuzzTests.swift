@@ -1,13 +1,13 @@
 import HTTP2
+import IO
+import TestSupport
 import Testing
 
 @Suite struct FuzzTests {
-    @Test(arguments: 0..<8)
-    func `whatever comes, every tag ends once`(part: UInt64) throws {
+    @Test func `whatever comes, every tag ends once`() throws {
         var answered = 0
-        for round in 0..<25 as Range<UInt64> {
-            let seed = part << 32 | round
-            var random = SeededRandom(seed: seed)
+        try Fuzzing.seeds(200) { seed in
+            var random = SeededGenerator(seed: seed)
             let bytes = (0..<Int.random(in: 10..<2_000, using: &random)).map { _ in
                 UInt8.random(in: 0...255, using: &random)
             }
@@ -22,10 +22,35 @@ import Testing
         #expect(answered > 0, "some sessions get far enough to matter")
     }
 
-    @Test(arguments: 0..<4)
-    func `a server survives whatever comes`(part: UInt64) throws {
-        for round in 0..<40 as Range<UInt64> {
-            var random = SeededRandom(seed: part << 32 | round)
+    @Test func `whatever a header block is made of, what is kept of it stays small`() throws {
+        try Fuzzing.seeds(300) { seed in
+            var random = SeededGenerator(seed: seed)
+            let client = try TestClient()
+            try client.feed(Frames.settings())
+            try client.push(0)
+            try client.push(1)
+            _ = try client.drain()
+            for stream in [1, 3] as [UInt32] {
+                let status = Frames.block([(":status", seed & 1 == 0 ? "200" : "410")])
+                let block = (seed & 3 == 0 ? [] : status) + HeaderNoise.block(using: &random)
+                // A block may come in pieces.
+                let cut = Int.random(in: 0...min(block.count, 16_384), using: &random)
+                let isWhole = Bool.random(using: &random)
+                let flags: UInt8 = 1 | (isWhole ? 4 : 0)
+                try? client.feed(Frames.frame(1, flags: flags, stream: stream, Array(block[..<cut])))
+                if !isWhole { try? client.feed(Frames.frame(9, flags: 4, stream: stream, Array(block[cut...]))) }
+                _ = try? client.drain()
+            }
+            client.sweep()
+            #expect(client.ended.sorted() == [0, 1], "seed \(seed)")
+            #expect(client.ids.values.allSatisfy { $0.utf8.count <= 192 * 3 }, "seed \(seed)")
+            #expect(client.answers.values.allSatisfy { (200...999).contains($0.status) }, "seed \(seed)")
+        }
+    }
+
+    @Test func `a server survives whatever comes`() throws {
+        try Fuzzing.seeds(160) { seed in
+            var random = SeededGenerator(seed: seed)
             let server = try TestServer()
             try server.feed(Frames.preface + Frames.settings())
             for _ in 0..<20 {
@@ -50,20 +75,5 @@ import Testing
                 _ = try? server.drain()
             }
         }
-    }
-}
-
-/// Numbers that are the same for the same seed (SplitMix64).
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { self.state = seed }
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9e37_79b9_7f4a_7c15
-        var value = self.state
-        value = (value ^ value >> 30) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ value >> 27) &* 0x94d0_49bb_1331_11eb
-        return value ^ value >> 31
     }
 }

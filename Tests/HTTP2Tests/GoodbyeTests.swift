@@ -1,4 +1,5 @@
 import HTTP2
+import TestSupport
 import Testing
 
 /// GOAWAY, refusal, reset, and the end of a session: each tag ends once, and what was surely not processed says so.

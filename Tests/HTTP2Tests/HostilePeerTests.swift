@@ -1,4 +1,5 @@
 import HTTP2
+import TestSupport
 import Testing
 
 /// Bytes that no polite server sends. Whatever comes, every tag ends once, and nothing grows.

@@ -1,3 +1,4 @@
+import IO
 import Testing
 
 @testable import HTTP2
@@ -35,7 +36,7 @@ import Testing
     }
 
     @Test func `a thousand sizes in any order do not overlap`() {
-        var random = SeededRandom(seed: 7)
+        var random = SeededGenerator(seed: 7)
         var pool = MemoryPool()
         var held: [(block: UnsafeMutableRawPointer, count: Int, mark: UInt8)] = []
         for round in 0..<5_000 {

@@ -1,4 +1,5 @@
 import HTTP2
+import TestSupport
 import Testing
 
 /// The server is as strict as Apple's.

@@ -1,4 +1,5 @@
 import HTTP2
+import TestSupport
 import Testing
 
 /// What the peer allows, while it changes its mind.

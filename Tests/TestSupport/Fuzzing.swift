@@ -1,0 +1,27 @@
+import Glibc
+import IO
+
+/// The seeds of fuzz tests. As one test among many it runs with few, always the same ones; `FUZZ=SECONDS` has each such
+/// test go on with new ones for so long, and `FUZZ_SEED=NUMBER` with just the one that failed.
+package enum Fuzzing {
+    /// Calls the body with one seed after the other. A body that finds something says with which.
+    package static func seeds(_ count: UInt64, _ body: (UInt64) throws -> Void) rethrows {
+        if let seed = self.number("FUZZ_SEED") { return try body(seed) }
+        guard let seconds = self.number("FUZZ") else { return try (0..<count).forEach(body) }
+        let end = MonotonicInstant.now + .seconds(Int64(clamping: seconds))
+        repeat { try body(.random(in: .min ... .max)) } while .now < end
+    }
+
+    /// The same, for bodies that wait.
+    package static func seeds(_ count: UInt64, _ body: (UInt64) async throws -> Void) async rethrows {
+        if let seed = self.number("FUZZ_SEED") { return try await body(seed) }
+        guard let seconds = self.number("FUZZ") else {
+            for seed in 0..<count { try await body(seed) }
+            return
+        }
+        let end = MonotonicInstant.now + .seconds(Int64(clamping: seconds))
+        repeat { try await body(.random(in: .min ... .max)) } while .now < end
+    }
+
+    private static func number(_ name: String) -> UInt64? { getenv(name).flatMap { UInt64(String(cString: $0)) } }
+}

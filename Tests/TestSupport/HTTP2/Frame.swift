@@ -1,0 +1,30 @@
+/// A frame as it came over the wire.
+package struct Frame: Sendable {
+    package let type: UInt8
+    package let flags: UInt8
+    package let stream: UInt32
+    package let payload: [UInt8]
+
+    /// The first frame of those bytes, and how many of them it takes; nil if it is not all there.
+    package static func first(in bytes: ArraySlice<UInt8>) -> (frame: Frame, count: Int)? {
+        let bytes = bytes.prefix(bytes.count)
+        let start = bytes.startIndex
+        guard bytes.count >= 9 else { return nil }
+        let count = Int(bytes[start]) << 16 | Int(bytes[start + 1]) << 8 | Int(bytes[start + 2])
+        guard bytes.count >= 9 + count else { return nil }
+        let stream = bytes[start + 5..<start + 9].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } & 0x7fff_ffff
+        let frame = Frame(
+            type: bytes[start + 3],
+            flags: bytes[start + 4],
+            stream: stream,
+            payload: Array(bytes[start + 9..<start + 9 + count])
+        )
+        return (frame, 9 + count)
+    }
+
+    package var isHeaders: Bool { self.type == 1 }
+    package var isData: Bool { self.type == 0 }
+    package var isPing: Bool { self.type == 6 && self.flags & 1 == 0 }
+    package var isGoAway: Bool { self.type == 7 }
+    package var endsStream: Bool { (self.isData || self.isHeaders) && self.flags & 1 != 0 }
+}

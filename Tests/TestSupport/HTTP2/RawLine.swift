@@ -1,0 +1,87 @@
+import IO
+import TLS
+
+/// The server's end of a connection, for tests that say byte by byte what comes over it.
+package struct RawLine: ~Copyable {
+    /// The connection, counted from 1.
+    package let number: Int
+    private let loop: EventLoop
+    private var stream: TLSStream
+    private var room = [UInt8](repeating: 0, count: 16_384)
+    private var input: ArraySlice<UInt8> = []
+
+    init(_ number: Int, _ stream: consuming TLSStream, on loop: EventLoop) {
+        self.number = number
+        self.stream = stream
+        self.loop = loop
+    }
+
+    /// Sends all of it, however long the client takes. Throws when the client has gone.
+    package mutating func send(_ bytes: [UInt8]) async throws {
+        try await self.stream.send(bytes, until: .now + .seconds(60), on: self.loop)
+    }
+
+    /// What the client says next; nil when it has said its last.
+    package mutating func nextFrame() async throws -> Frame? {
+        while true {
+            if let (frame, count) = Frame.first(in: self.input) {
+                self.input = self.input.dropFirst(count)
+                return frame
+            }
+            guard try await self.receive() else { return nil }
+        }
+    }
+
+    /// Reads the client's preface, exchanges settings with it, and has room for all bodies together.
+    package mutating func greet(
+        _ settings: [(UInt16, UInt32)] = [(3, 1_000)],
+        acknowledges: Bool = true
+    ) async throws {
+        while self.input.count < Frames.preface.count, try await self.receive() {}
+        self.input = self.input.dropFirst(Frames.preface.count)
+        try await self.send(Frames.settings(settings) + (acknowledges ? Frames.settingsAcknowledgement : []))
+        try await self.send(Frames.windowUpdate(0, 1 << 30))
+    }
+
+    /// The stream of the next request that is complete; nil at the end.
+    package mutating func nextRequest() async throws -> UInt32? {
+        while let frame = try await self.nextFrame() {
+            if frame.endsStream { return frame.stream }
+        }
+        return nil
+    }
+
+    /// Answers requests with 200 until so many were answered, or the client has gone.
+    package mutating func serve(_ count: Int = .max) async throws {
+        var answered = 0
+        while answered < count, let stream = try await self.nextRequest() {
+            try await self.send(Frames.headers(stream, [(":status", "200")], end: true))
+            answered += 1
+        }
+    }
+
+    /// Reads and drops what comes until the client has gone; returns the frames.
+    @discardableResult
+    package mutating func listen() async throws -> [Frame] {
+        var frames: [Frame] = []
+        while let frame = try await self.nextFrame() { frames.append(frame) }
+        return frames
+    }
+
+    /// Waits until the task is cancelled, which the gateway's end does, and reads nothing.
+    package func stayUntilStopped() async {
+        let (never, continuation) = AsyncStream.makeStream(of: Void.self)
+        for await _ in never {}
+        continuation.finish()
+    }
+
+    /// Ends TLS in good order.
+    package mutating func closeNotify() { self.stream.closeNotify() }
+
+    /// False at the client's end.
+    private mutating func receive() async throws -> Bool {
+        let count = try await self.stream.receive(into: &self.room, until: .now + .seconds(60), on: self.loop)
+        self.input = Array(self.input) + self.room[..<count]
+        return count > 0
+    }
+}
