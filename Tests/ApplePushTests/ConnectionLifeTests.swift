@@ -8,10 +8,21 @@ import Testing
     private let start = Self.start
 
     private func life(isReady: Bool = true) -> ConnectionLife {
-        let limits = ConnectionLife.Limits(settings: .seconds(5), pingAfter: .seconds(15), ping: .seconds(5))
+        let limits = ConnectionLife.Limits(
+            settings: .seconds(5),
+            acknowledgement: .seconds(10),
+            pingAfter: .seconds(15),
+            ping: .seconds(5),
+            writing: .seconds(10),
+            starvation: .seconds(10),
+            age: .seconds(3600)
+        )
         var life = ConnectionLife(limits, at: Self.start)
         life.connected(at: Self.start)
-        if isReady { life.settled() }
+        if isReady {
+            life.settled()
+            life.acknowledged()
+        }
         return life
     }
 
@@ -27,7 +38,7 @@ import Testing
         var life = self.life(isReady: false)
         #expect(life.passed(to: self.start + .seconds(4), inFlight: 0) == .none)
         #expect(life.passed(to: self.start + .seconds(5), inFlight: 0) == .close)
-        #expect(life.phase == .closed(.settingsTimedOut))
+        #expect(life.phase == .closed(.settingsMissing))
     }
 
     @Test func `the first reason for an end is the one that stays`() {
@@ -90,5 +101,82 @@ import Testing
         #expect(life.answered == 5)
         for _ in 0..<3 { life.wasLate() }
         #expect(life.phase == .draining(.silent))
+    }
+
+    @Test func `a server that does not acknowledge our settings is left, and may still answer`() {
+        var life = self.life(isReady: false)
+        life.settled()
+        #expect(life.due(inFlight: 0) == self.start + .seconds(10))
+        #expect(life.passed(to: self.start + .seconds(9), inFlight: 1) == .none)
+        #expect(life.passed(to: self.start + .seconds(10), inFlight: 1) == .none)
+        #expect(life.phase == .draining(.settingsUnacknowledged))
+        #expect(life.passed(to: self.start + .seconds(11), inFlight: 0) == .close)
+    }
+
+    @Test func `a server that takes no bytes for long enough is left, and any byte is enough`() {
+        var life = self.life()
+        life.wrote(isStalled: true, at: self.start)
+        life.wrote(isStalled: true, at: self.start + .seconds(5))
+        #expect(life.due(inFlight: 0) == self.start + .seconds(10))
+        life.wrote(isStalled: false, at: self.start + .seconds(9))
+        life.wrote(isStalled: true, at: self.start + .seconds(9))
+        #expect(life.passed(to: self.start + .seconds(18), inFlight: 0) == .none)
+        #expect(life.passed(to: self.start + .seconds(19), inFlight: 0) == .close)
+        #expect(life.phase == .closed(.stalled))
+    }
+
+    @Test func `a server that has no stream for anybody is left after a while`() {
+        var life = self.life()
+        life.offered(nothing: true, at: self.start)
+        life.offered(nothing: true, at: self.start + .seconds(9))
+        life.offered(nothing: false, at: self.start + .seconds(9))
+        life.offered(nothing: true, at: self.start + .seconds(9))
+        #expect(life.due(inFlight: 0) == self.start + .seconds(19))
+        #expect(life.passed(to: self.start + .seconds(18), inFlight: 0) == .none)
+        #expect(life.passed(to: self.start + .seconds(19), inFlight: 0) == .close)
+        #expect(life.phase == .draining(.starved))
+    }
+
+    @Test func `a connection gets old, and goes on until it is told to go`() {
+        var life = self.life()
+        #expect(life.due(inFlight: 0) == self.start + .seconds(3600))
+        #expect(life.passed(to: self.start + .seconds(3599), inFlight: 0) == .none)
+        #expect(!life.isOld)
+        #expect(life.passed(to: self.start + .seconds(3600), inFlight: 0) == .none)
+        #expect(life.isOld && life.isReady)
+        #expect(life.due(inFlight: 0) == .distantFuture)
+    }
+
+    @Test func `stream numbers are not used to their end`() {
+        var life = self.life()
+        life.opened((1 << 30) - 1)
+        #expect(life.isReady)
+        life.opened((1 << 30) + 1)
+        #expect(life.phase == .draining(.exhausted))
+    }
+
+    @Test func `whatever is due is told in time`() {
+        var life = self.life(isReady: false)
+        #expect(life.due(inFlight: 0) == self.start + .seconds(5))
+        life.settled()
+        life.acknowledged()
+        #expect(life.due(inFlight: 1) == self.start + .seconds(15))
+        _ = life.willSend(at: self.start + .seconds(20))
+        #expect(life.isInDoubt)
+        #expect(life.due(inFlight: 1) == self.start + .seconds(25))
+        life.heard(at: self.start + .seconds(21))
+        #expect(!life.isInDoubt)
+        life.close(.idle)
+        #expect(life.due(inFlight: 1) == .distantFuture)
+    }
+
+    @Test func `every end has a name of its own`() {
+        let ends: [ConnectionEnd] = [
+            .idle, .spare, .aged, .exhausted, .shutDown, .goneAway(reason: nil), .usedUp, .refused(""), .closedByPeer,
+            .unconnected(PushError(.unreachable, "")), .broken(""), .violated(""), .flooded(""), .settingsMissing,
+            .settingsUnacknowledged, .silent, .stalled, .starved,
+        ]
+        #expect(Set(ends.map(\.name)).count == ends.count)
+        #expect(ConnectionEnd.broken("a") != .broken("b"))
     }
 }

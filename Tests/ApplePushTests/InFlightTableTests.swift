@@ -22,6 +22,8 @@ import Testing
         #expect(table.remove(tags[4]) == self.push(4))
         #expect(table.remove(tags[1]) == self.push(1))
         #expect(table.remove(tags[3]) == self.push(3))
+        let again = tags.map { table.remove($0) }
+        #expect(again.allSatisfy { $0 == nil })
         #expect(table.oldest == nil)
         #expect(table.count == 0)
     }

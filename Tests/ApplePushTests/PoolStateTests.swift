@@ -7,7 +7,7 @@ import Testing
     private typealias State = ConnectionPool.State
 
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
-    private var random = SeededGenerator(seed: 1)
+    private let random = SeededGenerator(seed: 1)
 
     /// A state with connections that have so many free streams each.
     private func state(limit: Int = 4, free: [Int]) -> State {
@@ -15,8 +15,8 @@ import Testing
         for free in free {
             var now = self.start
             while true {
-                switch state.dial(waiting: 1, at: now) {
-                case .now(let id): state.changed(id, to: .ready, free: 0, inFlight: 0, at: self.start)
+                switch self.dial(&state, waiting: 1, at: now) {
+                case .now(let id): state.changed(id, to: .ready, Self.room(free: 0), at: self.start)
                 case .at(let later):
                     now = later
                     continue
@@ -27,21 +27,33 @@ import Testing
             _ = free
         }
         for (member, free) in zip(state.members, free) {
-            state.changed(member.id, to: .ready, free: free, inFlight: 0, at: self.start)
+            state.changed(member.id, to: .ready, Self.room(free: free), at: self.start)
         }
         return state
     }
 
+    private static func room(free: Int, inFlight: Int = 0) -> State.Room {
+        State.Room(free: free, inFlight: inFlight, capacity: free + inFlight)
+    }
+
+    private func dial(_ state: inout State, waiting: Int, at now: MonotonicInstant) -> State.Dial {
+        var random = self.random
+        return state.dial(waiting: waiting, at: now, using: &random)
+    }
+
     @Test func `nothing is connected before something waits`() {
         var state = State(limit: 4)
-        #expect(state.dial(waiting: 0, at: self.start) == .no)
+        let answer1 = self.dial(&state, waiting: 0, at: self.start)
+        #expect(answer1 == .no)
         #expect(state.members.isEmpty)
     }
 
     @Test func `the first push makes the first connection, and the next wait for it`() {
         var state = State(limit: 4)
-        #expect(state.dial(waiting: 1, at: self.start) == .now(1))
-        #expect(state.dial(waiting: 5000, at: self.start) == .no)
+        let answer2 = self.dial(&state, waiting: 1, at: self.start)
+        #expect(answer2 == .now(1))
+        let answer3 = self.dial(&state, waiting: 5000, at: self.start)
+        #expect(answer3 == .no)
         #expect(state.shares(of: 5000).isEmpty)
         #expect(state.hasHope)
     }
@@ -64,44 +76,53 @@ import Testing
 
     @Test func `another connection is made only after pushes have waited for streams, and never beyond the limit`() {
         var state = self.state(limit: 2, free: [0])
-        #expect(state.dial(waiting: 9, at: self.start) == .at(self.start + State.patience))
-        #expect(state.dial(waiting: 9, at: self.start + .milliseconds(50)) == .at(self.start + State.patience))
-        #expect(state.dial(waiting: 9, at: self.start + State.patience) == .now(2))
-        state.changed(2, to: .ready, free: 0, inFlight: 9, at: self.start)
-        #expect(state.dial(waiting: 9, at: self.start + .seconds(1)) == .no)
+        let answer4 = self.dial(&state, waiting: 9, at: self.start)
+        #expect(answer4 == .at(self.start + State.patience))
+        let answer5 = self.dial(&state, waiting: 9, at: self.start + .milliseconds(50))
+        #expect(answer5 == .at(self.start + State.patience))
+        let answer6 = self.dial(&state, waiting: 9, at: self.start + State.patience)
+        #expect(answer6 == .now(2))
+        state.changed(2, to: .ready, Self.room(free: 0, inFlight: 9), at: self.start)
+        let answer7 = self.dial(&state, waiting: 9, at: self.start + .seconds(1))
+        #expect(answer7 == .no)
     }
 
     @Test func `a connection that has yet to prove itself is no reason to make another`() {
         var state = self.state(free: [1])
-        state.changed(1, to: .proving, free: 1, inFlight: 0, at: self.start)
+        state.changed(1, to: .proving, Self.room(free: 1, inFlight: 0), at: self.start)
         #expect(state.shares(of: 9).map(\.count) == [1])
-        state.changed(1, to: .proving, free: 0, inFlight: 1, at: self.start)
-        #expect(state.dial(waiting: 9, at: self.start + .seconds(5)) == .no)
+        state.changed(1, to: .proving, Self.room(free: 0, inFlight: 1), at: self.start)
+        let answer8 = self.dial(&state, waiting: 9, at: self.start + .seconds(5))
+        #expect(answer8 == .no)
     }
 
     @Test func `patience begins anew when streams were free in between`() {
         var state = self.state(limit: 2, free: [0])
-        _ = state.dial(waiting: 9, at: self.start)
-        state.changed(1, to: .ready, free: 5, inFlight: 1, at: self.start)
-        #expect(state.dial(waiting: 9, at: self.start + .milliseconds(60)) == .no)
-        state.changed(1, to: .ready, free: 0, inFlight: 6, at: self.start)
+        _ = self.dial(&state, waiting: 9, at: self.start)
+        state.changed(1, to: .ready, Self.room(free: 5, inFlight: 1), at: self.start)
+        let answer9 = self.dial(&state, waiting: 9, at: self.start + .milliseconds(60))
+        #expect(answer9 == .no)
+        state.changed(1, to: .ready, Self.room(free: 0, inFlight: 6), at: self.start)
         let later = self.start + .milliseconds(110)
-        #expect(state.dial(waiting: 9, at: later) == .at(later + State.patience))
+        let answer10 = self.dial(&state, waiting: 9, at: later)
+        #expect(answer10 == .at(later + State.patience))
     }
 
     @Test func `a connection that drains is replaced at once, and takes nothing`() {
         var state = self.state(limit: 1, free: [10])
-        state.changed(1, to: .draining, free: 10, inFlight: 5, at: self.start)
+        state.changed(1, to: .draining, Self.room(free: 10, inFlight: 5), at: self.start)
         #expect(state.shares(of: 5).isEmpty)
         #expect(!state.hasHope)
-        #expect(state.dial(waiting: 5, at: self.start) == .now(2))
+        let answer11 = self.dial(&state, waiting: 5, at: self.start)
+        #expect(answer11 == .now(2))
     }
 
     @Test func `after a connection that was of use the next is made at once`() {
         var state = self.state(free: [10])
         var random = self.random
-        state.ended(1, wasOfUse: true, at: self.start, using: &random)
-        #expect(state.dial(waiting: 1, at: self.start) == .now(2))
+        state.ended(1, answers: 1, at: self.start, using: &random)
+        let answer12 = self.dial(&state, waiting: 1, at: self.start)
+        #expect(answer12 == .now(2))
     }
 
     @Test func `failures make the next attempt wait, longer each time and at most half a minute`() {
@@ -110,9 +131,9 @@ import Testing
         var now = self.start
         var waits: [Duration] = []
         for _ in 0..<20 {
-            switch state.dial(waiting: 1, at: now) {
+            switch self.dial(&state, waiting: 1, at: now) {
             case .now(let id):
-                state.ended(id, wasOfUse: false, at: now, using: &random)
+                state.ended(id, answers: nil, at: now, using: &random)
             case .at(let later):
                 waits.append(later - now)
                 now = later
@@ -129,12 +150,62 @@ import Testing
 
     @Test func `only what has been idle for longer is closed, and nothing that is in use`() {
         var state = self.state(free: [10, 10])
-        state.changed(2, to: .ready, free: 9, inFlight: 1, at: self.start)
+        state.changed(2, to: .ready, Self.room(free: 9, inFlight: 1), at: self.start)
         #expect(state.idle(longerThan: .seconds(10), at: self.start + .seconds(10)) == [])
         #expect(state.idle(longerThan: .seconds(10), at: self.start + .seconds(11)) == [1])
         #expect(state.nextIdle(after: .seconds(10)) == self.start + .seconds(10))
-        state.changed(2, to: .ready, free: 10, inFlight: 0, at: self.start + .seconds(20))
+        state.changed(2, to: .ready, Self.room(free: 10, inFlight: 0), at: self.start + .seconds(20))
         #expect(state.idle(longerThan: .seconds(10), at: self.start + .seconds(25)) == [1])
         #expect(state.idle(longerThan: .seconds(10), at: self.start + .seconds(31)) == [1, 2])
+    }
+
+    @Test func `an old connection goes on until another can take its place`() {
+        var state = self.state(limit: 1, free: [10])
+        state.changed(1, to: .old, Self.room(free: 10), at: self.start)
+        let unused = self.dial(&state, waiting: 0, at: self.start)
+        #expect(unused == .no)
+        state.changed(1, to: .old, Self.room(free: 5, inFlight: 5), at: self.start)
+        #expect(state.shares(of: 5).map(\.count) == [5])
+        let successor = self.dial(&state, waiting: 0, at: self.start)
+        #expect(successor == .now(2))
+        let another = self.dial(&state, waiting: 99, at: self.start + .seconds(1))
+        #expect(another == .no)
+        state.changed(2, to: .proving, Self.room(free: 1), at: self.start)
+        #expect(state.replaced.isEmpty)
+        state.changed(2, to: .ready, Self.room(free: 10), at: self.start)
+        #expect(state.replaced == [1])
+        #expect(state.capacity == 20)
+    }
+
+    @Test func `how much the gateway takes is unknown until a connection has proved itself`() {
+        var state = State(limit: 4)
+        #expect(state.capacity == nil)
+        _ = self.dial(&state, waiting: 1, at: self.start)
+        #expect(state.capacity == nil)
+        state.changed(1, to: .proving, Self.room(free: 1), at: self.start)
+        #expect(state.capacity == nil)
+        state.changed(1, to: .ready, Self.room(free: 900, inFlight: 100), at: self.start)
+        #expect(state.capacity == 1_000)
+        state.changed(1, to: .draining, Self.room(free: 0, inFlight: 100), at: self.start)
+        #expect(state.capacity == nil)
+    }
+
+    @Test func `a connection is spare when the others have been enough twice over for a minute`() {
+        var state = self.state(free: [100, 100])
+        let minute = self.start + LoadGauge.period
+        state.changed(1, to: .ready, Self.room(free: 50, inFlight: 50), at: self.start + .seconds(1))
+        state.changed(1, to: .ready, Self.room(free: 100), at: self.start + .seconds(2))
+        #expect(state.spare == nil)
+        #expect(state.nextSpare == minute)
+        state.changed(1, to: .ready, Self.room(free: 100), at: minute)
+        #expect(state.spare == 2)
+        state.changed(1, to: .ready, Self.room(free: 49, inFlight: 51), at: minute + .seconds(1))
+        #expect(state.spare == nil)
+    }
+
+    @Test func `the last connection is never spare`() {
+        var state = self.state(free: [100])
+        state.changed(1, to: .ready, Self.room(free: 100), at: self.start + .seconds(600))
+        #expect(state.spare == nil && state.nextSpare == nil)
     }
 }

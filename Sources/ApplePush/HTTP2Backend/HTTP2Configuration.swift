@@ -10,6 +10,8 @@ public struct HTTP2Configuration: Sendable {
     public var handshakeTimeout: Duration = .seconds(5)
     /// How long the server may take to name its settings.
     public var settingsTimeout: Duration = .seconds(5)
+    /// How long the server may take to acknowledge ours.
+    public var acknowledgementTimeout: Duration = .seconds(10)
     /// How long an answer may take from the moment the push was handed to a connection.
     public var requestTimeout: Duration = .seconds(10)
     /// How long a push may take in all, the time that it waits for a connection included.
@@ -18,6 +20,12 @@ public struct HTTP2Configuration: Sendable {
     public var pingAfter: Duration = .seconds(15)
     /// How long its answer to that may take.
     public var pingTimeout: Duration = .seconds(5)
+    /// How long the server may take no bytes.
+    public var writeTimeout: Duration = .seconds(10)
+    /// How long the server may have no stream for anybody before another connection is tried.
+    public var starvationTimeout: Duration = .seconds(10)
+    /// How old a connection gets at least before another takes its place; at most it gets twice as old.
+    public var maximumAge: Duration = .seconds(3600)
     /// How long a connection may be idle before it is closed.
     public var idleTimeout: Duration = .seconds(300)
 
@@ -26,7 +34,15 @@ public struct HTTP2Configuration: Sendable {
 
     /// The times that a connection measures itself.
     var limits: ConnectionLife.Limits {
-        ConnectionLife.Limits(settings: self.settingsTimeout, pingAfter: self.pingAfter, ping: self.pingTimeout)
+        ConnectionLife.Limits(
+            settings: self.settingsTimeout,
+            acknowledgement: self.acknowledgementTimeout,
+            pingAfter: self.pingAfter,
+            ping: self.pingTimeout,
+            writing: self.writeTimeout,
+            starvation: self.starvationTimeout,
+            age: self.maximumAge
+        )
     }
 
     /// How long a push may wait for a connection that takes it: so long that there is time left for an answer.
@@ -34,7 +50,7 @@ public struct HTTP2Configuration: Sendable {
         self.totalTimeout > self.requestTimeout ? self.totalTimeout - self.requestTimeout : self.totalTimeout
     }
 
-    /// How often deadlines are looked at: often enough to be kept to within an eighth.
+    /// How often deadlines are looked at, at most: often enough to be kept to within an eighth.
     var tickInterval: Duration {
         let shortest = min(self.requestTimeout, self.totalTimeout, self.settingsTimeout, self.pingTimeout)
         return max(.milliseconds(1), min(.milliseconds(100), shortest / 8))

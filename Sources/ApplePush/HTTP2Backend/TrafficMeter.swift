@@ -8,7 +8,18 @@ final class TrafficMeter: Sendable {
 
     func opened() { self.traffic.withLock { $0.connections += 1 } }
 
-    func closed() { self.traffic.withLock { $0.connections -= 1 } }
+    /// A connection has ended that was open, or never was.
+    func ended(_ end: ConnectionEnd, wasOpen: Bool) {
+        self.traffic.withLock { traffic in
+            if wasOpen { traffic.connections -= 1 }
+            traffic.ends[end.name, default: 0] += 1
+        }
+    }
 
-    func answered(after times: DurationHistogram) { self.traffic.withLock { $0.answerTimes += times } }
+    func add(_ report: TrafficReport) {
+        self.traffic.withLock { traffic in
+            traffic.answerTimes += report.answerTimes
+            traffic.lateAnswers += report.lateAnswers
+        }
+    }
 }

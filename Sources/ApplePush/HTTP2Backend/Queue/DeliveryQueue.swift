@@ -14,6 +14,9 @@ final class DeliveryQueue {
     /// None of them has to be looked at before that: a lower bound, so that an end or a longer permit costs nothing.
     private(set) var nextDue = MonotonicInstant.distantFuture
 
+    /// How many pushes the gateway takes at a time, so far as is known: told to those whose delivery returns.
+    var capacity: Int?
+
     /// How many pushes wait for a connection to take them.
     private(set) var waiting = 0
 
@@ -102,18 +105,19 @@ final class DeliveryQueue {
         self.giveUp { $0.permit?.allows(at: now) == false }
     }
 
-    /// Time has passed: permits may be over, and the patience of callers.
+    /// Time has passed: what waits may have run out of it, permits may be over, and the patience of callers.
     func passed(to now: MonotonicInstant) {
+        self.giveUp { now >= $0.deadline }
         self.checkPermits(at: now)
         self.nextDue = .distantFuture
         for case let delivery? in self.deliveries {
-            delivery.returnEarly(at: now)
+            delivery.returnEarly(at: now, capacity: self.capacity)
             self.nextDue = min(self.nextDue, delivery.due)
         }
     }
 
     private func finishIfDone(_ number: Int32) {
-        guard self[number].finishIfDone() else { return }
+        guard self[number].finishIfDone(capacity: self.capacity) else { return }
         if self[number].permit != nil { self.permits -= 1 }
         self.leaveLine(number)
         self.deliveries[Int(number)] = nil

@@ -18,10 +18,11 @@ struct PushFields: Equatable {
         self.token = token
     }
 
-    /// What repeats is indexed; what seldom comes twice would only push that out of the compression table.
+    /// What repeats is indexed; what seldom comes twice would only push that out of the compression table, and a provider
+    /// token is a secret that has no place in it. That is also what Apple asks for.
     func block(authority: String) -> HeaderBlock {
         var block = HeaderBlock(method: "POST", scheme: "https", authority: authority, path: "/3/device/")
-        if let token = self.token { block.append("authorization", "bearer \(token.jwt)") }
+        if let token = self.token { block.append("authorization", "bearer \(token.jwt)", indexing: .never) }
         // Spans of arrays that stay alive and unchanged through the calls.
         if !self.topic.isEmpty { unsafe block.append("apns-topic", self.topic.span.bytes) }
         block.append("apns-push-type", self.pushType.name)

@@ -17,6 +17,8 @@ struct InFlightTable {
     }
 
     private static let none: Int32 = -1
+    /// What a slot has before it that no push is in.
+    private static let empty: Int32 = -2
 
     private var slots: [Slot] = []
     private var firstFree = InFlightTable.none
@@ -51,10 +53,12 @@ struct InFlightTable {
         return UInt32(index)
     }
 
-    /// Takes the push of that tag out; each tag is good for once.
-    mutating func remove(_ tag: UInt32) -> Push {
+    /// Takes the push of that tag out. Each tag is good for once: nil if it was taken before, whoever asks again.
+    mutating func remove(_ tag: UInt32) -> Push? {
+        guard tag < self.slots.count else { return nil }
         let index = Int32(tag)
         let slot = self.slots[Int(tag)]
+        if slot.previous == Self.empty { return nil }
         if slot.previous == Self.none {
             self.first = slot.next
         } else {
@@ -66,6 +70,7 @@ struct InFlightTable {
             self.slots[Int(slot.next)].previous = slot.previous
         }
         self.slots[Int(tag)].next = self.firstFree
+        self.slots[Int(tag)].previous = Self.empty
         self.firstFree = index
         self.count -= 1
         return slot.push

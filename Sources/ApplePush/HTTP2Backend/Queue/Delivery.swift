@@ -60,8 +60,8 @@ final class Delivery {
     /// When it must be looked at next, if nothing happens to it before.
     var due: MonotonicInstant {
         let patienceEnd = self.patienceEnd ?? .distantFuture
-        guard self.isInLine, let permit = self.permit else { return patienceEnd }
-        return min(patienceEnd, permit.end)
+        guard self.isInLine else { return patienceEnd }
+        return min(patienceEnd, self.deadline, self.permit?.end ?? .distantFuture)
     }
 
     /// The next push to submit. One that cannot be sent at all ends here.
@@ -120,7 +120,7 @@ final class Delivery {
 
     /// Hands the caller what it has once its patience is over, and the rest later. As long as nothing at all has ended,
     /// there is nothing to hand over, and the caller waits for the same time again.
-    func returnEarly(at now: MonotonicInstant) {
+    func returnEarly(at now: MonotonicInstant, capacity: Int?) {
         guard let patience = self.patience, let end = self.patienceEnd, now >= end else { return }
         guard self.remaining < self.batch.count else {
             self.patienceEnd = now + patience
@@ -129,13 +129,13 @@ final class Delivery {
         self.patienceEnd = nil
         let rest = Remainder(onCancel: self.onCancel)
         self.rest = rest
-        self.completion.take()?.resume(returning: Delivered(self.outcomes, rest: rest))
+        self.completion.take()?.resume(returning: Delivered(self.outcomes, rest: rest, capacity: capacity))
     }
 
     /// Hands the outcomes to the caller once every push has one. True if it did.
-    func finishIfDone() -> Bool {
+    func finishIfDone(capacity: Int?) -> Bool {
         guard self.remaining == 0 else { return false }
-        self.completion.take()?.resume(returning: Delivered(self.outcomes))
+        self.completion.take()?.resume(returning: Delivered(self.outcomes, capacity: capacity))
         self.rest.take()?.end(with: self.outcomes)
         return true
     }

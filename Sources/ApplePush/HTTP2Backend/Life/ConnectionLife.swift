@@ -1,0 +1,211 @@
+import IO
+
+/// The life of a connection to the gateway as a value: what happened to it goes in, what must be done comes out.
+struct ConnectionLife {
+    /// Where in its life a connection is.
+    enum Phase: Equatable {
+        /// The way to the server is being made.
+        case connecting
+        /// Both sides have proved who they are; the server has not named its settings yet.
+        case handshaking
+        /// Takes pushes.
+        case ready
+        /// Takes no more pushes, and waits for the answers of those in flight.
+        case draining(ConnectionEnd)
+        /// Over.
+        case closed(ConnectionEnd)
+    }
+
+    /// What the owner of the socket must do.
+    enum Action: Equatable {
+        case none
+        case ping
+        /// End every push in flight, and close.
+        case close
+    }
+
+    /// The times and numbers that a connection is measured by. How long a connection and a handshake may take is for
+    /// those to keep who make them.
+    struct Limits {
+        /// How long the server may take to name its settings.
+        var settings: Duration
+        /// How long it may take to acknowledge ours.
+        var acknowledgement: Duration
+        /// After how long a silence it is asked whether it is there.
+        var pingAfter: Duration
+        /// How long its answer to that may take.
+        var ping: Duration
+        /// For how long it may take no bytes.
+        var writing: Duration
+        /// For how long it may have no stream for anybody.
+        var starvation: Duration
+        /// How long the connection lives. Not the same for all, or all of a pool would end together.
+        var age: Duration
+        /// How many pushes in a row may go without an answer.
+        var lateAnswers = 3
+        /// From which number on streams are a reason to begin again with the first.
+        var highestStream: Int32 = 1 << 30
+    }
+
+    private(set) var phase = Phase.connecting
+    private let limits: Limits
+    private var since: MonotonicInstant
+    private(set) var lastHeard: MonotonicInstant
+    private var pinged: MonotonicInstant?
+    private var unacknowledgedSince: MonotonicInstant?
+    private var stalledSince: MonotonicInstant?
+    private var starvedSince: MonotonicInstant?
+    private var lateInARow = 0
+
+    /// Has lived for long enough: it should go when another has taken its place.
+    private(set) var isOld = false
+
+    /// How many pushes got an answer that was about them, and not about the connection or the credential.
+    private(set) var answered = 0
+
+    init(_ limits: Limits, at now: MonotonicInstant) {
+        self.limits = limits
+        self.since = now
+        self.lastHeard = now
+    }
+
+    // MARK: What it is
+
+    var isReady: Bool { self.phase == .ready }
+
+    var isClosed: Bool { if case .closed = self.phase { true } else { false } }
+
+    /// Why it takes no more pushes, once it does not.
+    var end: ConnectionEnd? {
+        switch self.phase {
+        case .draining(let end), .closed(let end): end
+        case .connecting, .handshaking, .ready: nil
+        }
+    }
+
+    /// Nobody knows whether the server is still there: it was asked and has not answered yet.
+    var isInDoubt: Bool { self.pinged != nil }
+
+    /// The gateway does not want what comes with this credential, be it on this connection or on another.
+    var isRefused: Bool { if case .refused? = self.end { true } else { false } }
+
+    /// When it must be looked at next, if nothing happens to it before.
+    func due(inFlight: Int) -> MonotonicInstant {
+        switch self.phase {
+        case .connecting, .closed: return .distantFuture
+        case .handshaking: return self.since + self.limits.settings
+        case .ready, .draining: break
+        }
+        var due = self.isOld ? .distantFuture : self.since + self.limits.age
+        if let pinged = self.pinged {
+            due = min(due, pinged + self.limits.ping)
+        } else if inFlight > 0 {
+            due = min(due, self.lastHeard + self.limits.pingAfter)
+        }
+        if let since = self.stalledSince { due = min(due, since + self.limits.writing) }
+        if self.isReady {
+            if let since = self.unacknowledgedSince { due = min(due, since + self.limits.acknowledgement) }
+            if let since = self.starvedSince { due = min(due, since + self.limits.starvation) }
+        }
+        return due
+    }
+
+    // MARK: What happened
+
+    /// The way to the server is made; our settings go out with the first bytes.
+    mutating func connected(at now: MonotonicInstant) {
+        guard self.phase == .connecting else { return }
+        self.phase = .handshaking
+        self.since = now
+        self.lastHeard = now
+        self.unacknowledgedSince = now
+    }
+
+    /// The server named its settings.
+    mutating func settled() {
+        if self.phase == .handshaking { self.phase = .ready }
+    }
+
+    /// The server took note of ours.
+    mutating func acknowledged() { self.unacknowledgedSince = nil }
+
+    /// Something came from the server.
+    mutating func heard(at now: MonotonicInstant) {
+        self.lastHeard = now
+        self.pinged = nil
+    }
+
+    /// A stream of that number was opened.
+    mutating func opened(_ stream: Int32) {
+        if stream >= self.limits.highestStream { self.retire(.exhausted) }
+    }
+
+    /// Whether the server takes the bytes that there are.
+    mutating func wrote(isStalled: Bool, at now: MonotonicInstant) {
+        self.stalledSince = isStalled ? self.stalledSince ?? now : nil
+    }
+
+    /// Whether the server has streams, and room for bodies, be they in use or not.
+    mutating func offered(nothing isStarved: Bool, at now: MonotonicInstant) {
+        self.starvedSince = isStarved ? self.starvedSince ?? now : nil
+    }
+
+    /// A push was answered.
+    mutating func wasAnswered(isOfUse: Bool) {
+        if isOfUse { self.answered += 1 }
+        self.lateInARow = 0
+    }
+
+    /// A push was not answered in time. A server that does so again and again does not answer at all any more.
+    mutating func wasLate() {
+        self.lateInARow += 1
+        if self.lateInARow >= self.limits.lateAnswers { self.retire(.silent) }
+    }
+
+    /// No more pushes: what is in flight may still be answered. The first reason is the one that stays.
+    mutating func retire(_ end: ConnectionEnd) {
+        switch self.phase {
+        case .connecting, .handshaking, .ready: self.phase = .draining(end)
+        case .draining, .closed: break
+        }
+    }
+
+    /// It is over. The reason that it was retired for, if it was, is the one that stays.
+    mutating func close(_ end: ConnectionEnd) {
+        switch self.phase {
+        case .connecting, .handshaking, .ready: self.phase = .closed(end)
+        case .draining(let first): self.phase = .closed(first)
+        case .closed: break
+        }
+    }
+
+    /// Pushes are about to be sent: after a long silence, ask at the same time whether anybody is there.
+    mutating func willSend(at now: MonotonicInstant) -> Action {
+        guard self.pinged == nil, now - self.lastHeard >= self.limits.pingAfter else { return .none }
+        self.pinged = now
+        return .ping
+    }
+
+    /// Time went by.
+    mutating func passed(to now: MonotonicInstant, inFlight: Int) -> Action {
+        func isOver(_ since: MonotonicInstant?, _ limit: Duration) -> Bool { since.map { now - $0 >= limit } ?? false }
+        switch self.phase {
+        case .connecting, .closed: return .none
+        case .handshaking:
+            guard isOver(self.since, self.limits.settings) else { return .none }
+            self.close(.settingsMissing)
+            return .close
+        case .ready, .draining: break
+        }
+        if isOver(self.pinged, self.limits.ping) { self.close(.silent) }
+        if isOver(self.stalledSince, self.limits.writing) { self.close(.stalled) }
+        if isOver(self.unacknowledgedSince, self.limits.acknowledgement) { self.retire(.settingsUnacknowledged) }
+        if isOver(self.starvedSince, self.limits.starvation) { self.retire(.starved) }
+        if isOver(self.since, self.limits.age) { self.isOld = true }
+        switch self.phase {
+        case .closed: return .close
+        case .draining where inFlight == 0: return .close
+        default: return inFlight > 0 ? self.willSend(at: now) : .none
+        }
+    }
+}

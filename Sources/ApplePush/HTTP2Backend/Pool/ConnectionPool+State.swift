@@ -1,0 +1,193 @@
+import IO
+
+extension ConnectionPool {
+    /// Which connection takes how many pushes, when another is made, and when one is closed: a value that touches no
+    /// socket. Connections are known to it by their number.
+    struct State {
+        /// What the state knows of a connection.
+        struct Member {
+            let id: Int
+            var phase = Phase.dialing
+            var room = Room()
+            var idleSince: MonotonicInstant
+
+            var isIdle: Bool { self.room.inFlight == 0 && self.phase.takesPushes }
+        }
+
+        enum Phase {
+            case dialing
+            /// Takes few pushes at a time, until it has proved to be good for more.
+            case proving
+            case ready
+            /// Takes pushes until another can take its place.
+            case old
+            case draining
+
+            var takesPushes: Bool { self == .proving || self == .ready || self == .old }
+        }
+
+        /// How much a connection takes.
+        struct Room: Equatable {
+            /// How many pushes it takes right now.
+            var free = 0
+            var inFlight = 0
+            /// How many the gateway takes on it at a time.
+            var capacity = 0
+        }
+
+        /// What to do about a new connection.
+        enum Dial: Equatable {
+            case no
+            /// Make the connection of that number.
+            case now(Int)
+            /// Ask again at that time.
+            case at(MonotonicInstant)
+        }
+
+        /// The smallest share that is worth a write of its own.
+        static let smallestShare = 32
+        /// For how long pushes must have waited for streams before another connection is made.
+        static let patience: Duration = .milliseconds(100)
+
+        let limit: Int
+        private(set) var members: [Member] = []
+        private(set) var pace = ReconnectPace()
+        private var load = LoadGauge()
+        private var nextID = 0
+        private var fullSince: MonotonicInstant?
+
+        init(limit: Int) { self.limit = max(1, limit) }
+
+        /// Whether some connection lives that may yet take pushes.
+        var hasHope: Bool { self.members.contains { $0.phase != .draining } }
+
+        /// How many pushes the gateway takes at a time, on all connections; nil while nobody knows.
+        var capacity: Int? {
+            var capacity: Int?
+            for member in self.members where member.phase == .ready || member.phase == .old {
+                capacity = (capacity ?? 0) + member.room.capacity
+            }
+            return capacity
+        }
+
+        // MARK: More
+
+        /// Asked whenever pushes were handed out, with how many are left for which no connection has room.
+        mutating func dial(
+            waiting: Int,
+            at now: MonotonicInstant,
+            using random: inout some RandomNumberGenerator
+        ) -> Dial {
+            guard waiting > 0 || self.needsSuccessor else {
+                self.fullSince = nil
+                return .no
+            }
+            if let answer = self.mayWait(at: now) { return answer }
+            if let earliest = self.pace.earliest, now < earliest { return .at(earliest) }
+            self.fullSince = nil
+            self.pace.dialed(at: now, using: &random)
+            self.load.reset()
+            self.nextID += 1
+            self.members.append(Member(id: self.nextID, idleSince: now))
+            return .now(self.nextID)
+        }
+
+        /// Only old connections are left, and they are in use.
+        private var needsSuccessor: Bool {
+            self.members.contains { $0.phase == .old && $0.room.inFlight > 0 }
+                && self.members.allSatisfy { $0.phase == .old || $0.phase == .draining }
+        }
+
+        /// What the connections that there are say to another: nothing, if one is needed.
+        private mutating func mayWait(at now: MonotonicInstant) -> Dial? {
+            let young = self.members.filter { $0.phase != .draining && $0.phase != .old }
+            // Where only old ones are left, one of them is to be replaced, however much room they have.
+            if young.isEmpty { return nil }
+            if young.contains(where: { $0.phase != .ready }) || young.count >= self.limit { return .no }
+            if young.contains(where: { $0.room.free > 0 }) {
+                self.fullSince = nil
+                return .no
+            }
+            let fullSince = self.fullSince ?? now
+            self.fullSince = fullSince
+            return now - fullSince < Self.patience ? .at(fullSince + Self.patience) : nil
+        }
+
+        // MARK: Pushes
+
+        /// The connections that take a share of the waiting pushes, the oldest first, and how many each takes.
+        func shares(of waiting: Int) -> [(id: Int, count: Int)] {
+            let open = self.members.filter { $0.room.free > 0 }
+            guard waiting > 0, !open.isEmpty else { return [] }
+            let even = max(Self.smallestShare, (waiting + open.count - 1) / open.count)
+            var left = waiting
+            var shares: [(id: Int, count: Int)] = []
+            for member in open where left > 0 {
+                let count = min(member.room.free, even, left)
+                shares.append((member.id, count))
+                left -= count
+            }
+            return shares
+        }
+
+        // MARK: What happened
+
+        /// A connection is what it now is.
+        mutating func changed(_ id: Int, to phase: Phase, _ room: Room, at now: MonotonicInstant) {
+            guard let place = self.members.firstIndex(where: { $0.id == id }) else { return }
+            let wasBusy = self.members[place].room.inFlight > 0 || self.members[place].phase == .dialing
+            self.members[place].phase = phase
+            self.members[place].room = room
+            if !phase.takesPushes { self.members[place].room.free = 0 }
+            if wasBusy || room.inFlight > 0 { self.members[place].idleSince = now }
+            if self.members.count > 1 { self.load.note(self.members.reduce(0) { $0 + $1.room.inFlight }, at: now) }
+        }
+
+        /// A connection is gone that had carried so many pushes to an answer; nil: it was of no use.
+        mutating func ended(
+            _ id: Int,
+            answers: Int?,
+            at now: MonotonicInstant,
+            using random: inout some RandomNumberGenerator
+        ) {
+            self.members.removeAll { $0.id == id }
+            self.load.reset()
+            if let answers {
+                self.pace.succeeded(answers: answers)
+            } else {
+                self.pace.failed(at: now, using: &random)
+            }
+        }
+
+        // MARK: Fewer
+
+        /// The old connections, as soon as another can take their place.
+        var replaced: [Int] {
+            guard self.members.contains(where: { $0.phase == .old }),
+                self.members.contains(where: { $0.phase == .ready })
+            else { return [] }
+            return self.members.filter { $0.phase == .old }.map(\.id)
+        }
+
+        /// A connection without which the others would have had room for twice of what there was of late.
+        var spare: Int? {
+            let ready = self.members.filter { $0.phase == .ready }
+            guard ready.count > 1, ready.count == self.members.count, let newest = ready.last, let peak = self.load.peak
+            else { return nil }
+            return peak * 2 <= ready.dropLast().reduce(0) { $0 + $1.room.capacity } ? newest.id : nil
+        }
+
+        /// When there may be a spare one.
+        var nextSpare: MonotonicInstant? { self.members.count > 1 ? self.load.due : nil }
+
+        /// The connections that have had nothing to do for longer than that.
+        func idle(longerThan limit: Duration, at now: MonotonicInstant) -> [Int] {
+            self.members.filter { $0.isIdle && now - $0.idleSince > limit }.map(\.id)
+        }
+
+        /// When the next of them will have been idle for that long.
+        func nextIdle(after limit: Duration) -> MonotonicInstant? {
+            self.members.filter { $0.isIdle }.map { $0.idleSince + limit }.min()
+        }
+    }
+}

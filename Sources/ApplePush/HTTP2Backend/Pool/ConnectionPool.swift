@@ -1,0 +1,179 @@
+import HTTP2
+import IO
+import TLS
+
+/// The connections to one gateway with one credential, all on one loop: takes batches, spreads them over connections,
+/// makes and closes those. A batch comes down by one hop and goes back by one; what happens between is synchronous.
+///
+/// Here is what comes from outside, and the pump that hands pushes to connections; how those are made, looked after and
+/// authorized is in files of their own.
+actor ConnectionPool {
+    let loop: EventLoop
+    let gateway: Gateway
+    let credential: Credential
+    let configuration: HTTP2Configuration
+    let meter: TrafficMeter
+    let deliveries = DeliveryQueue()
+    var state: State
+    var connections: [PushConnection] = []
+    var watches: [Int: WatchToken] = [:]
+    var dials: [Int: Task<Void, Never>] = [:]
+    var context: TLSContext?
+    var addresses = AddressBook<SocketAddress>()
+    var authorization: Authorization?
+    var authorizationDue: MonotonicInstant?
+    var renewal: Task<Void, Never>?
+    var input: [UInt8] = []
+    var random = SystemRandomNumberGenerator()
+    private(set) var isShutDown = false
+    private var isOutdated = false
+    private var isPumpDue = false
+    private var tick: (token: TimerToken, due: MonotonicInstant)?
+    private var nextSerial = 0
+
+    /// The pool owns the loop's reference, so the loop outlives every use of this.
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe self.loop.asUnownedSerialExecutor() }
+
+    init(
+        to gateway: Gateway,
+        with credential: Credential,
+        _ configuration: HTTP2Configuration,
+        meter: TrafficMeter,
+        on loop: EventLoop
+    ) {
+        self.gateway = gateway
+        self.credential = credential
+        self.configuration = configuration
+        self.meter = meter
+        self.loop = loop
+        self.state = State(limit: configuration.connections)
+    }
+
+    // MARK: From outside
+
+    /// Sends a batch. Every push of it ends exactly once. Nil, and nothing sent, if the pool was outdated before.
+    ///
+    /// The owner lives on until the last push has ended: with it end the threads that all of this is done on.
+    func deliver(_ batch: PushBatch, _ terms: DeliveryTerms, for owner: HTTP2Backend) async -> Delivered? {
+        if self.isOutdated { return nil }
+        self.nextSerial += 1
+        let serial = self.nextSerial
+        let cancel: @Sendable () -> Void = {
+            withExtendedLifetime(owner) { self.cancel(serial) }
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { completion in
+                let now = MonotonicInstant.now
+                let delivery = Delivery(
+                    serial,
+                    batch,
+                    terms,
+                    from: now,
+                    until: now + self.configuration.waitingTimeout,
+                    completion: completion,
+                    onCancel: cancel
+                )
+                self.deliveries.add(delivery)
+                if self.isShutDown { self.giveUpWaiting(Self.shutDownError) }
+                self.pumpSoon()
+            }
+        } onCancel: {
+            cancel()
+        }
+    }
+
+    /// Whoever wanted that delivery has gone: nothing more of it is sent.
+    private nonisolated func cancel(_ serial: Int) {
+        self.loop.submit { self.assumeIsolated { $0.deliveries.giveUp { $0.serial == serial } } }
+    }
+
+    /// Closes what has been idle for longer than that. True if nothing is left, not even something under way: then the
+    /// pool takes no more.
+    func outdate(idle: Duration) -> Bool {
+        let now = MonotonicInstant.now
+        self.close(self.state.idle(longerThan: idle, at: now), .idle, at: now)
+        self.isOutdated = self.state.members.isEmpty && self.deliveries.isEmpty
+        return self.isOutdated
+    }
+
+    /// Ends everything at once.
+    func shutdown() async {
+        self.isShutDown = true
+        self.close(self.connections.map(\.id), .shutDown, at: .now)
+        self.giveUpWaiting(Self.shutDownError)
+        if let tick = self.tick.take() { self.loop.cancel(tick.token) }
+        let tasks = Array(self.dials.values) + [self.renewal].compactMap { $0 }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+
+    static let shutDownError = PushError(.shutDown, "The session was shut down: make a new one to send more.")
+
+    // MARK: Sending
+
+    /// Has the pump run once, after everything else of this turn of the loop: what many brought is written together.
+    func pumpSoon() {
+        if self.isPumpDue { return }
+        self.isPumpDue = true
+        self.loop.atEndOfTurn { self.assumeIsolated { $0.pump() } }
+    }
+
+    /// Gives waiting pushes to connections that have room, writes, and makes another connection where there is none.
+    private func pump() {
+        self.isPumpDue = false
+        var now = MonotonicInstant.now
+        self.deliveries.checkPermits(at: now)
+        while self.deliveries.waiting > 0, self.mayAuthorize(at: now) {
+            let shares = self.state.shares(of: self.deliveries.waiting)
+            if shares.isEmpty { break }
+            for (id, count) in shares {
+                guard let connection = self.connection(id) else { continue }
+                connection.submit(count, at: now)
+                connection.flush(at: now)
+                self.look(at: connection, at: now)
+                // Writing took its time.
+                now = .now
+                self.deliveries.checkPermits(at: now)
+            }
+        }
+        for connection in self.connections where connection.wantsToWrite {
+            connection.flush(at: now)
+            self.look(at: connection, at: now)
+        }
+        self.setTick(at: now, dialing: self.dialIfNeeded(at: now))
+    }
+
+    func giveUpWaiting(_ failure: PushError) { self.deliveries.giveUp(failure) { _ in true } }
+
+    // MARK: Time
+
+    /// One timer for all that is measured here: it comes round when the first thing is due, whatever that is.
+    private func setTick(at now: MonotonicInstant, dialing: MonotonicInstant?) {
+        if self.isShutDown { return }
+        var due = self.deliveries.nextDue
+        for connection in self.connections { due = min(due, connection.due) }
+        if let idle = self.state.nextIdle(after: self.configuration.idleTimeout) { due = min(due, idle) }
+        if let spare = self.state.nextSpare { due = min(due, spare) }
+        // What is due one after the other is seen to together.
+        due = min(max(due + .milliseconds(1), now + self.configuration.tickInterval), dialing ?? .distantFuture)
+        if due == .distantFuture { return }
+        if let tick = self.tick {
+            if tick.due <= due { return }
+            self.loop.cancel(tick.token)
+        }
+        self.tick = (self.loop.schedule(at: due) { self.assumeIsolated { $0.passed() } }, due)
+    }
+
+    private func passed() {
+        self.tick = nil
+        let now = MonotonicInstant.now
+        for connection in self.connections {
+            connection.passed(to: now)
+            self.look(at: connection, at: now)
+        }
+        self.deliveries.passed(to: now)
+        self.close(self.state.idle(longerThan: self.configuration.idleTimeout, at: now), .idle, at: now)
+        if self.deliveries.waiting == 0, let spare = self.state.spare { self.retire([spare], .spare, at: now) }
+        self.pumpSoon()
+    }
+}

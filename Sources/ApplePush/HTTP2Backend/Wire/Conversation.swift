@@ -1,0 +1,327 @@
+import HTTP2
+import IO
+
+/// What is said on one connection to the gateway, without the connection: pushes, bytes that came and the time go in;
+/// bytes to send and outcomes come out. It has no socket, so whatever a peer may say can be tried on it.
+///
+/// Every push that it takes from the deliveries it gives back exactly once, with its outcome or to be sent again: it
+/// keeps them in a table of its own, and what is still in there at the end ends there.
+final class Conversation {
+    private(set) var life: ConnectionLife
+    private(set) var authorization: Authorization?
+    /// The provider token that the gateway called too old.
+    private(set) var refusedToken: ProviderToken?
+
+    private let session: ClientSession
+    private let deliveries: DeliveryQueue
+    private let requestTimeout: Duration
+    private var budget: FrameBudget
+    private var inFlight = InFlightTable()
+    /// What the session calls the pushes in flight, by tag.
+    private var submissions: [Submission] = []
+    private var lastStream: Int32 = 0
+    private var outgoing: Outgoing
+    private var report = TrafficReport()
+    /// How many pushes have ended here, in whatever way.
+    private var ended = 0
+    private var bytesSent: UInt64 = 0
+    /// An answer showed that the gateway accepts the provider token; with a certificate it has by its handshake.
+    private var isAccepted: Bool
+
+    init(
+        authority: String,
+        certified: Bool,
+        authorization: Authorization?,
+        deliveries: DeliveryQueue,
+        limits: ConnectionLife.Limits,
+        requestTimeout: Duration,
+        at now: MonotonicInstant
+    ) throws(HTTP2Error) {
+        self.session = try ClientSession()
+        self.deliveries = deliveries
+        self.requestTimeout = requestTimeout
+        self.authorization = authorization
+        self.isAccepted = certified
+        self.outgoing = Outgoing(authority: authority, token: authorization?.token)
+        self.life = ConnectionLife(limits, at: now)
+        self.budget = FrameBudget(at: now)
+    }
+
+    /// The pushes to come carry this provider token.
+    func authorize(_ authorization: Authorization) {
+        if self.refusedToken != nil { return }
+        self.authorization = authorization
+        self.outgoing.use(authorization.token)
+    }
+
+    // MARK: Room
+
+    /// How many pushes are in flight.
+    var inFlightCount: Int { self.inFlight.count }
+
+    /// How many pushes it takes now.
+    var free: Int {
+        self.life.isReady ? max(0, min(self.session.freeStreams, self.allowance - self.inFlight.count)) : 0
+    }
+
+    /// How many pushes the gateway takes at a time, be they in flight already or not.
+    var capacity: Int { self.life.isReady ? self.session.maxStreams : 0 }
+
+    /// It takes as many pushes as the gateway allows for.
+    var isProven: Bool { self.isAccepted && self.allowance >= self.session.maxStreams }
+
+    /// How many pushes may be in flight: one until the provider token is accepted, or while nobody knows whether the
+    /// gateway is still there; then few, and one more with each answer, so that a gateway that soon says goodbye has
+    /// little to send back.
+    private var allowance: Int { self.isAccepted && !self.life.isInDoubt ? 64 + self.life.answered : 1 }
+
+    /// When it must be looked at next, if nothing happens before.
+    var due: MonotonicInstant {
+        let due = self.life.due(inFlight: self.inFlight.count)
+        return self.inFlight.oldest.map { min(due, $0.submitted + self.requestTimeout) } ?? due
+    }
+
+    // MARK: What goes out
+
+    /// The way to the server is made.
+    func connected(at now: MonotonicInstant) { self.life.connected(at: now) }
+
+    /// Takes as many of the waiting pushes as that, or as it can; they are sent with the bytes drained next. False if it
+    /// takes no more.
+    func submit(_ count: Int, at now: MonotonicInstant) -> Bool {
+        if self.life.willSend(at: now) == .ping { self.ping() }
+        let free = self.free
+        let before = self.lastStream
+        for _ in 0..<min(count, free) {
+            guard let push = self.deliveries.next(), self.submit(push, at: now) else { return false }
+        }
+        if self.lastStream > before { self.life.opened(self.lastStream) }
+        return count < free
+    }
+
+    /// False if the connection takes no more.
+    private func submit(_ push: InFlightTable.Push, at now: MonotonicInstant) -> Bool {
+        let delivery = self.deliveries[push.delivery]
+        let tag = self.inFlight.insert(push, at: now)
+        do {
+            let submission = try self.outgoing.submit(Int(push.position), of: delivery, tag: tag, to: self.session)
+            if Int(tag) < self.submissions.count {
+                self.submissions[Int(tag)] = submission
+            } else {
+                self.submissions.append(submission)
+            }
+            self.lastStream = submission.stream
+            return true
+        } catch {
+            _ = self.inFlight.remove(tag)
+            // A field that cannot be sent is the message's fault; everything else is this connection's.
+            if error.code == .invalidField {
+                self.deliveries.end(push, OutcomeRules.outcome(of: .unsendable))
+                return true
+            }
+            self.deliveries.takeBack(push)
+            self.life.retire(ConnectionEnd(error))
+            return false
+        }
+    }
+
+    /// There are bytes to drain, as far as is known without trying.
+    var wantsToWrite: Bool { self.session.wantsToWrite }
+
+    /// Appends bytes to send until there are so many.
+    func drain(into output: inout [UInt8], limit: Int) throws(HTTP2Error) {
+        try self.session.drain(into: &output, limit: limit)
+    }
+
+    /// So many of the bytes drained have left.
+    func sent(_ count: Int) { self.bytesSent += UInt64(count) }
+
+    /// Bytes were drained and sent, as far as the peer took them.
+    func wrote(isStalled: Bool, at now: MonotonicInstant) {
+        self.life.wrote(isStalled: isStalled, at: now)
+        self.readEvents()
+        self.checkSession(at: now)
+    }
+
+    private func ping() {
+        // Without memory for a ping, the deadlines of pushes will do.
+        try? self.session.ping(1)
+    }
+
+    // MARK: What comes in
+
+    /// Takes bytes that came.
+    func received(_ bytes: RawSpan, at now: MonotonicInstant) {
+        self.life.heard(at: now)
+        do {
+            try self.session.feed(bytes)
+        } catch {
+            self.readEvents()
+            return self.life.close(ConnectionEnd(error))
+        }
+        self.readEvents()
+        if !self.budget.allows(frames: self.session.framesReceived, answers: self.ended, at: now) {
+            return self.life.close(.flooded("it sent frame after frame and few answers"))
+        }
+        self.checkSession(at: now)
+    }
+
+    /// Why the session is at its end, where it is, and what it lets us do otherwise.
+    private func checkSession(at now: MonotonicInstant) {
+        if self.session.isFinished {
+            self.life.close(self.session.failure.map { ConnectionEnd($0) } ?? .closedByPeer)
+        } else if self.life.isReady {
+            self.life.offered(nothing: self.session.maxStreams == 0, at: now)
+        }
+    }
+
+    private func readEvents() {
+        while let event = self.session.nextEvent() {
+            switch event {
+            case .settingsChanged: self.life.settled()
+            case .settingsAcknowledged: self.life.acknowledged()
+            case .answered(let tag, let answer):
+                let submitted = self.inFlight.submitted(tag)
+                guard let push = self.inFlight.remove(tag) else { break }
+                self.report.answered(after: self.life.lastHeard.nanoseconds - submitted.nanoseconds)
+                self.ended += 1
+                self.answered(push, answer)
+            case .ended(let tag, let ending):
+                guard let push = self.inFlight.remove(tag) else { break }
+                self.ended += 1
+                self.ended(push, ending)
+            case .goAway(let goAway): self.sentAway(goAway.errorCode)
+            case .pong: break
+            }
+        }
+    }
+
+    private func answered(_ push: InFlightTable.Push, _ answer: Answer) {
+        // Nearly every answer is this one, and it says nothing more.
+        if answer.status == 200 {
+            self.isAccepted = true
+            self.life.wasAnswered(isOfUse: true)
+            return self.deliveries.end(push, .delivered)
+        }
+        let outcome = self.session.withBody(of: answer) { body in
+            self.deliveries.outcome(for: push) { outcomes in
+                OutcomeRules.outcome(
+                    status: answer.status,
+                    retryAfter: answer.retryAfter,
+                    body: body,
+                    keeping: &outcomes
+                )
+            }
+        }
+        if self.follow(outcome) {
+            self.deliveries.takeBack(push)
+        } else {
+            self.deliveries.end(push, outcome)
+        }
+    }
+
+    /// Does what a rejection asks of the connection. True if the push is to be sent again right away.
+    private func follow(_ outcome: Outcome) -> Bool {
+        switch outcome.action {
+        case .renewProviderToken:
+            self.life.wasAnswered(isOfUse: true)
+            return self.renewToken()
+        case .keepProviderToken, .pauseCredential:
+            self.life.wasAnswered(isOfUse: false)
+            self.life.retire(.refused(outcome.reason.name ?? "status \(outcome.status)"))
+        case .replaceConnection:
+            self.life.wasAnswered(isOfUse: false)
+            self.life.retire(.usedUp)
+        default:
+            self.isAccepted = true
+            self.life.wasAnswered(isOfUse: true)
+        }
+        return false
+    }
+
+    /// The provider token is too old, and this connection is not to see another. False if the last one was new.
+    private func renewToken() -> Bool {
+        self.life.retire(.usedUp)
+        guard let authorization = self.authorization else { return false }
+        self.refusedToken = authorization.token
+        return !authorization.isRenewed
+    }
+
+    private func ended(_ push: InFlightTable.Push, _ ending: HTTP2.Ending) {
+        let outcome = OutcomeRules.outcome(
+            of: .streamEnded(isSurelyUnprocessed: ending.isSurelyUnprocessed)
+        )
+        if outcome.verdict != .safe {
+            self.deliveries.end(push, outcome)
+        } else if self.life.isReady {
+            self.deliveries.takeBack(push, orEnd: outcome)
+        } else {
+            self.deliveries.takeBack(push)
+        }
+    }
+
+    /// The gateway takes no more streams. Why it does not may be the credential's fault.
+    private func sentAway(_ code: ErrorCode) {
+        let debugData = self.session.goAwayDebugData
+        var words = Outcomes(repeating: .pending, count: 0)
+        // A span of an array that stays alive and unchanged through the calls.
+        let bytes = unsafe debugData.span.bytes
+        let reason = Reply(bytes).reason(in: bytes, keeping: &words)
+        let text = words.text(of: reason)
+        switch reason.isKnown ? reason.action(status: 0) : nil {
+        case .pauseCredential, .keepProviderToken: self.life.retire(.refused(text))
+        case .renewProviderToken: _ = self.renewToken()
+        default:
+            let word = code == .noError ? nil : code.description
+            self.life.retire(.goneAway(reason: text.isEmpty ? word : text))
+        }
+    }
+
+    // MARK: Time and the end
+
+    /// Time has passed: gives up the pushes that were not answered in time, and looks after the connection.
+    func passed(to now: MonotonicInstant) {
+        while let (tag, submitted) = self.inFlight.oldest, now - submitted >= self.requestTimeout {
+            self.report.late()
+            self.life.wasLate()
+            if !self.session.reset(self.submissions[Int(tag)]) { self.forget(tag) }
+            self.readEvents()
+        }
+        self.checkSession(at: now)
+        if self.life.passed(to: now, inFlight: self.inFlight.count) == .ping { self.ping() }
+    }
+
+    /// Takes no more pushes; those in flight may still be answered.
+    func retire(_ end: ConnectionEnd) { self.life.retire(end) }
+
+    /// It is over: every push in flight ends. Returns a last word to the peer, to be sent if nothing else waits to be.
+    func end(_ end: ConnectionEnd) -> [UInt8] {
+        self.life.close(end)
+        var farewell: [UInt8] = []
+        do {
+            // One who broke the rules is told so by the session itself.
+            if !self.session.isFinished { try self.session.goAway(self.life.end?.errorCode ?? .noError) }
+            try self.session.drain(into: &farewell)
+        } catch {
+            // The peer broke the rules so that there is nothing more to say.
+            farewell = []
+        }
+        self.session.sweep(bytesWritten: self.bytesSent)
+        self.readEvents()
+        while let (tag, _) = self.inFlight.oldest { self.forget(tag) }
+        return farewell
+    }
+
+    /// A push of which the session knows nothing any more.
+    private func forget(_ tag: UInt32) {
+        guard let push = self.inFlight.remove(tag) else { return }
+        self.deliveries.end(push, OutcomeRules.outcome(of: .streamEnded(isSurelyUnprocessed: false)))
+    }
+
+    /// Hands over what went on since the last time.
+    func tell(_ meter: TrafficMeter) {
+        guard !self.report.isEmpty else { return }
+        meter.add(self.report)
+        self.report.removeAll()
+    }
+}

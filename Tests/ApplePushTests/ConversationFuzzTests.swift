@@ -1,0 +1,41 @@
+import IO
+import TestSupport
+import Testing
+
+@testable import ApplePush
+
+@Suite struct ConversationFuzzTests {
+    @Test func `whatever the gateway says, every push ends once`() async throws {
+        var delivered = 0
+        var conversations = 0
+        try await Fuzzing.seeds(120) { seed in
+            let queue = DeliveryQueue()
+            let fuzz = try ConversationFuzz(seed: seed, queue)
+            let terms = DeliveryTerms(patience: seed & 6 == 0 ? .seconds(1) : nil)
+            var failure: (any Error)?
+            let first = await withCheckedContinuation { completion in
+                let delivery = Delivery(
+                    1,
+                    batch(50 + Int(seed % 400)),
+                    terms,
+                    from: fuzz.now,
+                    until: seed & 8 == 0 ? .distantFuture : fuzz.now + .seconds(30),
+                    completion: completion,
+                    onCancel: {}
+                )
+                queue.add(delivery)
+                do { try fuzz.run(600) } catch { failure = error }
+            }
+            if let failure { throw failure }
+            // Were a push to end twice, its delivery would be over before the last of them has ended.
+            let outcomes = await first.rest?.outcomes() ?? first.outcomes
+            let accepted = outcomes.count { $0.verdict == .delivered }
+            #expect(!outcomes.contains { $0.verdict == .pending }, "seed \(seed)")
+            #expect(queue.isEmpty && fuzz.forgotten == 0, "seed \(seed)")
+            #expect(accepted <= fuzz.accepted, "seed \(seed)")
+            delivered += accepted
+            conversations += fuzz.conversations
+        }
+        #expect(delivered > 0 && conversations > 0)
+    }
+}

@@ -1,0 +1,30 @@
+import IO
+import Testing
+
+@testable import ApplePush
+
+@Suite struct FrameBudgetTests {
+    private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+
+    @Test func `answers may have many frames each`() {
+        var budget = FrameBudget(at: self.start)
+        let answer1 = budget.allows(frames: 201_000, answers: 10_000, at: self.start + .seconds(1))
+        #expect(answer1)
+        let answer2 = budget.allows(frames: 201_001, answers: 10_000, at: self.start + .seconds(1))
+        #expect(!answer2)
+    }
+
+    @Test func `a thousand frames for nothing are forgiven, again and again, but not at once`() {
+        var budget = FrameBudget(at: self.start)
+        let answer3 = budget.allows(frames: 1_000, answers: 0, at: self.start + .seconds(9))
+        #expect(answer3)
+        let answer4 = budget.allows(frames: 1_001, answers: 0, at: self.start + .seconds(9))
+        #expect(!answer4)
+        let answer5 = budget.allows(frames: 1_900, answers: 0, at: self.start + .seconds(10))
+        #expect(answer5)
+        let answer6 = budget.allows(frames: 2_900, answers: 0, at: self.start + .seconds(19))
+        #expect(answer6)
+        let answer7 = budget.allows(frames: 2_901, answers: 0, at: self.start + .seconds(19))
+        #expect(!answer7)
+    }
+}

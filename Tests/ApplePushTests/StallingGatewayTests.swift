@@ -1,0 +1,184 @@
+import ApplePush
+import IO
+import Synchronization
+import TestSupport
+import Testing
+
+/// Gateways that keep the rules and stand still: each in its own way, and each is noticed in its own time.
+@Suite struct StallingGatewayTests {
+    /// A gateway with that script, and a backend that sends to it.
+    private func with(
+        _ change: (inout HTTP2Configuration) -> Void = { _ in },
+        _ script: @escaping RawGateway.Script,
+        test: (RawGateway, Gateway, HTTP2Backend) async throws -> Void
+    ) async throws {
+        try await RawGateway.with(script) { server, port in
+            let gateway = Gateway(host: "127.0.0.1", port: port, trust: .pem(server.rootPEM))
+            try await withBackend(change) { try await test(server, gateway, $0) }
+        }
+    }
+
+    @Test func `settings that are not acknowledged`() async throws {
+        try await self.with {
+            $0.acknowledgementTimeout = .milliseconds(100)
+        } _: { line in
+            try await line.greet(acknowledges: line.number > 1)
+            try await line.serve()
+        } test: { server, gateway, backend in
+            let credential = try TestCredential.certificate()
+            while server.connections < 2 {
+                let outcomes = await backend.deliver(batch(1), to: gateway, with: credential)
+                #expect(outcomes[0].verdict == .delivered)
+            }
+            try await eventually { backend.traffic.ends["settings_unacknowledged"] == 1 }
+        }
+    }
+
+    @Test(arguments: [[(3, 0)], [(3, 1_000), (4, 0)]] as [[(UInt16, UInt32)]])
+    func `settings that let nobody send`(settings: [(UInt16, UInt32)]) async throws {
+        try await self.with {
+            $0.starvationTimeout = .milliseconds(100)
+        } _: { line in
+            try await line.greet(line.number > 1 ? [(3, 100)] : settings)
+            try await line.serve()
+        } test: { server, gateway, backend in
+            let credential = try TestCredential.certificate()
+            let starved = await backend.deliver(batch(5), to: gateway, with: credential)
+            #expect(starved.allSatisfy { $0.verdict == .safe })
+            #expect(starved.connectFailure?.code == .unreachable)
+            try await eventually { backend.traffic.ends == ["starved": 1] }
+            #expect(await backend.deliver(batch(5), to: gateway, with: credential).allSatisfy { $0.status == 200 })
+        }
+    }
+
+    @Test func `a thousand streams, then one, then none, then a thousand`() async throws {
+        try await self.with { line in
+            try await line.greet([(3, 1_000)])
+            try await line.serve(100)
+            try await line.send(Frames.settings([(3, 1)]))
+            try await line.serve(100)
+            // Until the client has surely seen that there is none.
+            try await line.send(Frames.settings([(3, 0)]) + Frames.ping(1))
+            var late: [UInt32] = []
+            while let frame = try await line.nextFrame(), frame.type != 6 {
+                if frame.endsStream { late.append(frame.stream) }
+            }
+            for stream in late { try await line.send(Frames.headers(stream, [(":status", "200")], end: true)) }
+            try await line.send(Frames.settings([(3, 1_000)]))
+            try await line.serve()
+        } test: { server, gateway, backend in
+            let outcomes = await backend.deliver(batch(3_000), to: gateway, with: try TestCredential.certificate())
+            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(server.connections == 1)
+        }
+    }
+
+    @Test func `a window of ten bytes, opened bit by bit`() async throws {
+        try await self.with { line in
+            try await line.greet([(3, 100), (4, 10)])
+            var sent: [UInt32: Int] = [:]
+            while let frame = try await line.nextFrame() {
+                if frame.isData { sent[frame.stream, default: 0] += frame.payload.count }
+                if frame.endsStream {
+                    try await line.send(Frames.headers(frame.stream, [(":status", "200")], end: true))
+                } else if frame.isData {
+                    try await line.send(Frames.windowUpdate(frame.stream, 10))
+                }
+            }
+        } test: { server, gateway, backend in
+            let outcomes = await backend.deliver(batch(50), to: gateway, with: try TestCredential.certificate())
+            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(server.connections == 1)
+        }
+    }
+
+    @Test func `a window that shrinks below nothing, and opens again`() async throws {
+        try await self.with { line in
+            try await line.greet([(3, 1), (4, 20)])
+            var isFirst = true
+            while let frame = try await line.nextFrame() {
+                if frame.endsStream {
+                    try await line.send(Frames.headers(frame.stream, [(":status", "200")], end: true))
+                } else if frame.isData, isFirst {
+                    isFirst = false
+                    try await line.send(Frames.settings([(4, 0)]) + Frames.settings([(4, 65_535)]))
+                }
+            }
+        } test: { _, gateway, backend in
+            let outcomes = await backend.deliver(batch(5), to: gateway, with: try TestCredential.certificate())
+            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+        }
+    }
+
+    @Test func `a server that stops reading is left when it has taken nothing for long enough`() async throws {
+        try await self.with {
+            $0.writeTimeout = .milliseconds(300)
+        } _: { line in
+            try await line.greet([(3, 1_000), (4, 1 << 30)])
+            if line.number > 1 { return try await line.serve() }
+            try await line.serve(1_000)
+            await line.stayUntilStopped()
+        } test: { server, gateway, backend in
+            let batch = batch(2_000, payload: String(repeating: "x", count: 20_000))
+            let outcomes = await backend.deliver(batch, to: gateway, with: try TestCredential.certificate())
+            #expect(outcomes.count { $0.verdict == .delivered } >= 1_000)
+            #expect(outcomes.allSatisfy { $0.verdict == .delivered || $0.verdict == .unknown })
+            try await eventually { backend.traffic.ends["stalled"] == 1 }
+            #expect(server.connections == 2)
+        }
+    }
+
+    @Test func `after a silence one push finds out whether the server is still there, and the others wait`()
+        async throws
+    {
+        let opened = Mutex(0)
+        try await self.with {
+            // Any silence is long enough.
+            $0.pingAfter = .zero
+            $0.pingTimeout = .milliseconds(200)
+        } _: { line in
+            try await line.greet()
+            if line.number > 1 { return try await line.serveWithPongs() }
+            while let frame = try await line.nextFrame() {
+                if frame.isHeaders { opened.withLock { $0 += 1 } }
+            }
+        } test: { server, gateway, backend in
+            let outcomes = await backend.deliver(batch(50), to: gateway, with: try TestCredential.certificate())
+            #expect(outcomes.count { $0.verdict == .unknown } == 1)
+            #expect(outcomes.count { $0.verdict == .safe } == 49)
+            try await eventually { backend.traffic.ends["silent"] == 1 }
+            #expect(opened.withLock { $0 } == 1)
+            let later = await backend.deliver(batch(50), to: gateway, with: try TestCredential.certificate())
+            #expect(later.allSatisfy { $0.verdict == .delivered })
+        }
+    }
+
+    @Test func `a connection that is old enough is replaced before it goes, and nobody notices`() async throws {
+        try await self.with {
+            $0.maximumAge = .milliseconds(50)
+        } _: { line in
+            try await line.greet()
+            try await line.serve()
+        } test: { server, gateway, backend in
+            let credential = try TestCredential.certificate()
+            while server.connections < 4 {
+                let outcomes = await backend.deliver(batch(100), to: gateway, with: credential)
+                #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            }
+            #expect((backend.traffic.ends["aged"] ?? 0) >= 2)
+            #expect(Set(backend.traffic.ends.keys) == ["aged"])
+        }
+    }
+}
+
+extension RawLine {
+    /// Answers pushes and pings.
+    fileprivate mutating func serveWithPongs() async throws {
+        while let frame = try await self.nextFrame() {
+            if frame.isPing { try await self.send(Frames.frame(6, flags: 1, stream: 0, frame.payload)) }
+            if frame.endsStream {
+                try await self.send(Frames.headers(frame.stream, [(":status", "200")], end: true))
+            }
+        }
+    }
+}
