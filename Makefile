@@ -6,6 +6,8 @@ SHELL := /bin/bash
 SWIFT ?= swift
 MESSAGES ?= 20000
 TEST_FLAGS ?=
+# How many seconds each of the fuzz tests goes on for in `make fuzz`.
+FUZZ ?= 60
 # How many tests run at once: each has a server, a database or a gateway of its own, and time limits are real.
 TEST_WIDTH ?= 8
 AT_ONCE = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=
@@ -15,7 +17,7 @@ ADDRESS_BUILD := .build/address
 RELEASE := $(SWIFT) build -c release --static-swift-stdlib
 SOURCES := Sources Tests Package.swift
 
-.PHONY: help packages build release demo test faults test-thread test-address bench bench-long format lint docs clean
+.PHONY: help packages build release demo test fuzz faults test-thread test-address bench bench-long format lint docs clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +39,10 @@ test: packages ## run every test that a commit must pass
 	@bash .ci/packages test
 	$(SWIFT) build --build-tests
 	$(AT_ONCE)$(TEST_WIDTH) $(SWIFT) test --skip-build --disable-xctest $(TEST_FLAGS)
+
+fuzz: packages ## hostile bytes, FUZZ=60 seconds for each test that reads them; FUZZ_SEED=N repeats what failed
+	$(SWIFT) build --build-tests
+	FUZZ=$(FUZZ) $(SWIFT) test --skip-build --disable-xctest --filter 'FuzzTests' $(TEST_FLAGS)
 
 faults: packages ## the whole fault board, long cases too: a table of every fault, and the score
 	$(SWIFT) build --build-tests
