@@ -160,7 +160,7 @@ import Testing
         #expect(second.rows <= 10)
     }
 
-    @Test func `the floor rises behind many rows and some time, and a sweep looks below it`() throws {
+    @Test func `the floor rises behind many rows and some time, and sinks to what was found below it`() throws {
         var board = LaneBoard(quantum: 1000)
         board.found([self.lane(1)], at: self.start)
         var now = self.start
@@ -179,10 +179,11 @@ import Testing
         let usual = try #require(usualPlan)
         #expect(usual.floor == floor.id)
         board.claimed(usual, rows: Int(usual.rows), pushes: Int(usual.pushes), first: id, next: nil, at: now)
-        now = now + LaneBoard.sweepInterval
-        let sweepPlan = self.next(&board, at: now)
-        let sweep = try #require(sweepPlan)
-        #expect(sweep.floor == .min)
+        #expect(board.risenFloors.map(\.id) == [floor.id])
+        board.returned(to: self.lane(1), lowest: 3, at: now)
+        let lowerPlan = self.next(&board, at: now)
+        let lower = try #require(lowerPlan)
+        #expect(lower.floor == 3)
     }
 
     @Test func `rows that come back below the floor are seen`() throws {

@@ -34,9 +34,9 @@ import Testing
             #expect(wait == .milliseconds(600))
         }
     }
-    @Test func `a look that had to wait for a lock puts off the next by a second, not by a minute`() {
+    @Test func `a look that had to wait for a lock puts off the next by two seconds, not by a minute`() {
         var pace = PollingPace()
         let wait = pace.foundWork(after: .seconds(3), isBusy: false)
-        #expect(wait == .seconds(1))
+        #expect(wait == .seconds(2))
     }
 }

@@ -26,14 +26,7 @@ struct LaneBoard: Sendable {
         var pushesPerRow = 0.0
         /// The next row holds so many pushes: less room is of no use.
         var least = 1
-        /// When to look below the floor again.
-        var sweepAt: MonotonicInstant
         var usedAt: MonotonicInstant
-
-        init(at now: MonotonicInstant) {
-            self.sweepAt = now + LaneBoard.sweepInterval
-            self.usedAt = now
-        }
     }
 
     /// How many pushes a claim takes.
@@ -41,8 +34,6 @@ struct LaneBoard: Sendable {
     static let mostRows = 1000
     /// A first claim takes so much less than later ones.
     static let caution = 16
-    /// How often rows below the floor are looked for.
-    static let sweepInterval = Duration.seconds(5)
     /// A lane that was idle for so long is forgotten, its floor too.
     static let memory = Duration.seconds(10)
 
@@ -65,12 +56,17 @@ struct LaneBoard: Sendable {
         }.sorted { $0.lane < $1.lane }
     }
 
+    /// Where rows may be that no claim sees: below these ids.
+    var risenFloors: [(lane: Lane, id: Int64)] {
+        self.entries.compactMap { lane, entry in entry.floor.isLow ? nil : (lane, entry.floor.id) }
+    }
+
     // MARK: What happened
 
     /// A look found rows in these lanes.
     mutating func found(_ lanes: some Sequence<Lane>, at now: MonotonicInstant) {
         for lane in lanes {
-            var entry = self.entries[lane] ?? Entry(at: now)
+            var entry = self.entries[lane] ?? Entry(usedAt: now)
             entry.usedAt = now
             // A claim under way takes what the look has seen; of what came between them, the next look will know.
             if entry.asked == 0 || entry.depth == .deep { self.makeReady(lane, &entry) }
@@ -98,14 +94,8 @@ struct LaneBoard: Sendable {
             let share = Double(pushes) / Double(rows)
             entry.pushesPerRow = entry.pushesPerRow == 0 ? share : (entry.pushesPerRow + share) / 2
         }
-        if let first {
-            if first < entry.floor.id {
-                // There was something below: the sweep goes on until there is nothing left.
-                entry.sweepAt = now
-            } else {
-                entry.floor.claimed(first: first, rows: rows, at: now)
-            }
-        }
+        // A claim from below a floor that has risen meanwhile tells nothing about where rows begin now.
+        if let first, first >= entry.floor.id { entry.floor.claimed(first: first, rows: rows, at: now) }
         if entry.depth == .deep {
             self.makeReady(plan.lane, &entry)
         } else if entry.asked == 0 {
@@ -128,7 +118,7 @@ struct LaneBoard: Sendable {
 
     /// Rows came back to the lane, the lowest of them with that id.
     mutating func returned(to lane: Lane, lowest: Int64, at now: MonotonicInstant) {
-        var entry = self.entries[lane] ?? Entry(at: now)
+        var entry = self.entries[lane] ?? Entry(usedAt: now)
         entry.floor.lower(to: lowest)
         self.makeReady(lane, &entry)
         self.entries[lane] = entry
@@ -196,7 +186,7 @@ struct LaneBoard: Sendable {
                 self.parked.park(lane, until: until)
                 continue
             }
-            if let plan = self.plan(lane, &entry, at: now, allowance: allowance) {
+            if let plan = self.plan(lane, &entry, allowance: allowance) {
                 if self.isTurnOver(entry) { self.turns[depth.rawValue][urgency].rotate() }
                 // One look at what may be the lane's last rows is enough; the answer says whether there are more.
                 if depth == .shallow { entry.isReady = false }
@@ -216,7 +206,6 @@ struct LaneBoard: Sendable {
     private func plan(
         _ lane: Lane,
         _ entry: inout Entry,
-        at now: MonotonicInstant,
         allowance: Allowance
     ) -> ClaimPlan? {
         guard case .pushes(let room, let most) = allowance, entry.depth == .deep || entry.asked == 0 else {
@@ -228,18 +217,13 @@ struct LaneBoard: Sendable {
         let size = entry.depth == .deep ? self.quantum : max(1, self.quantum / Self.caution)
         let wanted = max(entry.least, min(size, entry.deficit, most))
         guard wanted <= room else { return nil }
-        var floor = entry.floor.id
-        if !entry.floor.isLow, now >= entry.sweepAt {
-            floor = .min
-            entry.sweepAt = now + Self.sweepInterval
-        }
         let rows = min(Self.mostRows, max(1, Int((Double(wanted) / max(1, entry.pushesPerRow)).rounded(.up))))
         entry.deficit -= wanted
         entry.asked += 1
         return ClaimPlan(
             lane: lane,
             depth: entry.depth,
-            floor: floor,
+            floor: entry.floor.id,
             rows: Int32(rows),
             pushes: Int32(clamping: wanted)
         )

@@ -28,5 +28,5 @@ struct PollingPace: Sendable {
     }
 
     /// Never long: a look may have waited for a lock or the network, which says nothing about what looking costs.
-    private static func pause(after cost: Duration) -> Duration { min(cost * Self.rest, .seconds(1)) }
+    private static func pause(after cost: Duration) -> Duration { min(cost * Self.rest, .seconds(2)) }
 }

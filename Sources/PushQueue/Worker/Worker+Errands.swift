@@ -34,4 +34,27 @@ extension Worker {
             if parts > 0 { self.tell(.split(app: lane.app, message: message, parts: Int(parts))) }
         }
     }
+
+    /// Looks, again and again, for rows that no claim sees since they lie below the floor of their lane.
+    func sweep() async {
+        var cost = Duration.zero
+        while !Task.isCancelled {
+            try? await self.loop.sleep(for: WorkerState.sweepWait(after: cost))
+            let floors = self.state.sweep
+            let began = MonotonicInstant.now
+            defer { cost = .now - began }
+            guard !floors.isEmpty else { continue }
+            await self.run { connection throws(PostgresError) in
+                let found = try await self.ask(connection, WorkerStatements.lookBelow, .floors(floors)) { rows in
+                    try rows.indices.map { row in
+                        let lane = Lane(app: try rows.int32(row, 0), number: try rows.int16(row, 1))
+                        return (lane: lane, lowest: try rows.int64(row, 2))
+                    }
+                }
+                guard !found.isEmpty else { return }
+                self.state.swept(found, at: .now)
+                self.dispatchBell.ring()
+            }
+        }
+    }
 }

@@ -50,23 +50,7 @@ extension Worker {
     private func look(
         on connection: PostgresConnection
     ) async throws(PostgresError) -> (lanes: [Lane], cost: Duration) {
-        var apps = PostgresArray(of: .int4)
-        var numbers = PostgresArray(of: .int2)
-        var floors = PostgresArray(of: .int8)
-        // The walk begins before the first lane there could be.
-        apps.append(Int32.min)
-        numbers.append(Int16.min)
-        floors.append(Int64.max)
-        for floor in self.state.board.floors {
-            apps.append(floor.lane.app)
-            numbers.append(floor.lane.number)
-            floors.append(floor.id)
-        }
-        var parameters = Parameters()
-        parameters.append(apps)
-        parameters.append(numbers)
-        parameters.append(floors)
-        let (lanes, cost) = try await self.ask(connection, WorkerStatements.look, parameters) { rows in
+        let (lanes, cost) = try await self.ask(connection, WorkerStatements.look, .look(above: self.state.board.floors)) { rows in
             let last = rows.count - 1
             let lanes = try (0..<last).map { Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1)) }
             return (lanes, Duration.microseconds(try rows.int64(last, 2)))

@@ -70,6 +70,7 @@ package actor Worker {
             group.addTask { await self.keepApps() }
             group.addTask { await self.keepHouse() }
             group.addTask { await self.lookForWork() }
+            group.addTask { await self.sweep() }
             group.addTask { await self.surrender() }
             for await _ in self.dispatchBell.rings {
                 while let plan = self.nextClaim() {

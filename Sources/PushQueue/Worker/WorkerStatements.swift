@@ -110,6 +110,17 @@ package enum WorkerStatements {
         """
     )
 
+    /// The lowest row of each lane, where that is below the lane's floor. This walks over all that was claimed from these
+    /// lanes and is not cleaned up yet, which may take a while: it is asked for rarely, and where nothing waits for it.
+    static let lookBelow = Statement(
+        "look_below",
+        """
+        SELECT k.app, k.lane, n.id FROM unnest($1::integer[], $2::smallint[], $3::bigint[]) AS k(app, lane, floor),
+            LATERAL (SELECT m.id FROM carillon.messages m
+                WHERE m.app_id = k.app AND m.lane = k.lane AND m.id < k.floor ORDER BY m.id LIMIT 1) AS n
+        """
+    )
+
     static let countActivity = Statement(
         "count_activity",
         """

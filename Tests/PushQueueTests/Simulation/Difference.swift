@@ -46,7 +46,7 @@ struct Difference {
         case 31..<34: try await self.promote()
         case 34: try await self.split()
         case 35..<37: try await self.cancel()
-        case 37: try await self.look()
+        case 37: self.flip(1, outOf: 2) ? try await self.look() : try await self.lookBelow()
         case 38: try await self.heartbeat()
         default: try await self.signOff()
         }
@@ -200,33 +200,32 @@ struct Difference {
         )
     }
 
-    private mutating func look() async throws -> String {
-        var apps = PostgresArray(of: .int4)
-        var numbers = PostgresArray(of: .int2)
-        var floors = PostgresArray(of: .int8)
-        apps.append(Int32.min)
-        numbers.append(Int16.min)
-        floors.append(Int64.max)
-        var known: [(lane: Lane, id: Int64)] = []
+    private mutating func floors() -> [(lane: Lane, id: Int64)] {
+        var floors: [(lane: Lane, id: Int64)] = []
         for app in [1, 2] as [Int32] where self.flip(1, outOf: 2) {
-            known.append((Lane(app: app, number: 1), Int64.random(in: 1...60, using: &self.random)))
+            floors.append((Lane(app: app, number: 1), Int64.random(in: 1...60, using: &self.random)))
         }
-        for floor in known {
-            apps.append(floor.lane.app)
-            numbers.append(floor.lane.number)
-            floors.append(floor.id)
-        }
-        var parameters = Parameters()
-        parameters.append(apps)
-        parameters.append(numbers)
-        parameters.append(floors)
-        let real = try await self.ask(WorkerStatements.look, parameters) { rows in
+        return floors
+    }
+
+    private mutating func look() async throws -> String {
+        let floors = self.floors()
+        let real = try await self.ask(WorkerStatements.look, .look(above: floors)) { rows in
             // The last row says how long it took.
             try rows.indices.filter { !rows.isNull($0, 0) }.map {
                 Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1))
             }
         }
-        return self.same("look \(known)", real.sorted(), self.model.look(known))
+        return self.same("look \(floors)", real.sorted(), self.model.look(floors))
+    }
+
+    private mutating func lookBelow() async throws -> String {
+        let floors = self.floors()
+        let real = try await self.ask(WorkerStatements.lookBelow, .floors(floors)) { rows in
+            try rows.indices.map { "\(try rows.int32($0, 0)) \(try rows.int16($0, 1)) \(try rows.int64($0, 2))" }
+        }
+        let model = self.model.lookBelow(floors).map { "\($0.lane.app) \($0.lane.number) \($0.lowest)" }
+        return self.same("look below \(floors)", real.sorted(), model.sorted())
     }
 
     mutating func same<Value: Equatable>(_ step: String, _ real: Value, _ model: Value) -> String {

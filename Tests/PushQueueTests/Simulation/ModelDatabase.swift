@@ -171,6 +171,16 @@ struct ModelDatabase {
         }
         return Set(lanes).sorted()
     }
+
+    /// The lowest row of each of these lanes that has one below its floor.
+    func lookBelow(_ floors: [(lane: Lane, id: Int64)]) -> [(lane: Lane, lowest: Int64)] {
+        floors.compactMap { lane, floor in
+            let below = self.tables.messages.values.filter {
+                $0.app == lane.app && $0.lane == lane.number && $0.id < floor
+            }
+            return below.map(\.id).min().map { (lane, $0) }
+        }
+    }
 }
 
 extension ModelJob {

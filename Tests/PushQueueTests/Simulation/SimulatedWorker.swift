@@ -62,6 +62,7 @@ final class SimulatedWorker {
                 self.use(link)
                 self.keepLease()
                 self.keepHouse()
+                self.sweep()
                 self.takeOver { self.lookForWork() }
             }
         }
@@ -223,6 +224,24 @@ final class SimulatedWorker {
                     // More rarely than it would: looks that find nothing tell nothing.
                     again(self.state.lookEnded(look, lanes, at: self.now) * 3)
                 }
+            }
+        }
+    }
+
+    private func sweep() {
+        self.after(WorkerState.sweepInterval) {
+            let floors = self.state.sweep
+            guard !floors.isEmpty, let link = self.link else { return self.sweep() }
+            link.ask(self) {
+                $0.lookBelow(floors)
+            } then: { answer in
+                switch answer {
+                case .failure(let loss): self.failed(loss, on: link)
+                case .success(let found):
+                    self.state.swept(found, at: self.now)
+                    self.dispatch()
+                }
+                self.sweep()
             }
         }
     }

@@ -40,6 +40,23 @@ extension WorkerState {
         return self.polling.foundNothing(after: cost, using: &self.random)
     }
 
+    // MARK: Below the floors
+
+    /// How often rows below the floors are looked for: those that were committed long after their ids were drawn.
+    static let sweepInterval = Duration.seconds(5)
+
+    /// How long to wait before the next sweep: behind somebody's long transaction nothing is cleaned up, and a sweep walks
+    /// over all that was ever claimed. It may take a twentieth of the time, not more.
+    static func sweepWait(after cost: Duration) -> Duration { max(Self.sweepInterval, cost * 20) }
+
+    /// The floors to look below now; none: there is no need.
+    var sweep: [(lane: Lane, id: Int64)] { self.phase == .working ? self.board.risenFloors : [] }
+
+    /// Rows were found below the floors of these lanes, the lowest of each with that id.
+    mutating func swept(_ rows: [(lane: Lane, lowest: Int64)], at now: MonotonicInstant) {
+        for (lane, lowest) in rows { self.board.returned(to: lane, lowest: lowest, at: now) }
+    }
+
     /// How long to wait before the next look when one has failed.
     static let waitAfterFailedLook = Duration.milliseconds(100)
 }
