@@ -165,7 +165,7 @@ import Testing
         board.found([self.lane(1)], at: self.start)
         var now = self.start
         var id: Int64 = 1
-        for _ in 0..<40 {
+        for _ in 0..<42 {
             let planPlan = self.next(&board, at: now)
             let plan = try #require(planPlan)
             board.claimed(plan, rows: Int(plan.rows), pushes: Int(plan.pushes), first: id, next: nil, at: now)
@@ -177,9 +177,13 @@ import Testing
         #expect(floor.id < id - 4096)
         let usualPlan = self.next(&board, at: now)
         let usual = try #require(usualPlan)
-        #expect(usual.floor == floor.id)
+        #expect(usual.floor == id - Int64(usual.rows), "most claims begin at the rows that were claimed last")
         board.claimed(usual, rows: Int(usual.rows), pushes: Int(usual.pushes), first: id, next: nil, at: now)
         #expect(board.risenFloors.map(\.id) == [floor.id])
+        now = now + LaneFloor.leastPause
+        let rarePlan = self.next(&board, at: now)
+        let rare = try #require(rarePlan)
+        #expect(rare.floor == floor.id, "now and then, a claim sees what was committed late")
         board.returned(to: self.lane(1), lowest: 3, at: now)
         let lowerPlan = self.next(&board, at: now)
         let lower = try #require(lowerPlan)

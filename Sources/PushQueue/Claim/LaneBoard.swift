@@ -186,7 +186,7 @@ struct LaneBoard: Sendable {
                 self.parked.park(lane, until: until)
                 continue
             }
-            if let plan = self.plan(lane, &entry, allowance: allowance) {
+            if let plan = self.plan(lane, &entry, at: now, allowance: allowance) {
                 if self.isTurnOver(entry) { self.turns[depth.rawValue][urgency].rotate() }
                 // One look at what may be the lane's last rows is enough; the answer says whether there are more.
                 if depth == .shallow { entry.isReady = false }
@@ -206,6 +206,7 @@ struct LaneBoard: Sendable {
     private func plan(
         _ lane: Lane,
         _ entry: inout Entry,
+        at now: MonotonicInstant,
         allowance: Allowance
     ) -> ClaimPlan? {
         guard case .pushes(let room, let most) = allowance, entry.depth == .deep || entry.asked == 0 else {
@@ -223,7 +224,7 @@ struct LaneBoard: Sendable {
         return ClaimPlan(
             lane: lane,
             depth: entry.depth,
-            floor: entry.floor.id,
+            floor: entry.depth == .deep ? entry.floor.amidst(at: now) : entry.floor.id,
             rows: Int32(rows),
             pushes: Int32(clamping: wanted)
         )

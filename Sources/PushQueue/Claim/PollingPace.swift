@@ -9,12 +9,16 @@ struct PollingPace: Sendable {
     /// costs a small part of the time.
     static let rest = 20
 
+    /// So many looks tell what one costs: the cheapest of them. The others had to wait, for a core, a lock or the network.
+    private static let memory = 4
+
     private var current = Self.shortest
+    private var costs: [Duration] = []
 
     /// A look took so long and found rows, in lanes that go on by themselves or not. How long to wait before the next.
     mutating func foundWork(after cost: Duration, isBusy: Bool) -> Duration {
         self.current = Self.shortest
-        return max(isBusy ? Self.busy : Self.shortest, Self.pause(after: cost))
+        return max(isBusy ? Self.busy : Self.shortest, self.pause(after: cost))
     }
 
     /// A look took so long and found nothing. How long to wait before the next.
@@ -24,9 +28,12 @@ struct PollingPace: Sendable {
     ) -> Duration {
         let wait = self.current * Double.random(in: 0.5...1, using: &generator)
         self.current = min(self.current * 2, Self.longest)
-        return max(wait, Self.pause(after: cost))
+        return max(wait, self.pause(after: cost))
     }
 
-    /// Never long: a look may have waited for a lock or the network, which says nothing about what looking costs.
-    private static func pause(after cost: Duration) -> Duration { min(cost * Self.rest, .seconds(2)) }
+    private mutating func pause(after cost: Duration) -> Duration {
+        if self.costs.count == Self.memory { self.costs.removeFirst() }
+        self.costs.append(cost)
+        return min((self.costs.min() ?? cost) * Self.rest, .seconds(2))
+    }
 }

@@ -55,11 +55,13 @@ extension Worker {
             let lanes = try (0..<last).map { Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1)) }
             return (lanes, Duration.microseconds(try rows.int64(last, 2)))
         }
-        let answeredAt = MonotonicInstant.now
         let unread = self.state.found(lanes)
         try await self.readApps(Array(unread), on: connection)
-        for report in self.state.understood(lanes, at: .now) { await self.tell(report) }
-        // What it cost the server, and what it cost here.
-        return (lanes, cost + (MonotonicInstant.now - answeredAt))
+        let readAt = MonotonicInstant.now
+        let reports = self.state.understood(lanes, at: readAt)
+        // What it cost the server, and what it cost here; not the time until other answers came.
+        let total = cost + (MonotonicInstant.now - readAt)
+        for report in reports { await self.tell(report) }
+        return (lanes, total)
     }
 }
