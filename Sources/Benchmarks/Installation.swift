@@ -14,6 +14,10 @@ struct Installation {
     let simulator: APNsSimulator
     let app: Int32
 
+    /// As PostgreSQL comes, but for the size of its log: with the one it comes with, it would write a checkpoint every few
+    /// seconds, says so itself, and each of them keeps commits waiting for half a second on a slow disk.
+    private static let server = PrivateCluster.Settings(isDurable: true, parameters: ["max_wal_size": "8GB"])
+
     /// Sets it up, and takes it down whatever happens.
     static func with(
         simulator configure: (inout SimulatorConfiguration) -> Void = { _ in },
@@ -30,7 +34,7 @@ struct Installation {
         configure(&configuration)
         let simulator = try APNsSimulator(configuration)
         try await simulator.start()
-        let cluster = try await PrivateCluster.start(.durable, on: loop)
+        let cluster = try await PrivateCluster.start(Self.server, on: loop)
         do {
             let connection = try await PostgresConnection.connect(
                 cluster.url(),

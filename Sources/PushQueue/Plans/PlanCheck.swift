@@ -4,7 +4,9 @@ package import Postgres
 /// Whether the statements that a worker asks again and again go by the indexes that they were written for, by the one
 /// plan that serves for all values. Without its index each of them would read the whole queue each time.
 package enum PlanCheck {
-    private static let statements = [ClaimAnswer.statement, WorkerStatements.look, WorkerStatements.lookBelow, Self.due]
+    private static let statements = [
+        ClaimAnswer.statement, WorkerStatements.look, WorkerStatements.lookBelow, Self.due,
+    ]
     private static let tables: Set<String> = ["messages", "scheduled"]
 
     /// How `carillon.promote` finds what is due.

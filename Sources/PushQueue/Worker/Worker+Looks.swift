@@ -50,7 +50,8 @@ extension Worker {
     private func look(
         on connection: PostgresConnection
     ) async throws(PostgresError) -> (lanes: [Lane], cost: Duration) {
-        let (lanes, cost) = try await self.ask(connection, WorkerStatements.look, .look(above: self.state.board.floors)) { rows in
+        let (lanes, cost) = try await self.ask(connection, WorkerStatements.look, .look(above: self.state.board.floors))
+        { rows in
             let last = rows.count - 1
             let lanes = try (0..<last).map { Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1)) }
             return (lanes, Duration.microseconds(try rows.int64(last, 2)))

@@ -25,7 +25,7 @@ import Testing
             #expect(faults.count == 1 && faults.first?.contains("statement promote") == true)
             try await database.run("ALTER TABLE carillon.messages DROP CONSTRAINT messages_pkey")
             let more = try await PlanCheck.run(on: database.connection)
-            #expect(more.count == 3 && more.allSatisfy { $0.contains("carillon.") })
+            #expect(more.count == 4 && more.allSatisfy { $0.contains("carillon.") })
             let error = await #expect(throws: SchemaError.self) {
                 try await SchemaCheck.runWithPlans(on: database.connection)
             }
