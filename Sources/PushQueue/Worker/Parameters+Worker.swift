@@ -56,6 +56,27 @@ extension Parameters {
         return parameters
     }
 
+    /// The walk begins before the first lane there could be.
+    static func look(above floors: [(lane: Lane, id: Int64)]) -> Parameters {
+        Self.lookBelow([(Lane(app: .min, number: .min), .max)] + floors)
+    }
+
+    static func lookBelow(_ floors: [(lane: Lane, id: Int64)]) -> Parameters {
+        var apps = PostgresArray(of: .int4)
+        var numbers = PostgresArray(of: .int2)
+        var ids = PostgresArray(of: .int8)
+        for floor in floors {
+            apps.append(floor.lane.app)
+            numbers.append(floor.lane.number)
+            ids.append(floor.id)
+        }
+        var parameters = Parameters()
+        parameters.append(apps)
+        parameters.append(numbers)
+        parameters.append(ids)
+        return parameters
+    }
+
     static func split(_ message: Int64, of lane: Lane, size: Int) -> Parameters {
         var parameters = Parameters()
         parameters.append(lane.app)

@@ -45,7 +45,7 @@ extension Worker {
             defer { cost = .now - began }
             guard !floors.isEmpty else { continue }
             await self.run { connection throws(PostgresError) in
-                let found = try await self.ask(connection, WorkerStatements.lookBelow, .floors(floors)) { rows in
+                let found = try await self.ask(connection, WorkerStatements.lookBelow, .lookBelow(floors)) { rows in
                     try rows.indices.map { row in
                         let lane = Lane(app: try rows.int32(row, 0), number: try rows.int16(row, 1))
                         return (lane: lane, lowest: try rows.int64(row, 2))

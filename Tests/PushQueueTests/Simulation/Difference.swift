@@ -221,7 +221,7 @@ struct Difference {
 
     private mutating func lookBelow() async throws -> String {
         let floors = self.floors()
-        let real = try await self.ask(WorkerStatements.lookBelow, .floors(floors)) { rows in
+        let real = try await self.ask(WorkerStatements.lookBelow, .lookBelow(floors)) { rows in
             try rows.indices.map { "\(try rows.int32($0, 0)) \(try rows.int16($0, 1)) \(try rows.int64($0, 2))" }
         }
         let model = self.model.lookBelow(floors).map { "\($0.lane.app) \($0.lane.number) \($0.lowest)" }
