@@ -71,6 +71,7 @@ extension Worker {
             with: route.credential,
             terms: DeliveryTerms(patience: self.options.patience, permit: self.permit)
         )
+        self.state.limits.capacities.learned(delivered.capacity, of: flight.jobs.app)
         await self.settle(&flight, delivered.outcomes)
         guard let rest = delivered.rest else { return }
         self.count { _ in }

@@ -9,6 +9,7 @@ struct AppLimits: Sendable {
     var admission: Admission
     var holds = AppHolds()
     var rates = RateLimits()
+    var capacities = Capacities()
     /// How many share each app's rate.
     var workersAlive = 1
 
@@ -25,9 +26,10 @@ struct AppLimits: Sendable {
         case .known(let app):
             guard !app.isPaused, case .success = app.route else { return .blocked(until: nil) }
             if let end = self.holds.end(of: id, at: now) { return .blocked(until: end) }
-            var most = Int.max
+            var most = self.capacities.room(for: id, inFlight: self.admission.inFlight(of: id))
+            guard most > 0 else { return .blocked(until: nil) }
             if let rate = app.mostRate {
-                most = self.rates.available(to: id, rate: rate, workers: self.workersAlive, at: now)
+                most = min(most, self.rates.available(to: id, rate: rate, workers: self.workersAlive, at: now))
                 guard most > 0 else {
                     let refill = self.rates.refill(of: id, rate: rate, workers: self.workersAlive, at: now)
                     return .blocked(until: refill)

@@ -1,0 +1,28 @@
+import Testing
+
+@testable import PushQueue
+
+@Suite struct CapacitiesTests {
+    @Test func `as long as nothing is known, nothing is held back`() {
+        #expect(Capacities().room(for: 1, inFlight: 5_000) == .max)
+    }
+
+    @Test func `a gateway with one stream gets little, and one with a thousand all that it can take`() {
+        var capacities = Capacities()
+        capacities.learned(1, of: 1)
+        #expect(capacities.room(for: 1, inFlight: 0) == 8)
+        #expect(capacities.room(for: 1, inFlight: 1_000) <= 0)
+        #expect(capacities.room(for: 2, inFlight: 0) == .max)
+        capacities.learned(1_000, of: 1)
+        #expect(capacities.room(for: 1, inFlight: 1_000) == 7_000)
+    }
+
+    @Test func `a gateway with no stream at all is asked with one push, and forgotten when its connection is gone`() {
+        var capacities = Capacities()
+        capacities.learned(0, of: 1)
+        #expect(capacities.room(for: 1, inFlight: 0) == 1)
+        #expect(capacities.room(for: 1, inFlight: 1) == 0)
+        capacities.learned(nil, of: 1)
+        #expect(capacities.room(for: 1, inFlight: 1) == .max)
+    }
+}
