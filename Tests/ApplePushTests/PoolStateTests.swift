@@ -120,7 +120,7 @@ import Testing
     @Test func `after a connection that was of use the next is made at once`() {
         var state = self.state(free: [10])
         var random = self.random
-        state.ended(1, answers: 1, at: self.start, using: &random)
+        state.ended(1, by: .goneAway(reason: nil), answers: 1, at: self.start, using: &random)
         let answer12 = self.dial(&state, waiting: 1, at: self.start)
         #expect(answer12 == .now(2))
     }
@@ -133,7 +133,7 @@ import Testing
         for _ in 0..<20 {
             switch self.dial(&state, waiting: 1, at: now) {
             case .now(let id):
-                state.ended(id, answers: nil, at: now, using: &random)
+                state.ended(id, by: .closedByPeer, answers: nil, at: now, using: &random)
             case .at(let later):
                 waits.append(later - now)
                 now = later
@@ -207,5 +207,42 @@ import Testing
         var state = self.state(free: [100])
         state.changed(1, to: .ready, Self.room(free: 100), at: self.start + .seconds(600))
         #expect(state.spare == nil && state.nextSpare == nil)
+    }
+
+    @Test func `connections that are lost together are replaced together`() {
+        var state = self.state(limit: 3, free: [0, 0, 0])
+        var random = self.random
+        #expect(state.strength == 3)
+        for id in 1...3 { state.ended(id, by: .goneAway(reason: nil), answers: 500, at: self.start, using: &random) }
+        let dials = (0..<4).map { _ in self.dial(&state, waiting: 9, at: self.start) }
+        #expect(dials == [.now(4), .now(5), .now(6), .no])
+    }
+
+    @Test func `where connections are sent away before they are any good, several are made at a time`() {
+        var state = State(limit: 2)
+        var random = self.random
+        let first = self.dial(&state, waiting: 9, at: self.start)
+        #expect(first == .now(1))
+        state.changed(1, to: .proving, Self.room(free: 0, inFlight: 64), at: self.start)
+        state.ended(1, by: .goneAway(reason: nil), answers: 64, at: self.start, using: &random)
+        let dials = (0..<3).map { _ in self.dial(&state, waiting: 9, at: self.start) }
+        #expect(dials == [.now(2), .now(3), .no])
+    }
+
+    @Test func `a connection that was too much is not made again at once`() {
+        var state = self.state(limit: 2, free: [0, 0])
+        var random = self.random
+        state.ended(2, by: .spare, answers: 500, at: self.start, using: &random)
+        let answer = self.dial(&state, waiting: 9, at: self.start)
+        #expect(answer == .at(self.start + State.patience))
+    }
+
+    @Test func `after a failure one connection is tried, not several`() {
+        var state = self.state(limit: 3, free: [0, 0, 0])
+        var random = self.random
+        for id in 1...3 { state.ended(id, by: .silent, answers: nil, at: self.start, using: &random) }
+        let later = self.start + .seconds(60)
+        let dials = (0..<2).map { _ in self.dial(&state, waiting: 9, at: later) }
+        #expect(dials == [.now(4), .no])
     }
 }

@@ -8,15 +8,15 @@ extension ConnectionPool {
 
     // MARK: Making them
 
-    /// Makes a connection where one is needed now; says when to ask again where one is needed later.
+    /// Makes connections where they are needed now; says when to ask again where one is needed later.
     func dialIfNeeded(at now: MonotonicInstant) -> MonotonicInstant? {
         if self.isShutDown { return nil }
-        switch self.state.dial(waiting: self.deliveries.waiting, at: now, using: &self.random) {
-        case .no: return nil
-        case .at(let time): return time
-        case .now(let id):
-            self.dial(id, at: now)
-            return nil
+        while true {
+            switch self.state.dial(waiting: self.deliveries.waiting, at: now, using: &self.random) {
+            case .no: return nil
+            case .at(let time): return time
+            case .now(let id): self.dial(id, at: now)
+            }
         }
     }
 
@@ -36,7 +36,7 @@ extension ConnectionPool {
             self.connections.append(PushConnection(id, conversation))
         } catch {
             let failure = PushError(connectingTo: self.gateway, error)
-            self.state.ended(id, answers: nil, at: now, using: &self.random)
+            self.state.ended(id, by: .unconnected(failure), answers: nil, at: now, using: &self.random)
             return self.giveUpWaiting(failure)
         }
         self.dials[id] = Task {
@@ -148,7 +148,8 @@ extension ConnectionPool {
             }
         }
         let wasOfUse = end.isOurs || (life.answered > 0 && !life.isRefused && end != .starved)
-        self.state.ended(connection.id, answers: wasOfUse ? life.answered : nil, at: now, using: &self.random)
+        let answers = wasOfUse ? life.answered : nil
+        self.state.ended(connection.id, by: end, answers: answers, at: now, using: &self.random)
         self.deliveries.capacity = self.state.capacity
         // One who was sent away politely tries once more.
         let isHopeless = !end.isPolite || self.state.pace.failures > 1

@@ -10,6 +10,7 @@ extension ConnectionPool {
             var phase = Phase.dialing
             var room = Room()
             var idleSince: MonotonicInstant
+            var hasProved = false
 
             var isIdle: Bool { self.room.inFlight == 0 && self.phase.takesPushes }
         }
@@ -50,6 +51,8 @@ extension ConnectionPool {
         static let patience: Duration = .milliseconds(100)
 
         let limit: Int
+        /// How many connections the load needs, as far as is known.
+        private(set) var strength = 1
         private(set) var members: [Member] = []
         private(set) var pace = ReconnectPace()
         private var load = LoadGauge()
@@ -72,7 +75,8 @@ extension ConnectionPool {
 
         // MARK: More
 
-        /// Asked whenever pushes were handed out, with how many are left for which no connection has room.
+        /// Asked whenever pushes were handed out, with how many are left for which no connection has room, until the
+        /// answer is no.
         mutating func dial(
             waiting: Int,
             at now: MonotonicInstant,
@@ -103,14 +107,18 @@ extension ConnectionPool {
             let young = self.members.filter { $0.phase != .draining && $0.phase != .old }
             // Where only old ones are left, one of them is to be replaced, however much room they have.
             if young.isEmpty { return nil }
-            if young.contains(where: { $0.phase != .ready }) || young.count >= self.limit { return .no }
-            if young.contains(where: { $0.room.free > 0 }) {
+            if self.members.contains(where: { $0.room.free > 0 }) {
                 self.fullSince = nil
                 return .no
             }
+            // What was lost is replaced at once.
+            if young.count < self.strength { return nil }
+            if young.contains(where: { $0.phase != .ready }) || young.count >= self.limit { return .no }
             let fullSince = self.fullSince ?? now
             self.fullSince = fullSince
-            return now - fullSince < Self.patience ? .at(fullSince + Self.patience) : nil
+            if now - fullSince < Self.patience { return .at(fullSince + Self.patience) }
+            self.strength = young.count + 1
+            return nil
         }
 
         // MARK: Pushes
@@ -138,6 +146,7 @@ extension ConnectionPool {
             let wasBusy = self.members[place].room.inFlight > 0 || self.members[place].phase == .dialing
             self.members[place].phase = phase
             self.members[place].room = room
+            if phase == .ready { self.members[place].hasProved = true }
             if !phase.takesPushes { self.members[place].room.free = 0 }
             if wasBusy || room.inFlight > 0 { self.members[place].idleSince = now }
             if self.members.count > 1 { self.load.note(self.members.reduce(0) { $0 + $1.room.inFlight }, at: now) }
@@ -146,16 +155,25 @@ extension ConnectionPool {
         /// A connection is gone that had carried so many pushes to an answer; nil: it was of no use.
         mutating func ended(
             _ id: Int,
+            by end: ConnectionEnd,
             answers: Int?,
             at now: MonotonicInstant,
             using random: inout some RandomNumberGenerator
         ) {
-            self.members.removeAll { $0.id == id }
+            guard let place = self.members.firstIndex(where: { $0.id == id }) else { return }
+            let member = self.members.remove(at: place)
             self.load.reset()
-            if let answers {
-                self.pace.succeeded(answers: answers)
-            } else {
-                self.pace.failed(at: now, using: &random)
+            guard let answers else {
+                self.strength = 1
+                return self.pace.failed(at: now, using: &random)
+            }
+            self.pace.succeeded(answers: answers)
+            switch end {
+            case .idle, .spare: self.strength = max(1, self.strength - 1)
+            // Where a gateway sends connections away before they are any good, it takes several to get on.
+            case .goneAway where !member.hasProved, .closedByPeer where !member.hasProved:
+                self.strength = min(self.limit, self.strength + 1)
+            default: break
             }
         }
 

@@ -7,26 +7,26 @@ import IO
 /// Every push that it takes from the deliveries it gives back exactly once, with its outcome or to be sent again: it
 /// keeps them in a table of its own, and what is still in there at the end ends there.
 final class Conversation {
-    private(set) var life: ConnectionLife
+    var life: ConnectionLife
     private(set) var authorization: Authorization?
     /// The provider token that the gateway called too old.
-    private(set) var refusedToken: ProviderToken?
+    var refusedToken: ProviderToken?
 
-    private let session: ClientSession
-    private let deliveries: DeliveryQueue
+    let session: ClientSession
+    let deliveries: DeliveryQueue
     private let requestTimeout: Duration
     private var budget: FrameBudget
-    private var inFlight = InFlightTable()
+    var inFlight = InFlightTable()
     /// What the session calls the pushes in flight, by tag.
     private var submissions: [Submission] = []
     private var lastStream: Int32 = 0
     private var outgoing: Outgoing
-    private var report = TrafficReport()
+    var report = TrafficReport()
     /// How many pushes have ended here, in whatever way.
-    private var ended = 0
+    var ended = 0
     private var bytesSent: UInt64 = 0
     /// An answer showed that the gateway accepts the provider token; with a certificate it has by its handshake.
-    private var isAccepted: Bool
+    var isAccepted: Bool
 
     init(
         authority: String,
@@ -172,108 +172,6 @@ final class Conversation {
             self.life.close(self.session.failure.map { ConnectionEnd($0) } ?? .closedByPeer)
         } else if self.life.isReady {
             self.life.offered(nothing: self.session.maxStreams == 0, at: now)
-        }
-    }
-
-    private func readEvents() {
-        while let event = self.session.nextEvent() {
-            switch event {
-            case .settingsChanged: self.life.settled()
-            case .settingsAcknowledged: self.life.acknowledged()
-            case .answered(let tag, let answer):
-                let submitted = self.inFlight.submitted(tag)
-                guard let push = self.inFlight.remove(tag) else { break }
-                self.report.answered(after: self.life.lastHeard.nanoseconds - submitted.nanoseconds)
-                self.ended += 1
-                self.answered(push, answer)
-            case .ended(let tag, let ending):
-                guard let push = self.inFlight.remove(tag) else { break }
-                self.ended += 1
-                self.ended(push, ending)
-            case .goAway(let goAway): self.sentAway(goAway.errorCode)
-            case .pong: break
-            }
-        }
-    }
-
-    private func answered(_ push: InFlightTable.Push, _ answer: Answer) {
-        // Nearly every answer is this one, and it says nothing more.
-        if answer.status == 200 {
-            self.isAccepted = true
-            self.life.wasAnswered(isOfUse: true)
-            return self.deliveries.end(push, .delivered)
-        }
-        let outcome = self.session.withBody(of: answer) { body in
-            self.deliveries.outcome(for: push) { outcomes in
-                OutcomeRules.outcome(
-                    status: answer.status,
-                    retryAfter: answer.retryAfter,
-                    body: body,
-                    keeping: &outcomes
-                )
-            }
-        }
-        if self.follow(outcome) {
-            self.deliveries.takeBack(push)
-        } else {
-            self.deliveries.end(push, outcome)
-        }
-    }
-
-    /// Does what a rejection asks of the connection. True if the push is to be sent again right away.
-    private func follow(_ outcome: Outcome) -> Bool {
-        switch outcome.action {
-        case .renewProviderToken:
-            self.life.wasAnswered(isOfUse: true)
-            return self.renewToken()
-        case .keepProviderToken, .pauseCredential:
-            self.life.wasAnswered(isOfUse: false)
-            self.life.retire(.refused(outcome.reason.name ?? "status \(outcome.status)"))
-        case .replaceConnection:
-            self.life.wasAnswered(isOfUse: false)
-            self.life.retire(.usedUp)
-        default:
-            self.isAccepted = true
-            self.life.wasAnswered(isOfUse: true)
-        }
-        return false
-    }
-
-    /// The provider token is too old, and this connection is not to see another. False if the last one was new.
-    private func renewToken() -> Bool {
-        self.life.retire(.usedUp)
-        guard let authorization = self.authorization else { return false }
-        self.refusedToken = authorization.token
-        return !authorization.isRenewed
-    }
-
-    private func ended(_ push: InFlightTable.Push, _ ending: HTTP2.Ending) {
-        let outcome = OutcomeRules.outcome(
-            of: .streamEnded(isSurelyUnprocessed: ending.isSurelyUnprocessed)
-        )
-        if outcome.verdict != .safe {
-            self.deliveries.end(push, outcome)
-        } else if self.life.isReady {
-            self.deliveries.takeBack(push, orEnd: outcome)
-        } else {
-            self.deliveries.takeBack(push)
-        }
-    }
-
-    /// The gateway takes no more streams. Why it does not may be the credential's fault.
-    private func sentAway(_ code: ErrorCode) {
-        let debugData = self.session.goAwayDebugData
-        var words = Outcomes(repeating: .pending, count: 0)
-        // A span of an array that stays alive and unchanged through the calls.
-        let bytes = unsafe debugData.span.bytes
-        let reason = Reply(bytes).reason(in: bytes, keeping: &words)
-        let text = words.text(of: reason)
-        switch reason.isKnown ? reason.action(status: 0) : nil {
-        case .pauseCredential, .keepProviderToken: self.life.retire(.refused(text))
-        case .renewProviderToken: _ = self.renewToken()
-        default:
-            let word = code == .noError ? nil : code.description
-            self.life.retire(.goneAway(reason: text.isEmpty ? word : text))
         }
     }
 
