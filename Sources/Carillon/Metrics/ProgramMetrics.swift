@@ -12,6 +12,14 @@ struct ProgramMetrics {
         metrics.begin("carillon_connections", .gauge, "Connections to gateways that are open.")
         metrics.add(traffic.connections)
         metrics.begin(
+            "carillon_connection_ends_total",
+            .counter,
+            "Connections to gateways that have ended, or never came to be, by what ended them."
+        )
+        for (end, count) in traffic.ends.sorted(by: { $0.key < $1.key }) { metrics.add(count, ["end": end]) }
+        metrics.begin("carillon_late_answers_total", .counter, "Pushes that were given up unanswered in time.")
+        metrics.add(traffic.lateAnswers)
+        metrics.begin(
             "carillon_send_to_answer_seconds",
             .histogram,
             "How long gateways took from a request to its answer, whatever it said."
