@@ -125,8 +125,10 @@ package actor PostgresConnection {
     }
 
     private func ask(_ kind: Pipeline<Job>.Kind, _ work: Job.Work) async throws(PostgresError) -> ServerResult {
-        if let reasonOfEnd { throw Self.neverSent(work, reasonOfEnd) }
-        let answer = await withCheckedContinuation { continuation in
+        let answer: Job.Reply = await withCheckedContinuation { continuation in
+            // Not before: a task that does not prefer the loop leaves it once more on its way here, and meanwhile the
+            // connection may end.
+            if let reasonOfEnd { return continuation.resume(returning: .failure(Self.neverSent(work, reasonOfEnd))) }
             self.pipeline.enqueue(kind, Job(work, continuation))
             self.send()
         }

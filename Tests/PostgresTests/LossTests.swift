@@ -3,6 +3,20 @@ import Postgres
 import TestSupport
 import Testing
 
+/// Lives on the loop of the connections, and steps in between their steps.
+private actor Bystander {
+    nonisolated var unownedExecutor: UnownedSerialExecutor { TestLoop.shared.asUnownedSerialExecutor() }
+    private(set) var results: [Swift::Result<Int, any Error>] = []
+
+    /// Sends a statement, and closes the connection so many steps later.
+    func ask(_ victim: PostgresConnection, closingAfter steps: Int) async {
+        let question = Task { try await victim.execute(Statement("tick", "SELECT 1")) }
+        Task { self.results.append(await question.result) }
+        for _ in 0..<steps { await Task.yield() }
+        await victim.close()
+    }
+}
+
 @Suite struct `A lost connection` {
     private static let lock = Statement("lock", "SELECT pg_advisory_lock(1)")
     private static let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = $1"
@@ -78,6 +92,22 @@ import Testing
             let errors = try await Self.errorsAfterLosing(victim, beside: other) { await victim.close() }
             let unknown = errors.filter { $0.outcome == .unknown }
             #expect((errors.count, unknown.count) == (101, 64))
+        }
+    }
+
+    @Test func `when we close it while a statement is on its way to it, that ends too`() async throws {
+        let bystander = Bystander()
+        try await TestDatabase.with { url in
+            for steps in 0..<12 {
+                let victim = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "victim")
+                await bystander.ask(victim, closingAfter: steps)
+                try await TestLoop.shared.eventually("the statement ended, closed after \(steps) steps") {
+                    await bystander.results.count > steps
+                }
+            }
+        }
+        for case .failure(let error) in await bystander.results {
+            #expect((error as? PostgresError)?.code == .closed)
         }
     }
 
