@@ -51,6 +51,8 @@ import Testing
         loop.stop()
         loop.join()
         await #expect(throws: CancellationError.self) { try await task.value }
+        // And nobody falls asleep on it any more.
+        await #expect(throws: CancellationError.self) { try await loop.sleep(for: .seconds(3600)) }
     }
 
     @Test func `readiness comes when the descriptor is ready`() async throws {

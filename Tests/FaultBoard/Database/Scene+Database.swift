@@ -37,8 +37,11 @@ extension Scene {
         )
     }
 
-    /// Until pushes arrive again: so many more than now.
-    func goesOn(_ count: Int = 100, within limit: Duration) async throws {
-        try await self.requests(self.record.requests + count, within: limit)
+    /// Ends the sessions of all workers, and waits until each worker has another.
+    func renewSessions() async throws {
+        let text = "The database is back."
+        let before = self.fleet.running.map { ($0, $0.lines(containing: text).count) }
+        try await self.terminateWorkers()
+        for (worker, count) in before { try await worker.says(text, times: count + 1) }
     }
 }

@@ -5,9 +5,6 @@ import Testing
 
 /// What happens to statements, and what other sessions do beside the workers.
 @Suite struct StatementCases {
-    /// On a busy machine an answer may be late; where nothing breaks, none may count as unknown.
-    private static let patient = ["--request-timeout", "60s"]
-
     @Test func `D9: a locked table makes workers wait, whether the lock times out or not`() async throws {
         try await Scene.with { scene in
             let worker = try await scene.fleet.started(["--max-in-flight", "500"])
@@ -18,13 +15,18 @@ import Testing
                     "ALTER DATABASE \(scene.database) SET lock_timeout = '\(limit)'; ALTER DATABASE \(scene.database) "
                         + "SET statement_timeout = '\(limit == "0" ? "0" : "10s")'"
                 )
-                try await scene.terminateWorkers()
-                try await scene.eventually("the worker was back") { await worker.isReady() }
+                try await scene.renewSessions()
                 try await scene.client.session { session in
                     try await session.script(
                         "SET lock_timeout = 0; BEGIN; LOCK TABLE carillon.messages IN ACCESS EXCLUSIVE MODE"
                     )
-                    try? await scene.loop.sleep(for: Board.sized(.seconds(3), full: .seconds(20)))
+                    if limit == "0" {
+                        try await scene.leasesRanOut()
+                    } else {
+                        let complaints = worker.lines(containing: "A statement failed").count
+                        try await worker.says("A statement failed", times: complaints + 3)
+                    }
+                    try await scene.transactionIsOpen(for: Board.sized(.zero, full: .seconds(20)))
                     try await session.script("COMMIT")
                 }
                 try await scene.enqueue(500)
@@ -52,7 +54,7 @@ import Testing
             )
             let worker = try await scene.fleet.started()
             try await scene.enqueue(3000)
-            try await scene.drained(within: .seconds(60))
+            try await scene.drained()
             #expect(worker.lines(containing: "A statement failed").count >= 3)
             try await scene.finish()
         }
@@ -61,7 +63,7 @@ import Testing
     @Test func `D12: with a transaction held open all the while, the queue stays about as fast as before`() async throws
     {
         try await Scene.with { scene in
-            _ = try await scene.fleet.started()
+            try await scene.fleet.started()
             let rows = Board.sized(2000, full: 50_000)
             func round() async throws -> Duration {
                 try await scene.enqueue(rows)
@@ -85,12 +87,13 @@ import Testing
 
     @Test func `D14: nothing has to tell a worker of new rows, it looks often enough by itself`() async throws {
         try await Scene.with { scene in
-            _ = try await scene.fleet.started()
+            let worker = try await scene.fleet.started()
             try await scene.enqueue(1)
             try await scene.drained(within: .seconds(30))
             var waits: [Duration] = []
             for number in 2...Board.sized(6, full: 40) {
-                try? await scene.loop.sleep(for: .milliseconds(300))
+                // As long as its looks take to become rare.
+                try await scene.livesOn(worker, for: .milliseconds(500))
                 let begin = MonotonicInstant.now
                 try await scene.enqueue(1)
                 try await scene.requests(number)
@@ -105,7 +108,7 @@ import Testing
     @Test func `D16: a large transaction that commits beside the sending is sent like the rest`() async throws {
         try await Scene.with { scene in
             // Nothing breaks here, so no lease may run out, however busy the machine is.
-            for _ in 1...2 { _ = try await scene.fleet.started(Self.patient, lease: .seconds(30)) }
+            try await scene.fleet.started(2, Fleet.patient, lease: Fleet.calm)
             try await scene.underLoad {
                 try await scene.requests(200)
                 try await scene.enqueue(Board.sized(10_000, full: 200_000), atOnce: .max)
@@ -117,14 +120,14 @@ import Testing
 
     @Test func `D17: rows that are committed late, with older ids than what was sent, are sent too`() async throws {
         try await Scene.with { scene in
-            _ = try await scene.fleet.started()
+            try await scene.fleet.started()
             try await scene.client.session { session in
                 try await session.script("BEGIN")
                 let late = try await scene.enqueue(100, on: session)
                 try await scene.enqueue(2000)
                 // Some of the time with nothing to do, so that the worker has every reason to look further up only.
                 try await scene.requests(2000)
-                try? await scene.loop.sleep(for: Board.sized(.seconds(3), full: .seconds(300)))
+                try await scene.transactionIsOpen(for: Board.sized(.seconds(3), full: .seconds(300)))
                 try await scene.enqueue(100)
                 try await session.script("COMMIT")
                 scene.ledger.committed(late)

@@ -4,6 +4,9 @@ import TestSupport
 
 /// What a case asks the database itself, and how it enqueues: a session that is made anew whenever it was lost.
 actor Client {
+    /// What `session` calls itself.
+    static let sessionName = "test session"
+
     nonisolated let url: String
     private nonisolated let loop: EventLoop
     private var connection: PostgresConnection?
@@ -37,7 +40,7 @@ actor Client {
 
     /// Another session, for what has to be held open: gone after the body, with all its locks.
     func session<R>(_ body: (PostgresConnection) async throws -> R) async throws -> R {
-        let connection = try await PostgresConnection.connect(self.url, on: self.loop, application: "test session")
+        let connection = try await PostgresConnection.connect(self.url, on: self.loop, application: Self.sessionName)
         let outcome: Swift::Result<R, any Error>
         do {
             outcome = .success(try await body(connection))

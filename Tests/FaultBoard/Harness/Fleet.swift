@@ -9,6 +9,8 @@ final class Fleet: Sendable {
     /// Long, for cases where nobody dies: on a busy machine a worker may get no turn for two seconds, and is then taken
     /// for dead with good reason.
     static let calm = Duration.seconds(60)
+    /// On a busy machine an answer may be late: where nothing breaks, none may count as unknown.
+    static let patient = ["--request-timeout", "60s"]
 
     private let database: String
     private let folder: TemporaryFolder
@@ -50,10 +52,23 @@ final class Fleet: Sendable {
     }
 
     /// Starts a worker and waits until it has begun to work.
+    @discardableResult
     func started(_ flags: [String] = [], lease: Duration = Fleet.lease) async throws -> WorkerProcess {
         let worker = try self.start(flags, lease: lease)
         try await worker.started()
         return worker
+    }
+
+    /// Starts so many.
+    @discardableResult
+    func started(
+        _ count: Int,
+        _ flags: [String] = [],
+        lease: Duration = Fleet.lease
+    ) async throws -> [WorkerProcess] {
+        var workers: [WorkerProcess] = []
+        for _ in 0..<count { workers.append(try await self.started(flags, lease: lease)) }
+        return workers
     }
 
     var all: [WorkerProcess] { self.workers.withLock { $0 } }

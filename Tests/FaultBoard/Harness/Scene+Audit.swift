@@ -2,23 +2,9 @@ import IO
 import Testing
 
 extension Scene {
-    private static let remains = """
-        (SELECT count(*) FROM (SELECT FROM carillon.messages LIMIT 1) m)
-            + (SELECT count(*) FROM (SELECT FROM carillon.scheduled LIMIT 1) s)
-            + (SELECT count(*) FROM (SELECT FROM carillon.inflight LIMIT 1) f)
-            + (SELECT count(*) FROM (SELECT FROM carillon.unfinished LIMIT 1) u)
-        """
-
     /// As in W3.
     private static var name: String {
         String((Test.current?.name ?? "a case").drop { $0 == "`" }.prefix { $0 != ":" })
-    }
-
-    /// Waits until nothing is left to do.
-    func drained(within limit: Duration) async throws {
-        try await self.eventually("I8: the queue was drained", within: limit) {
-            (try? await self.client.number(Self.remains)) == 0
-        }
     }
 
     /// The end of a case: the queue drains, the workers stop well, and every invariant holds.

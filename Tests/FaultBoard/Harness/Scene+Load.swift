@@ -85,12 +85,12 @@ extension Scene {
         let load = Task {
             while !Task.isCancelled {
                 // What the case breaks may break this too: then the next try will do.
-                if let waiting = try? await self.client.number("SELECT count(*) FROM carillon.messages"),
-                    waiting < depth
-                {
+                try? await self.eventually("there is room for more") {
+                    let waiting = try? await self.client.number("SELECT count(*) FROM carillon.messages")
+                    guard let waiting, waiting < depth else { return false }
                     try? await self.enqueue(min(500, depth))
+                    return false
                 }
-                try? await self.loop.sleep(for: .milliseconds(20))
             }
         }
         let outcome: Swift::Result<R, any Error>
@@ -107,22 +107,5 @@ extension Scene {
     static func token(_ prefix: String, _ number: Int) -> String {
         let digits = String(number, radix: 16)
         return prefix + String(repeating: "0", count: 64 - prefix.utf8.count - digits.utf8.count) + digits
-    }
-
-    // MARK: Waiting
-
-    func eventually(
-        _ what: @autoclosure () -> String,
-        within limit: Duration = .seconds(60),
-        _ condition: () async throws -> Bool
-    ) async throws {
-        try await self.loop.eventually(what(), within: limit, condition)
-    }
-
-    /// Until the simulator has had so many requests in all.
-    func requests(_ count: Int, within limit: Duration = .seconds(60)) async throws {
-        try await self.eventually("\(count) requests came, \(self.record.requests) so far", within: limit) {
-            self.record.requests >= count
-        }
     }
 }

@@ -1,5 +1,6 @@
 import IO
 import Postgres
+import TestSupport
 
 /// Looks at the database several times a second while a case runs, for what must never be seen (I7, I15).
 actor Vigil {
@@ -38,7 +39,8 @@ actor Vigil {
 
     private func keep() async {
         var connection: PostgresConnection?
-        while !Task.isCancelled {
+        // Over when the task is cancelled.
+        try? await self.loop.eventually("the end", within: .seconds(7200), every: .milliseconds(250)) {
             do {
                 let session: PostgresConnection
                 if let connection {
@@ -56,7 +58,7 @@ actor Vigil {
                 await connection?.close()
                 connection = nil
             }
-            try? await self.loop.sleep(for: .milliseconds(250))
+            return false
         }
         await connection?.close()
     }

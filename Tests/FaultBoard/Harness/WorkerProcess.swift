@@ -49,13 +49,12 @@ final class WorkerProcess: Sendable {
         self.said.split(separator: "\n").filter { $0.contains(text) }
     }
 
-    func says(_ text: String, within limit: Duration = .seconds(60)) async throws {
+    /// Waits until so many lines of its log contain the text.
+    func says(_ text: String, times count: Int = 1, within limit: Duration = .seconds(60)) async throws {
         try await self.loop.eventually("\(self.name) said '\(text)'", within: limit) {
-            guard self.said.contains(text) else {
-                guard self.isRunning else { throw IOError(.reset, "\(self.name) ended without saying '\(text)'") }
-                return false
-            }
-            return true
+            guard self.lines(containing: text).count < count else { return true }
+            guard self.isRunning else { throw IOError(.reset, "\(self.name) ended without saying '\(text)'") }
+            return false
         }
     }
 
@@ -71,6 +70,14 @@ final class WorkerProcess: Sendable {
             guard key == name, let value = line.split(separator: " ").last.flatMap({ Double($0) }) else { return sum }
             return sum + value
         }
+    }
+
+    /// Waits until the sum over all samples of a metric has grown by so much. Answers how long that took.
+    func metric(_ name: String, growsBy growth: Double) async throws -> Duration {
+        let begin = MonotonicInstant.now
+        let before = try await self.metric(name)
+        try await self.loop.eventually("\(name) grew by \(growth)") { try await self.metric(name) >= before + growth }
+        return MonotonicInstant.now - begin
     }
 
     func ask(_ path: String) async throws -> HealthProbe.Answer {

@@ -7,7 +7,7 @@ import Testing
         async throws
     {
         try await Scene.with { scene in
-            _ = try await scene.fleet.started()
+            try await scene.fleet.started()
             let missing = ["2147483647", "-2147483648", "-1", "0", "4711"].map { app in
                 OddRow("app_id", app, .refused("UnknownApp"))
             }
@@ -39,21 +39,17 @@ import Testing
         try await Scene.with({ $0.delay = .milliseconds(20) }) { scene in
             let topic = "com.example.other"
             try await scene.addApp("other", topic: topic, to: scene.simulator)
-            _ = try await scene.fleet.started(["--max-in-flight", "100"])
+            let worker = try await scene.fleet.started(["--max-in-flight", "100"])
             try await scene.enqueue(2000)
             try await scene.requests(200)
             try await scene.client.run("UPDATE carillon.apps SET paused = true WHERE name = 'board'")
-            try await scene.quiet()
+            try await scene.quiet(worker)
             let sent = scene.record.requests
             #expect(sent < 2000)
-            let other = try await scene.client.number("carillon.enqueue('other', '{\(Scene.token("0f", 1))}', 'x')")
-            try await scene.eventually("the other app sends") {
-                try await scene.client.number("SELECT count(*) FROM carillon.results r WHERE r.message_id = \(other)")
-                    == 1
-            }
+            try await scene.otherAppSends(1)
             #expect(scene.record.requests == sent + 1)
             try await scene.client.run("UPDATE carillon.apps SET paused = false")
-            try await scene.drained(within: .seconds(60))
+            try await scene.drained()
             #expect(scene.record.requests == 2001)
             #expect(try await scene.client.number("SELECT sum(r.sent) FROM carillon.results r") == 2001)
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.failures") == 0)
@@ -63,7 +59,7 @@ import Testing
 
     @Test func `P8: rows of an app that is deleted meanwhile fail, and pushes in the air are counted`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(50) }) { scene in
-            _ = try await scene.fleet.started(["--max-in-flight", "100"])
+            try await scene.fleet.started(["--max-in-flight", "100"])
             try await scene.enqueue(1000)
             try await scene.enqueue(3, tokens: 40)
             try await scene.requests(100)
@@ -105,7 +101,7 @@ import Testing
                 """
             )
             try await scene.eventually("all were sent") { scene.record.requests == 52 }
-            try await scene.drained(within: .seconds(60))
+            try await scene.drained()
             #expect(
                 try await scene.client.number(
                     "SELECT sum(r.sent) FROM carillon.results r JOIN carillon.apps a ON a.id = r.app_id WHERE a.name = 'board'"
@@ -125,15 +121,12 @@ extension Scene {
     }
 
     /// Until what was claimed has ended, and nothing more is claimed.
-    fileprivate func quiet() async throws {
+    fileprivate func quiet(_ worker: WorkerProcess) async throws {
         try await self.eventually("the worker rests") {
             guard try await self.client.number("SELECT count(*) FROM carillon.inflight") == 0 else { return false }
             let sent = self.record.requests
             // A look at the tables, and another: the worker has looked at them in between.
-            let seen = try await self.client.text("SELECT max(w.heartbeat_at) FROM carillon.workers w")
-            try await self.eventually("another heartbeat came") {
-                try await self.client.text("SELECT max(w.heartbeat_at) FROM carillon.workers w") != seen
-            }
+            try await self.livesOn(worker)
             return try await self.client.number("SELECT count(*) FROM carillon.inflight") == 0
                 && self.record.requests == sent
         }

@@ -9,7 +9,7 @@ import Testing
     {
         try await Scene.with { scene in
             let duplicates = try await scene.crash(at: point)
-            _ = try await scene.fleet.started()
+            try await scene.fleet.started()
             let audit = try await scene.finish(duplicates: duplicates)
             // What the gateway had taken, and no commit told of, is sent again: no more, and no less.
             if point == .beforeCommit { #expect(audit.duplicates == duplicates) }
@@ -21,14 +21,15 @@ import Testing
             let most = 500
             let kills = Board.sized(4, full: 30)
             var random = SeededGenerator(seed: Board.seed)
-            for _ in 0..<3 { _ = try await scene.fleet.started(["--max-in-flight", "\(most)"]) }
+            var youngest = try await scene.fleet.started(3, ["--max-in-flight", "\(most)"])[2]
             try await scene.underLoad {
                 for _ in 0..<kills {
-                    try await scene.loop.sleep(for: .seconds(2))
+                    // That is two seconds.
+                    try await scene.livesOn(youngest, for: Fleet.lease)
                     let running = scene.fleet.running
                     #expect(running.count == 3)
                     try #require(running.randomElement(using: &random)).kill()
-                    _ = try await scene.fleet.started(["--max-in-flight", "\(most)"])
+                    youngest = try await scene.fleet.started(["--max-in-flight", "\(most)"])
                 }
             }
             try await scene.finish(duplicates: most * kills, within: Board.sized(.seconds(40), full: .seconds(12)))
@@ -51,8 +52,8 @@ import Testing
             try await scene.eventually("the victim has no memory") {
                 !victim.isRunning || victim.said.contains("memory")
             }
-            _ = try await scene.fleet.started()
-            try await scene.drained(within: .seconds(60))
+            try await scene.fleet.started()
+            try await scene.drained()
             // As an operator would, or the kernel.
             victim.kill()
             try await victim.end()

@@ -58,7 +58,7 @@ extension Scene {
             try await self.sendVia(proxy.port)
             let victim = try await self.victim()
             try await self.enqueue(warm)
-            try await self.drained(within: .seconds(60))
+            try await self.drained()
             try await proxy.openBlackHole()
             try await self.enqueue(500)
             try await self.eventually("it has all in flight that it may have") {
@@ -182,18 +182,6 @@ extension Scene {
 
     func sendVia(_ port: UInt16) async throws {
         try await self.client.run("UPDATE carillon.apps SET gateway = 'localhost:\(port)'")
-    }
-
-    /// Until a statement with that text waits for a lock.
-    func waitsForLock(_ text: String, count: Int = 1) async throws {
-        try await self.eventually("\(count) statements with '\(text)' wait for a lock") {
-            try await self.client.number(
-                """
-                SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()
-                    AND a.wait_event_type = 'Lock' AND a.query LIKE '%\(text)%' AND a.pid <> pg_backend_pid()
-                """
-            ) >= count
-        }
     }
 
     private func cutWorkers() async throws {

@@ -12,7 +12,7 @@ import Testing
             try await scene.enqueue(200)
             for _ in 0..<crowd { _ = try scene.fleet.start(["--max-in-flight", "30"], lease: Fleet.calm) }
             for worker in scene.fleet.all { try await worker.started() }
-            try await scene.drained(within: .seconds(60))
+            try await scene.drained()
             let sent = try await self.shares(of: scene)
             try await scene.enqueue(Board.sized(4000, full: 12_000))
             let complaints = scene.fleet.all.flatMap {
@@ -43,12 +43,12 @@ import Testing
     /// There is one version so far: what changes over is the processes.
     @Test func `W10: a rolling restart under load fails nothing and sends nothing twice`() async throws {
         try await Scene.with { scene in
-            for _ in 0..<3 { _ = try await scene.fleet.started(lease: Fleet.calm) }
+            try await scene.fleet.started(3, lease: Fleet.calm)
             try await scene.underLoad {
                 for _ in 0..<Board.sized(1, full: 5) {
                     for old in scene.fleet.running {
-                        try await scene.requests(scene.record.requests + 200)
-                        _ = try await scene.fleet.started(lease: Fleet.calm)
+                        try await scene.goesOn(200)
+                        try await scene.fleet.started(lease: Fleet.calm)
                         old.terminate()
                         #expect(try await old.end() == .status(0))
                     }
@@ -62,7 +62,7 @@ import Testing
     @Test func `W13: of two workers that race for a chore exactly one does it`() async throws {
         try await Scene.with { scene in
             let done = { scene.fleet.all.reduce(0) { $0 + $1.lines(containing: "History was put in order").count } }
-            for _ in 0..<2 { _ = try await scene.fleet.started(["--log-level", "debug"]) }
+            try await scene.fleet.started(2, ["--log-level", "debug"])
             try await scene.eventually("the chore of the beginning was done") { done() == 1 }
             let races = Board.sized(2, full: 10)
             for _ in 0..<races {

@@ -14,21 +14,16 @@ import Testing
         // As though sending to that token crashed the program: whoever has it in flight is killed.
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "dead=silence")] }) { scene in
             let most = 60
-            for _ in 0..<2 { _ = try await scene.fleet.started(["--max-in-flight", "\(most)"]) }
+            try await scene.fleet.started(2, ["--max-in-flight", "\(most)"])
             try await scene.enqueue(300)
             try await scene.enqueue(1, prefix: "dead")
             try await scene.enqueue(Board.sized(300, full: 3000))
             var kills = 0
-            while try await scene.client.number("SELECT count(*) FROM carillon.failures") == 0, kills < 6 {
-                let seen = scene.record.requests(to: "dead")
-                guard seen > kills, let victim = try await self.victim(of: scene) else {
-                    try await scene.loop.sleep(for: .milliseconds(20))
-                    continue
-                }
+            while kills < 6, let victim = try await self.victim(of: scene, after: kills) {
                 victim.kill()
                 try await victim.end()
                 kills += 1
-                _ = try await scene.fleet.started(["--max-in-flight", "\(most)"])
+                try await scene.fleet.started(["--max-in-flight", "\(most)"])
             }
             #expect(kills == 5)
             // Three times its neighbours may have been in flight with it; then it is sent alone.
@@ -38,8 +33,16 @@ import Testing
         }
     }
 
-    private func victim(of scene: Scene) async throws -> WorkerProcess? {
-        let processID = try await scene.client.number(Self.culprit)
-        return scene.fleet.running.first { $0.processID == processID }
+    /// Whoever has the push in flight when the gateway has seen it once more than that; nil: it was convicted.
+    private func victim(of scene: Scene, after kills: Int) async throws -> WorkerProcess? {
+        var victim: WorkerProcess?
+        try await scene.eventually("the push was tried again, or convicted") {
+            guard try await scene.client.number("SELECT count(*) FROM carillon.failures") == 0 else { return true }
+            guard scene.record.requests(to: "dead") > kills else { return false }
+            let processID = try await scene.client.number(Self.culprit)
+            victim = scene.fleet.running.first { $0.processID == processID }
+            return victim != nil
+        }
+        return victim
     }
 }

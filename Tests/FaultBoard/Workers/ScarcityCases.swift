@@ -11,7 +11,7 @@ import Testing
             for app in 1...apps { try await scene.addApp("app\(app)", topic: Scene.topic, to: scene.simulator) }
             for app in 1...apps { try await scene.enqueue(50, app: "app\(app)") }
             let worker = try scene.fleet.start(["--idle-timeout", "1s"], lease: .seconds(6), shell: "ulimit -n 32")
-            try await scene.drained(within: .seconds(60))
+            try await scene.drained()
             #expect(worker.isRunning)
             let complaints = worker.lines(containing: "Too many open files")
             #expect(!complaints.isEmpty)
@@ -38,12 +38,12 @@ import Testing
                 lease: Fleet.calm,
                 shell: "exec >'\(pipe)' 2>&1"
             )
-            try await scene.drained(within: .seconds(60))
+            try await scene.drained()
             let closed = try scene.fleet.start(["--log-level", "debug"], lease: Fleet.calm, shell: "exec <&- >&- 2>&-")
             deaf.terminate()
             #expect(try await deaf.end() == .status(0))
             try await scene.enqueue(1000)
-            try await scene.drained(within: .seconds(60))
+            try await scene.drained()
             #expect(closed.isRunning)
             try await scene.finish()
         }

@@ -11,10 +11,10 @@ import Testing
             scene.record.at(most / 2, .received) { zombie.freeze() }
             try await scene.enqueue(Board.sized(1500, full: 10_000))
             try await scene.requests(most / 2)
-            let frozen = MonotonicInstant.now
             let other = try await scene.fleet.started()
+            // Its lease ran out, and as long again.
             try await other.says("Took over the jobs")
-            try await scene.loop.sleep(until: frozen + Fleet.lease * 2)
+            try await scene.livesOn(other, for: Fleet.lease)
             zombie.resume()
             try await scene.eventually("the zombie's outcomes came too late") {
                 try await zombie.metric("carillon_stale_results_total") > 0

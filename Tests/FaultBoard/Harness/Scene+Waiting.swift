@@ -1,0 +1,98 @@
+import IO
+import TestSupport
+
+/// What a case waits for. None of it takes a certain time: it is over as soon as it is true.
+extension Scene {
+    func eventually(
+        _ what: @autoclosure () -> String,
+        within limit: Duration = .seconds(60),
+        _ condition: () async throws -> Bool
+    ) async throws {
+        try await self.loop.eventually(what(), within: limit, condition)
+    }
+
+    // MARK: Pushes
+
+    /// Until the simulator has had so many requests in all.
+    func requests(_ count: Int, within limit: Duration = .seconds(60)) async throws {
+        try await self.eventually("\(count) requests came, \(self.record.requests) so far", within: limit) {
+            self.record.requests >= count
+        }
+    }
+
+    /// Until pushes arrive again: so many more than now.
+    func goesOn(_ count: Int = 100, within limit: Duration = .seconds(60)) async throws {
+        try await self.requests(self.record.requests + count, within: limit)
+    }
+
+    private static let remains = """
+        (SELECT count(*) FROM (SELECT FROM carillon.messages LIMIT 1) m)
+            + (SELECT count(*) FROM (SELECT FROM carillon.scheduled LIMIT 1) s)
+            + (SELECT count(*) FROM (SELECT FROM carillon.inflight LIMIT 1) f)
+            + (SELECT count(*) FROM (SELECT FROM carillon.unfinished LIMIT 1) u)
+        """
+
+    /// Until nothing is left to do.
+    func drained(within limit: Duration = .seconds(60)) async throws {
+        try await self.eventually("I8: the queue was drained", within: limit) {
+            (try? await self.client.number(Self.remains)) == 0
+        }
+    }
+
+    // MARK: By the database's clock
+
+    /// Until a worker has given signs of life for so long from its last one on: at least one more.
+    func livesOn(_ worker: WorkerProcess, for duration: Duration = .zero) async throws {
+        let begin = try await self.lastHeartbeat(of: worker)
+        try await self.eventually("\(worker.name) lived on for \(duration)", within: duration + .seconds(60)) {
+            Duration.microseconds(try await self.lastHeartbeat(of: worker) - begin) > duration
+        }
+    }
+
+    /// In microseconds.
+    private func lastHeartbeat(of worker: WorkerProcess) async throws -> Int {
+        try await self.client.number(
+            """
+            SELECT coalesce(max(extract(epoch FROM w.heartbeat_at) * 1000000), 0) FROM carillon.workers w
+            WHERE w.pid = \(worker.processID)
+            """
+        )
+    }
+
+    /// Until the leases of all workers ran out, at least so long ago.
+    func leasesRanOut(ago duration: Duration = .zero) async throws {
+        try await self.eventually("all leases ran out \(duration) ago", within: duration + .seconds(60)) {
+            try await self.client.number(
+                "SELECT count(*) FROM carillon.workers w WHERE w.lease_until > \(Self.before(duration))"
+            ) == 0
+        }
+    }
+
+    /// Until a transaction of `Client.session` has been open for so long.
+    func transactionIsOpen(for duration: Duration) async throws {
+        try await self.eventually("a transaction was open for \(duration)", within: duration + .seconds(60)) {
+            try await self.client.number(
+                """
+                SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()
+                    AND a.application_name = '\(Client.sessionName)' AND a.xact_start <= \(Self.before(duration))
+                """
+            ) > 0
+        }
+    }
+
+    private static func before(_ duration: Duration) -> String {
+        "clock_timestamp() - interval '\(duration.nanoseconds / 1_000_000) ms'"
+    }
+
+    /// Until a statement with that text waits for a lock.
+    func waitsForLock(_ text: String, count: Int = 1) async throws {
+        try await self.eventually("\(count) statements with '\(text)' wait for a lock") {
+            try await self.client.number(
+                """
+                SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()
+                    AND a.wait_event_type = 'Lock' AND a.query LIKE '%\(text)%' AND a.pid <> pg_backend_pid()
+                """
+            ) >= count
+        }
+    }
+}
