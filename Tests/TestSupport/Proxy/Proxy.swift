@@ -128,8 +128,9 @@ package actor Proxy {
 
     /// Returns when so many connections were cut, or the proxy is closed.
     package func waitForCuts(_ count: Int = 1) async {
-        guard self.cuts < count else { return }
-        await withCheckedContinuation { self.waiting.append((count, $0)) }
+        await withCheckedContinuation { continuation in
+            if self.cuts < count { self.waiting.append((count, continuation)) } else { continuation.resume() }
+        }
     }
 
     // MARK: Connections
