@@ -26,8 +26,7 @@ struct Shop {
         try configure(&configuration)
         let gateway = try APNsSimulator(configuration)
         try await gateway.start()
-        let outcome: Swift::Result<Void, any Error>
-        do {
+        try await attempt {
             try await TestDatabase.connected { connection, url in
                 _ = try await Migrator(connection).up()
                 let issued = try gateway.issueCertificate(topics: [topic])
@@ -43,12 +42,9 @@ struct Shop {
                     try await body(Shop(gateway: gateway, connection: connection, url: url, folder: folder))
                 }
             }
-            outcome = .success(())
-        } catch {
-            outcome = .failure(error)
+        } finally: {
+            await gateway.stop()
         }
-        await gateway.stop()
-        try outcome.get()
     }
 
     func run(_ words: String...) async throws -> ProgramRun {

@@ -21,14 +21,11 @@ package enum TestDatabase {
         let administration = try await self.administration.value
         let name = "test_\(self.number.wrappingAdd(1, ordering: .relaxed).newValue)"
         try await administration.script("CREATE DATABASE \(name) TEMPLATE \(model)")
-        let outcome: Swift::Result<R, any Error>
-        do {
-            outcome = .success(try await body(try await TestCluster.shared.url(database: name)))
-        } catch {
-            outcome = .failure(error)
+        return try await attempt {
+            try await body(try await TestCluster.shared.url(database: name))
+        } finally: {
+            try await administration.script("DROP DATABASE \(name) WITH (FORCE)")
         }
-        try await administration.script("DROP DATABASE \(name) WITH (FORCE)")
-        return try outcome.get()
     }
 
     /// The same, with a connection to it.
@@ -38,14 +35,11 @@ package enum TestDatabase {
     ) async throws -> R {
         try await self.with(copyOf: model) { url in
             let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test")
-            let outcome: Swift::Result<R, any Error>
-            do {
-                outcome = .success(try await body(connection, url))
-            } catch {
-                outcome = .failure(error)
+            return try await attempt {
+                try await body(connection, url)
+            } finally: {
+                await connection.close()
             }
-            await connection.close()
-            return try outcome.get()
         }
     }
 }

@@ -117,16 +117,13 @@ import Testing
         let path = folder.file("disk")
         mkdir(path, 0o755)
         try await Self.run("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", path])
-        let outcome: Swift::Result<Void, any Error>
-        do {
+        try await attempt {
             guard let user = User(named: "postgres") ?? User(named: "nobody") else { return }
             chown(path, user.id, user.group)
-            outcome = .success(try await body(path))
-        } catch {
-            outcome = .failure(error)
+            try await body(path)
+        } finally: {
+            try await Self.run("umount", ["--lazy", path])
         }
-        try await Self.run("umount", ["--lazy", path])
-        try outcome.get()
     }
 
     private static func run(_ program: String, _ arguments: [String]) async throws {

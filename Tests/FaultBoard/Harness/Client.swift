@@ -41,14 +41,11 @@ actor Client {
     /// Another session, for what has to be held open: gone after the body, with all its locks.
     func session<R>(_ body: (PostgresConnection) async throws -> R) async throws -> R {
         let connection = try await PostgresConnection.connect(self.url, on: self.loop, application: Self.sessionName)
-        let outcome: Swift::Result<R, any Error>
-        do {
-            outcome = .success(try await body(connection))
-        } catch {
-            outcome = .failure(error)
+        return try await attempt {
+            try await body(connection)
+        } finally: {
+            await connection.close()
         }
-        await connection.close()
-        return try outcome.get()
     }
 
     func close() async {

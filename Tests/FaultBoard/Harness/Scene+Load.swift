@@ -93,15 +93,10 @@ extension Scene {
                 }
             }
         }
-        let outcome: Swift::Result<R, any Error>
-        do {
-            outcome = .success(try await body())
-        } catch {
-            outcome = .failure(error)
+        return try await attempt(body) {
+            load.cancel()
+            await load.value
         }
-        load.cancel()
-        await load.value
-        return try outcome.get()
     }
 
     static func token(_ prefix: String, _ number: Int) -> String {

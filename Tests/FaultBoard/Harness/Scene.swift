@@ -45,19 +45,17 @@ struct Scene: Sendable {
         try configure(&configuration)
         let simulator = try APNsSimulator(configuration)
         try await simulator.start()
-        let outcome: Swift::Result<Void, any Error>
-        do {
+        try await attempt {
             try await TestLoop.with { loop in
                 try await Self.withDatabase(on: ground, loop) { url, cluster in
                     try await TemporaryFolder.with { folder in
-                        let fleet = Fleet(database: url, folder: folder, loop: loop)
                         let scene = Scene(
                             simulator: simulator,
                             client: Client(url, on: loop),
                             cluster: cluster,
                             loop: loop,
                             folder: folder,
-                            fleet: fleet,
+                            fleet: Fleet(database: url, folder: folder, loop: loop),
                             record: record,
                             vigil: Vigil(over: url, on: loop)
                         )
@@ -65,29 +63,26 @@ struct Scene: Sendable {
                     }
                 }
             }
-            outcome = .success(())
-        } catch {
-            outcome = .failure(error)
+        } finally: {
+            await simulator.stop()
         }
-        await simulator.stop()
-        try outcome.get()
     }
 
     private func play(_ body: (Scene) async throws -> Void) async throws {
-        let outcome: Swift::Result<Void, any Error>
-        do {
-            try await self.addApp(Self.app, topic: Self.topic, to: self.simulator)
-            await self.vigil.begin()
-            try await body(self)
-            outcome = .success(())
-        } catch {
-            self.fleet.tell()
-            outcome = .failure(error)
+        try await attempt {
+            do {
+                try await self.addApp(Self.app, topic: Self.topic, to: self.simulator)
+                await self.vigil.begin()
+                try await body(self)
+            } catch {
+                self.fleet.tell()
+                throw error
+            }
+        } finally: {
+            await self.vigil.end()
+            await self.fleet.killAll()
+            await self.client.close()
         }
-        await self.vigil.end()
-        await self.fleet.killAll()
-        await self.client.close()
-        try outcome.get()
     }
 
     /// An app that sends to a simulator with a push certificate that this one has issued.
@@ -118,27 +113,21 @@ struct Scene: Sendable {
             }
         case .own(let settings):
             let cluster = try await PrivateCluster.start(settings, on: loop)
-            let outcome: Swift::Result<Void, any Error>
-            do {
+            try await attempt {
                 try await Self.migrate(cluster.url(), on: loop)
                 try await body(cluster.url(), cluster)
-                outcome = .success(())
-            } catch {
-                outcome = .failure(error)
+            } finally: {
+                await cluster.stop(.immediate)
             }
-            await cluster.stop(.immediate)
-            try outcome.get()
         }
     }
 
     private static func migrate(_ url: String, on loop: EventLoop) async throws {
         let connection = try await PostgresConnection.connect(url, on: loop, application: "test migration")
-        do {
+        try await attempt {
             _ = try await Migrator(connection).up()
+        } finally: {
             await connection.close()
-        } catch {
-            await connection.close()
-            throw error
         }
     }
 }

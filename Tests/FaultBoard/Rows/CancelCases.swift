@@ -6,7 +6,7 @@ import Testing
 @Suite struct CancelCases {
     @Test func `P9: what is in flight cannot be called back, and what only waits can`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "51=silence*1")] }) { scene in
-            _ = try await scene.fleet.started(["--max-in-flight", "10", "--request-timeout", "60s"])
+            try await scene.fleet.started(["--max-in-flight", "10", "--request-timeout", "60s"])
             let flying = scene.message(prefix: "51")
             let first = try await scene.enqueue(flying)
             try await scene.requests(1)
@@ -19,7 +19,7 @@ import Testing
             #expect(try await scene.client.number("carillon.cancel(\(second))") == 0)
             // Nobody knows what became of it; but it is not to be sent, and so it is not sent again.
             for worker in scene.fleet.all { worker.kill() }
-            _ = try await scene.fleet.started()
+            try await scene.fleet.started()
             let audit = try await scene.finish()
             #expect(audit.outcomes.results[flying.reference]?.map(\.cancelled) == [1])
             #expect(audit.outcomes.results[later.reference]?.map(\.cancelled) == [3])
@@ -29,7 +29,7 @@ import Testing
 
     @Test func `P9: what waits for another attempt is called back, and what was sent of it counts`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ee=429:TooManyRequests+3600")] }) { scene in
-            _ = try await scene.fleet.started()
+            try await scene.fleet.started()
             let message = scene.message(tokens: 4, prefix: "ee")
             let both = Ledger.Message(
                 reference: message.reference,
@@ -50,8 +50,7 @@ import Testing
 
     @Test func `P9: many cancels in the midst of claims give each message one end`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(5) }) { scene in
-            _ = try await scene.fleet.started(["--max-in-flight", "200"])
-            _ = try await scene.fleet.started(["--max-in-flight", "200"])
+            try await scene.fleet.started(2, ["--max-in-flight", "200"])
             let count = Board.sized(2000, full: 20_000)
             try await scene.enqueue(count)
             try await scene.requests(count / 10)
@@ -83,14 +82,13 @@ import Testing
                 SELECT a.id, lpad(to_hex(n), 64, '0') FROM carillon.apps a, generate_series(1, \(count)) n
                 """
             )
-            _ = try await scene.fleet.started(["--max-in-flight", "500"])
-            _ = try await scene.fleet.started(["--max-in-flight", "500"])
+            try await scene.fleet.started(2, ["--max-in-flight", "500"])
             let id = try await scene.client.number("carillon.broadcast('board', 'Board')")
             try await scene.requests(min(count / 2, 50_000), within: .seconds(120))
             let jobs = try await scene.client.number("carillon.cancel_broadcast(\(id))")
             let end = try await scene.client.number("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)")
             #expect(jobs > 0)
-            try await scene.drained(within: .seconds(60))
+            try await scene.drained()
             let last = scene.record.deliveries.map(\.time).max() ?? 0
             #expect(last - Int64(end) < Board.sized(10_000, full: 1000))
             let sent = scene.record.requests

@@ -25,7 +25,7 @@ import Testing
                 try await scene.client.text("SELECT clock_timestamp() > '\(last)'") == "true"
             }
             try await scene.enqueue(20)
-            _ = try await scene.fleet.started()
+            try await scene.fleet.started()
             let audit = try await scene.finish()
             for message in [waiting, brief] {
                 #expect(audit.outcomes.results[message.reference]?.map(\.expired) == [message.tokens.count])
@@ -36,7 +36,7 @@ import Testing
 
     @Test func `P7: a message goes out when its time has come, and not before`() async throws {
         try await Scene.with { scene in
-            _ = try await scene.fleet.started()
+            try await scene.fleet.started()
             let far = scene.message()
             let id = try await scene.enqueue(far, Self.later)
             var due: [(token: String, time: Int64)] = []
@@ -79,7 +79,7 @@ import Testing
             try await scene.enqueue(refused, [("expires_at", "now() + interval '1500 ms'")])
             try await scene.client.run("UPDATE carillon.apps SET max_attempts = 30000")
             try await scene.enqueue(20)
-            _ = try await scene.fleet.started()
+            try await scene.fleet.started()
             let audit = try await scene.finish()
             #expect(audit.outcomes.results[asked.reference]?.map(\.expired) == [2])
             #expect(audit.outcomes.results[refused.reference]?.map(\.expired) == [2])
@@ -127,7 +127,7 @@ import Testing
                     ) == 1
                 }
                 // Nobody took the worker for dead, and nobody was taken for dead by it.
-                _ = try await scene.fleet.started()
+                try await scene.fleet.started()
                 #expect(try await scene.client.number("SELECT count(*) FROM carillon.workers") == 2)
                 #expect(try await scene.client.number("carillon.cancel(\(id))") == 1)
                 let audit = try await scene.finish()

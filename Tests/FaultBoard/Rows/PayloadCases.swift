@@ -45,8 +45,8 @@ import Testing
                     topic => '\(Self.voip)')
                 """
             )
-            _ = try await scene.fleet.started()
-            try await scene.drained(within: .seconds(60))
+            try await scene.fleet.started()
+            try await scene.drained()
             #expect(scene.record.deliveries.map(\.payload) == [Array(full.utf8)])
             #expect(
                 try await scene.client.number("SELECT r.sent FROM carillon.results r WHERE message_id = \(id)") == 1
@@ -73,7 +73,7 @@ import Testing
                 mayRepeat: true
             )
             try await scene.enqueue(message)
-            _ = try await scene.fleet.started()
+            try await scene.fleet.started()
             try await scene.finish()
         }
     }
@@ -91,7 +91,7 @@ import Testing
                 rows.append(try await scene.insert(OddRow("payload", huge, .refused("PayloadTooLarge"))))
                 try await scene.enqueue(50)
             }
-            try await scene.drained(within: .seconds(60))
+            try await scene.drained()
             // All of them together would be 96 MB, and libpq's buffer doubles.
             let after = try #require(worker.mostMemory)
             #expect(after - before < 16 << 20)

@@ -11,7 +11,7 @@ extension Scene {
             messages.append(try await self.insert(row))
         }
         try await self.enqueue(2)
-        _ = try await self.fleet.started()
+        try await self.fleet.started()
         let audit = try await self.finish(
             localReasons: Set(rows.compactMap(\.localReason)),
             sourceLocation: sourceLocation

@@ -45,7 +45,7 @@ import Testing
                     Ledger.Message(reference: text, tokens: [good, text], payload: payload, mayRepeat: true)
                 ])
             }
-            _ = try await scene.fleet.started()
+            try await scene.fleet.started()
             let audit = try await scene.finish(localReasons: ["MalformedToken", "PayloadTooLarge"])
             for text in Self.nasty {
                 #expect(audit.outcomes.results[text]?.map(\.sent) == [1], "\(text)")
@@ -107,7 +107,7 @@ import Testing
                     )
                 ])
             }
-            _ = try await scene.fleet.started()
+            try await scene.fleet.started()
             let audit = try await scene.finish()
             for (place, text) in Self.nasty.enumerated() {
                 let sent = try #require(audit.sightings[Scene.token("cc", place)]?.first)

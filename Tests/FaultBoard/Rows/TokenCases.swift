@@ -73,8 +73,7 @@ import Testing
             try await scene.enqueue(100)
             let row = try await scene.insert(OddRow("tokens", list, .sent, tokens: tokens))
             try await scene.enqueue(100)
-            _ = try await scene.fleet.started(["--max-in-flight", "2000"])
-            _ = try await scene.fleet.started(["--max-in-flight", "2000"])
+            try await scene.fleet.started(2, ["--max-in-flight", "2000"])
             let audit = try await scene.finish(within: Board.sized(.seconds(120), full: .seconds(900)))
             #expect(audit.outcomes.results[row.reference]?.map(\.sent) == [distinct])
             #expect(scene.record.deliveries.count { $0.token.hasPrefix("cc") } == distinct)
@@ -92,8 +91,7 @@ import Testing
                 """
             )
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.messages") == (count + 999) / 1000)
-            _ = try await scene.fleet.started()
-            _ = try await scene.fleet.started()
+            try await scene.fleet.started(2)
             try await scene.drained(within: Board.sized(.seconds(60), full: .seconds(600)))
             #expect(
                 try await scene.client.text(

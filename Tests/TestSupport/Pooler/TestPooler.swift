@@ -52,16 +52,13 @@ package struct TestPooler: Sendable {
             let child = try ChildProcess(command)
             close(theirs)
             close(speaker)
-            let outcome: Swift::Result<R, any Error>
-            do {
+            return try await attempt {
                 try await self.hear("process up", from: voice, on: loop)
-                outcome = .success(try await body(TestPooler(port: port)))
-            } catch {
-                outcome = .failure(error)
+                return try await body(TestPooler(port: port))
+            } finally: {
+                shutdown(ours, CInt(SHUT_RDWR))
+                _ = try await child.wait(on: loop, until: .now + .seconds(30))
             }
-            shutdown(ours, CInt(SHUT_RDWR))
-            _ = try await child.wait(on: loop, until: .now + .seconds(30))
-            return try outcome.get()
         }
     }
 

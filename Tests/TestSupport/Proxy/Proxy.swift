@@ -38,14 +38,11 @@ package actor Proxy {
     ) async throws -> R {
         let proxy = Proxy(to: target, on: loop)
         try await proxy.admit()
-        let outcome: Swift::Result<R, any Error>
-        do {
-            outcome = .success(try await body(proxy))
-        } catch {
-            outcome = .failure(error)
+        return try await attempt {
+            try await body(proxy)
+        } finally: {
+            await proxy.close()
         }
-        await proxy.close()
-        return try outcome.get()
     }
 
     private init(to target: UInt16, on loop: EventLoop) {
