@@ -46,7 +46,7 @@ import Testing
         var pace = PollingPace()
         for _ in 0..<10 {
             let wait = pace.foundWork(after: .seconds(3), isBusy: false)
-            #expect(wait == .seconds(2))
+            #expect(wait == .seconds(3))
         }
     }
 }

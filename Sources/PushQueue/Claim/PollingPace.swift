@@ -34,6 +34,6 @@ struct PollingPace: Sendable {
     private mutating func pause(after cost: Duration) -> Duration {
         if self.costs.count == Self.memory { self.costs.removeFirst() }
         self.costs.append(cost)
-        return min((self.costs.min() ?? cost) * Self.rest, .seconds(2))
+        return min((self.costs.min() ?? cost) * Self.rest, .seconds(3))
     }
 }
