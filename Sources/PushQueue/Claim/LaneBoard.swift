@@ -152,7 +152,7 @@ struct LaneBoard: Sendable {
         allowance: (inout Limits, Lane) -> Allowance
     ) -> ClaimPlan? {
         while let lanes = self.parked.freeDue(at: now) { self.rejoin(lanes) }
-        for depth in depths {
+        for depth in depths where !self.turns[depth.rawValue].isEmpty {
             // Once around and back to the urgency that has used up part of its turn, which may be the only one with rows.
             for _ in 0...Urgency.allCases.count {
                 if let plan = self.next(of: depth, at: now, &limits, allowance) {

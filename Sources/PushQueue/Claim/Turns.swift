@@ -4,6 +4,12 @@ struct Turns: Sendable {
     private(set) var urgency = Urgency.urgent
     private var left = Urgency.urgent.turns
 
+    /// No lane waits for its turn.
+    var isEmpty: Bool {
+        for round in self.rounds where !round.isEmpty { return false }
+        return true
+    }
+
     subscript(urgency: Urgency) -> Round {
         get { self.rounds[urgency.rawValue] }
         _modify { yield &self.rounds[urgency.rawValue] }
