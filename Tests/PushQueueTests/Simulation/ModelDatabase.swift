@@ -9,6 +9,9 @@ struct ModelDatabase {
     /// What the disk may have: the tables before each transaction that did not wait for it, since the last that did.
     private var undone: [ModelTables] = []
 
+    /// Something that was answered is not on the disk.
+    var mayForget: Bool { !self.undone.isEmpty }
+
     /// A transaction that waits for the disk, and with it all before.
     mutating func change<R>(_ body: (inout ModelTables) -> R) -> R {
         self.undone.removeAll()

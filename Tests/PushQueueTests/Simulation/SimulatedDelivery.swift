@@ -39,7 +39,7 @@ final class SimulatedDelivery {
         for turn in self.open {
             self.worker.after(self.wait(60)) {
                 self.submit(turn)
-                self.worker.after(self.wait(simulation.random.chance(1, outOf: 15) ? 1200 : 60)) { self.end(turn) }
+                self.worker.after(self.wait(simulation.random.chance(1, outOf: 6) ? 1200 : 60)) { self.end(turn) }
             }
         }
         self.worker.after(self.worker.state.options.patience) { self.lostPatience() }

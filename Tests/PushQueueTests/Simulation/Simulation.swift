@@ -61,7 +61,7 @@ final class Simulation {
     /// Runs until nothing is left to do. False: there is still something when all patience is at an end.
     func run() -> Bool {
         for _ in 0..<self.random.number(in: 1...3) { self.start() }
-        for _ in 0..<self.random.number(in: 5...25) { self.sometime { self.enqueue() } }
+        for _ in 0..<self.random.number(in: 5...20) { self.sometime { self.enqueue() } }
         self.plan()
         let calm = self.time + Int64(Self.horizon)
         let end = calm + Int64(Self.patience)
@@ -146,12 +146,17 @@ final class Simulation {
     }
 
     private func cutAll() {
-        for link in self.links { link.cut() }
+        let links = self.links
         self.links = []
+        for link in links { link.cut() }
     }
 
-    private func crashDatabase() {
+    /// Waits a little for a moment at which something that was answered can be forgotten.
+    private func crashDatabase(tries: Int = 50) {
         guard self.databaseIsUp else { return }
+        if !self.database.mayForget, tries > 0 {
+            return self.after(1...8) { self.crashDatabase(tries: tries - 1) }
+        }
         let before = self.database.tables
         self.database.crash(using: &self.random)
         self.databaseIsUp = false
@@ -161,7 +166,11 @@ final class Simulation {
         for claim in before.inflight.values where self.database.tables.inflight[claim.id] != claim {
             self.excuse([claim])
         }
-        self.after(10...1000) { self.databaseIsUp = true }
+        self.after(10...500) {
+            self.databaseIsUp = true
+            // Troubles seldom come alone.
+            if self.random.chance(1, outOf: 2) { self.after(100...1200) { self.cutAll() } }
+        }
     }
 
     private func setClock() {

@@ -31,7 +31,7 @@ struct SimulationFaults {
         self.crashes = some(3, using: &generator)
         self.stops = some(3, using: &generator)
         self.losses = some(6, using: &generator)
-        self.databaseCrashes = some(2, using: &generator)
+        self.databaseCrashes = some(3, using: &generator)
         self.clockJumps = some(2, using: &generator)
         self.drains = some(2, using: &generator)
         self.outages = some(1, using: &generator)

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `a seed tells the whole story`() throws {
-        for seed in 1...40 as ClosedRange<UInt64> {
+        for seed in 1...10 as ClosedRange<UInt64> {
             let first = try self.run(seed)
             let second = try self.run(seed)
             #expect(first.time == second.time, "seed \(seed)")
