@@ -42,7 +42,11 @@ extension Worker {
     func database() async -> PostgresConnection? {
         while self.state.phase != .over, !Task.isCancelled {
             if let connection { return connection }
-            await withCheckedContinuation { self.waiting.append($0) }
+            await withCheckedContinuation { continuation in
+                // On its way here, a task may have left the loop for a moment, and the connection may have come.
+                guard self.connection == nil, self.state.phase != .over else { return continuation.resume() }
+                self.waiting.append(continuation)
+            }
         }
         return nil
     }

@@ -8,11 +8,13 @@ extension Worker {
     private static let most = 2
 
     func takeTurn() async {
-        guard self.largeStatements >= Self.most else {
-            self.largeStatements += 1
-            return
+        await withCheckedContinuation { continuation in
+            guard self.largeStatements >= Self.most else {
+                self.largeStatements += 1
+                return continuation.resume()
+            }
+            self.inLine.append(continuation)
         }
-        await withCheckedContinuation { self.inLine.append($0) }
     }
 
     func passTurn() {
