@@ -94,7 +94,7 @@ let package = Package(
         ),
         .testTarget(
             name: "FaultBoard",
-            dependencies: ["Carillon", "IO", "Postgres", "PushQueue", "Simulator", "TLS", "TestSupport"],
+            dependencies: ["ApplePush", "Carillon", "IO", "Postgres", "PushQueue", "Simulator", "TLS", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -55,7 +55,8 @@ CREATE INDEX apps_by_certificate ON carillon.apps (certificate_id);
 CREATE TABLE carillon.provider_tokens (
     certificate_id integer PRIMARY KEY REFERENCES carillon.certificates ON DELETE CASCADE,
     jwt            text NOT NULL,
-    issued_at      timestamptz NOT NULL
+    issued_at      timestamptz NOT NULL,
+    rests_until    timestamptz  -- APNs has seen too many: none is minted before
 );
 
 -- What belongs to the old key goes with it: its token, its verdict, and what was read out of it.

@@ -19,6 +19,8 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
         public static let untrusted = Self("untrusted")
         /// The gateway did not accept the credential while connecting.
         public static let refused = Self("refused")
+        /// The gateway has seen too many new provider tokens, and wants the old one for a while.
+        public static let throttled = Self("throttled")
         /// The peer does not speak HTTP/2 as it should.
         public static let notHTTP2 = Self("notHTTP2")
         /// No provider token could be had.

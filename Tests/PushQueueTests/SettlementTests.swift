@@ -214,7 +214,7 @@ import Testing
 
     @Test(arguments: [
         (403, "BadCertificate", Trouble.Kind.credential), (403, "ExpiredProviderToken", .providerToken),
-        (429, "TooManyProviderTokenUpdates", .providerToken),
+        (429, "TooManyProviderTokenUpdates", .tokenUpdates),
     ])
     func `a credential's trouble is the app's, and no push fails for it`(
         status: UInt16,

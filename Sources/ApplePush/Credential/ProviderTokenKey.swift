@@ -45,8 +45,8 @@ public struct ProviderTokenKey: Sendable, CustomStringConvertible, CustomReflect
         return ProviderToken(jwt: "\(header).\(claims).\(signature)", issuedAt: now)
     }
 
-    /// Tells one key from another.
-    var digest: [UInt8] {
+    /// Tells one key from another, as the digest of its credential does.
+    package var digest: [UInt8] {
         let identity = Array("\(self.keyID) \(self.teamID) \(self.signingKey.publicKey.pem)".utf8)
         // A span of an array that stays alive and unchanged through the call.
         return unsafe Digest.sha256(identity.span.bytes)

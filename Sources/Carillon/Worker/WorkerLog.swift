@@ -36,6 +36,8 @@ struct WorkerLog: Sendable {
                 "A message had more tokens than may be in flight, and was cut.",
                 ["app_id": .int(Int64(app)), "message": .int(message), "parts": .int(Int64(parts))]
             )
+        case .tokenMinted(let key):
+            log.info("Minted the provider token that the fleet uses from now on.", ["key": .string(key)])
         case .trouble(_, let name, let trouble, let wait):
             log.error(
                 trouble.message,

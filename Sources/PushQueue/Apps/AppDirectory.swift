@@ -13,6 +13,7 @@ struct AppDirectory: Sendable {
 
     private struct Certificate {
         let version: Int64
+        let since: Int64
         let credential: Result<Credential, Trouble>
     }
 
@@ -21,6 +22,8 @@ struct AppDirectory: Sendable {
     private var apps: [Int32: App] = [:]
     private var absent: Set<Int32> = []
     private var certificates: [Int32: Certificate] = [:]
+    /// Where signing keys get their provider tokens from; nil: each mints its own.
+    var tokens: ProviderToken.Supply?
 
     subscript(id: Int32) -> Entry {
         if let app = self.apps[id] { return .known(app) }
@@ -50,6 +53,17 @@ struct AppDirectory: Sendable {
         parameters.append(PostgresArray(known.map(\.0)))
         parameters.append(PostgresArray(known.map(\.1)))
         return parameters
+    }
+
+    /// Which row holds the credential with that digest, and since when. Of several rows all workers find the same one.
+    func row(holding digest: [UInt8]) -> (certificate: Int32, since: Int64)? {
+        var found: (certificate: Int32, since: Int64)?
+        for (id, certificate) in self.certificates where found.map({ id < $0.certificate }) ?? true {
+            if case .success(let credential) = certificate.credential, credential.digest == digest {
+                found = (id, certificate.since)
+            }
+        }
+        return found
     }
 
     /// Takes in the rows that were read of the apps asked for; those without a row are absent. Answers with the apps
@@ -98,12 +112,17 @@ struct AppDirectory: Sendable {
         }
         if let secret = row.secret {
             var credential: Result<Credential, Trouble>
-            do throws(Trouble) { credential = .success(try secret.credential()) } catch { credential = .failure(error) }
+            do throws(Trouble) {
+                credential = .success(try secret.credential(supply: self.tokens))
+            } catch {
+                credential = .failure(error)
+            }
             // The same credential in a row that changed otherwise keeps its provider token and its connections.
             if case .success(let before) = self.certificates[id]?.credential, credential == .success(before) {
                 credential = .success(before)
             }
-            self.certificates[id] = Certificate(version: version, credential: credential)
+            let since = row.credentialSince ?? 0
+            self.certificates[id] = Certificate(version: version, since: since, credential: credential)
         }
         guard let certificate = self.certificates[id] else {
             throw Trouble(.setting, "The credential of app “\(row.name)” was not read.")

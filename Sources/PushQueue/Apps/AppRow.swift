@@ -27,6 +27,10 @@ struct AppRow: Sendable {
     let version: Int64?
     /// Nil: as it was known before.
     let secret: Secret?
+    /// When the credential's text was written, which tells one credential of that row from the next.
+    var credentialSince: Int64?
+    /// Nobody has read the credential since, and written down what it says.
+    var isUnjudged = false
 
     /// The apps asked for. Credentials come along only if they are not those that the caller knows already.
     static let statement = Statement(
@@ -36,7 +40,8 @@ struct AppRow: Sendable {
             a.max_attempts, a.certificate_id, c.xmin::text::bigint, k.version IS DISTINCT FROM c.xmin::text::bigint,
             CASE WHEN k.version IS DISTINCT FROM c.xmin::text::bigint THEN c.certificate END,
             CASE WHEN k.version IS DISTINCT FROM c.xmin::text::bigint THEN c.private_key END,
-            CASE WHEN k.version IS DISTINCT FROM c.xmin::text::bigint THEN c.passphrase END, c.key_id, c.team_id
+            CASE WHEN k.version IS DISTINCT FROM c.xmin::text::bigint THEN c.passphrase END, c.key_id, c.team_id,
+            c.updated_at, c.id IS NOT NULL AND c.status IS NULL
         FROM carillon.apps a
         LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
         LEFT JOIN unnest($2::integer[], $3::bigint[]) AS k(id, version) ON k.id = c.id
@@ -86,6 +91,8 @@ extension AppRow {
         self.mostAttempts = try rows.int32(row, 9)
         self.certificate = try rows.int32IfPresent(row, 10)
         self.version = try rows.int64IfPresent(row, 11)
+        self.credentialSince = try rows.timestampIfPresent(row, 18)
+        self.isUnjudged = try rows.bool(row, 19)
         guard try rows.bool(row, 12) else {
             self.secret = nil
             return
@@ -101,10 +108,11 @@ extension AppRow {
 }
 
 extension AppRow.Secret {
-    func credential() throws(Trouble) -> Credential {
+    /// - Parameter supply: Where provider tokens come from, if it is a signing key.
+    func credential(supply: ProviderToken.Supply?) throws(Trouble) -> Credential {
         do {
             if let keyID, let teamID, let privateKey {
-                return try Credential(signingKey: privateKey, keyID: keyID, teamID: teamID)
+                return try Credential(signingKey: privateKey, keyID: keyID, teamID: teamID, supply: supply)
             }
             return try Credential(
                 certificate: self.certificate ?? "",

@@ -97,6 +97,12 @@ extension Migration {
             up: PackageResources._016_requeue_up_sql,
             down: PackageResources._016_requeue_down_sql
         ),
+        Migration(
+            17,
+            "provider_token",
+            up: PackageResources._017_provider_token_up_sql,
+            down: PackageResources._017_provider_token_down_sql
+        ),
     ]
 
     /// The version of the schema that this program works with.

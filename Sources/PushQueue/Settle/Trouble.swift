@@ -7,8 +7,10 @@ package struct Trouble: Error, Equatable, Sendable {
         case connection
         /// The gateway or we ourselves will have nothing to do with the credential.
         case credential
-        /// The provider token has to rest.
+        /// There is no provider token, or none that the gateway takes.
         case providerToken
+        /// The gateway has seen too many new provider tokens: the fleet keeps the one it has for a while.
+        case tokenUpdates
         /// The app is not set up: no credential, or a gateway that is none.
         case setting
     }
@@ -25,6 +27,7 @@ package struct Trouble: Error, Equatable, Sendable {
     init(_ error: PushError) {
         switch error.code {
         case .invalidCredential, .refused: self.init(.credential, error.message)
+        case .throttled: self.init(.tokenUpdates, error.message)
         case .noProviderToken: self.init(.providerToken, error.message)
         case .invalidGateway: self.init(.setting, error.message)
         default: self.init(.connection, error.message)
@@ -52,8 +55,11 @@ package struct Trouble: Error, Equatable, Sendable {
                 case .pauseCredential where !credentialWorks:
                     self.init(.credential, "APNs refuses the credential: \(outcome.status) \(reason).")
                     return
-                case .renewProviderToken, .keepProviderToken:
+                case .renewProviderToken:
                     self.init(.providerToken, "APNs refuses the provider token: \(outcome.status) \(reason).")
+                    return
+                case .keepProviderToken:
+                    self.init(.tokenUpdates, "APNs wants no new provider token yet: \(outcome.status) \(reason).")
                     return
                 default: continue
                 }

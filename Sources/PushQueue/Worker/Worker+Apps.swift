@@ -43,6 +43,11 @@ extension Worker {
         parameters.append(judgement.status)
         parameters.append(judgement.error)
         do throws(PostgresError) {
+            if judgement.restsTokens {
+                var parameters = Parameters()
+                parameters.append(judgement.certificate)
+                try await connection.execute(WorkerStatements.restTokens, parameters)
+            }
             try await connection.execute(WorkerStatements.judgeCredential, parameters)
         } catch {
             self.failed(error, on: connection)

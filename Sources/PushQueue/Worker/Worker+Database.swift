@@ -1,3 +1,4 @@
+import ApplePush
 import IO
 import Postgres
 
@@ -17,6 +18,10 @@ extension Worker {
             return try rows.uuid(0, 0)
         }
         try await self.register(on: connection)
+        self.state.limits.apps.tokens = { [weak self] key, refused in
+            guard let self else { throw PushError(.shutDown, "the worker has ended") }
+            return try await self.providerToken(key, refusing: refused)
+        }
         self.use(connection)
         self.tell(.started(worker: self.state.id))
     }

@@ -131,8 +131,15 @@ package actor Worker {
 
     /// Ends every push that is in the air, when it comes to that; then those who wait for their outcomes get them.
     private func surrender() async {
-        for await _ in self.surrenderBell.rings {
-            if self.state.phase == .over { await self.connection?.close() } else { await self.backend.shutdown() }
+        await withDiscardingTaskGroup { group in
+            for await _ in self.surrenderBell.rings {
+                if self.state.phase == .over {
+                    await self.connection?.close()
+                } else {
+                    // It may wait for a provider token, and that for the database.
+                    group.addTask { await self.backend.shutdown() }
+                }
+            }
         }
     }
 

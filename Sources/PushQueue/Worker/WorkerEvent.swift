@@ -16,6 +16,8 @@ package enum WorkerEvent: Sendable {
     case split(app: Int32, message: Int64, parts: Int)
     case trouble(app: Int32, name: String, Trouble, heldFor: Duration)
     case troubleOver(app: Int32, name: String)
+    /// This worker has minted the provider token that the whole fleet uses from now on; of which key.
+    case tokenMinted(String)
     case maintained
     case draining
     case gaveUp

@@ -41,7 +41,7 @@ import Testing
     private static let secrets = [
         "TABLE carillon.certificates", "SELECT private_key FROM carillon.certificates",
         "SELECT passphrase FROM carillon.certificates", "SELECT certificate FROM carillon.certificates",
-        "TABLE carillon.provider_tokens",
+        "TABLE carillon.provider_tokens", "SELECT carillon.provider_token(1, now(), NULL, NULL, NULL)",
     ]
 
     private static let settings = [
@@ -123,6 +123,8 @@ import Testing
                 "INSERT INTO carillon.activity (minute, app_id, worker_id, sent) VALUES (now(), 1, 1, 1)",
                 "INSERT INTO carillon.feedback (app_id, token, unregistered_at) VALUES (1, 'aa', now())",
                 "INSERT INTO carillon.provider_tokens VALUES (1, 'jwt', now())",
+                "SELECT carillon.provider_token(1, c.updated_at, NULL, 'jwt', extract(epoch FROM now())::bigint) "
+                    + "FROM carillon.certificates c",
                 "UPDATE carillon.chores SET next_run = now()",
                 "INSERT INTO carillon.chores (name, every) VALUES ('mine', '1 s')", "SELECT carillon.reap()",
                 "SELECT carillon.maintain()", "TABLE carillon.app_status", "TABLE carillon.pending",

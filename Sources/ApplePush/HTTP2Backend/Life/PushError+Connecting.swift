@@ -24,6 +24,8 @@ extension PushError {
         let (code, sentence): (Code, String) =
             switch end {
             case .unconnected(let error): (error.code, error.message)
+            case .refused(let what) where Reason(name: what)?.action(status: 0) == .keepProviderToken:
+                (.throttled, "wants no new provider token for a while: \(what)")
             case .refused(let what): (.refused, "refused the credential: \(what)")
             case .goneAway(let reason?): (.unreachable, "sent it away, giving as reason “\(reason)”")
             case .goneAway(nil): (.unreachable, "sent it away and gave no reason")

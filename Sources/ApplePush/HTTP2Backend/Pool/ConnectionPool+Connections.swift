@@ -119,7 +119,11 @@ extension ConnectionPool {
         }
         if let token = connection.conversation.refusedToken { self.renewToken(refusing: token) }
         let life = connection.life
-        if life.isRefused, let end = life.end { self.giveUpWaiting(PushError(end, of: self.gateway)) }
+        if life.isRefused, let end = life.end {
+            let failure = PushError(end, of: self.gateway)
+            if failure.code == .throttled { self.restTokens(at: now) }
+            self.giveUpWaiting(failure)
+        }
         let room = connection.room
         if room.inFlight == 0 {
             if case .draining(let end) = life.phase { connection.end(end) }

@@ -7,11 +7,18 @@ extension ConnectionPool {
     func mayAuthorize(at now: MonotonicInstant) -> Bool {
         guard case .providerToken = self.credential.kind else { return true }
         guard let due = self.authorizationDue, now < due else {
+            if let rest = self.tokensRestUntil, now < rest, self.authorization != nil { return true }
             self.renewToken(refusing: nil)
             return self.authorization != nil
         }
         return true
     }
+
+    /// How long the gateway's word holds that the token it got instead is too old as well.
+    private static let secondRenewal: Duration = .seconds(60)
+
+    /// The gateway has seen too many new tokens: until it will take another, the one in use has to do.
+    func restTokens(at now: MonotonicInstant) { self.tokensRestUntil = now + .seconds(ProviderToken.minimumAge) }
 
     func renewToken(refusing refused: ProviderToken?) {
         guard self.renewal == nil, !self.isShutDown, case .providerToken(let tokens) = self.credential.kind else {
@@ -19,7 +26,13 @@ extension ConnectionPool {
         }
         if let refused {
             // Another connection may have said so before, and it was replaced already.
-            guard refused == self.authorization?.token, self.authorization?.isRenewed == false else { return }
+            guard let authorization, authorization.token == refused else { return }
+            let now = MonotonicInstant.now
+            if let rest = self.tokensRestUntil, now < rest {
+                self.authorization = Authorization(token: refused, isRenewed: true)
+                return
+            }
+            if authorization.isRenewed, now - authorization.since < Self.secondRenewal { return }
             self.authorization = nil
             self.authorizationDue = nil
         }

@@ -23,6 +23,7 @@ actor ConnectionPool {
     var authorization: Authorization?
     var authorizationDue: MonotonicInstant?
     var renewal: Task<Void, Never>?
+    var tokensRestUntil: MonotonicInstant?
     var input: [UInt8] = []
     var random = SystemRandomNumberGenerator()
     private(set) var isShutDown = false

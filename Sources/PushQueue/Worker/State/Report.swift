@@ -6,6 +6,8 @@ struct Report: Sendable {
         /// Nil: as it was.
         let status: String?
         let error: String?
+        /// No provider token is to be minted for a while.
+        var restsTokens = false
     }
 
     let event: WorkerEvent

@@ -34,7 +34,12 @@ extension WorkerState {
         return Report(
             event: .trouble(app: id, name: app.name, trouble, heldFor: wait),
             judgement: app.certificate.map {
-                Report.Judgement(certificate: $0, status: status, error: trouble.message)
+                Report.Judgement(
+                    certificate: $0,
+                    status: status,
+                    error: trouble.message,
+                    restsTokens: trouble.kind == .tokenUpdates
+                )
             }
         )
     }

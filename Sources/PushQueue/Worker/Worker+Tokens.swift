@@ -1,0 +1,47 @@
+import ApplePush
+import IO
+import Postgres
+
+/// The provider tokens of the fleet: one for each signing key, in the database, by the database's clock.
+extension Worker {
+    /// The token that all workers use now. Where one is due, each signs one with the time that the database told it, and
+    /// the first to write it down has made the next one for all: what the others have signed is never used.
+    func providerToken(_ key: ProviderTokenKey, refusing refused: ProviderToken?) async throws -> ProviderToken {
+        var minted: ProviderToken?
+        for _ in 0..<3 {
+            guard let row = self.state.limits.apps.row(holding: key.digest) else {
+                throw PushError(.noProviderToken, "\(key) is in use no more")
+            }
+            guard let connection else { throw PushError(.noProviderToken, "the database is not there") }
+            var parameters = Parameters()
+            parameters.append(row.certificate)
+            parameters.append(timestamp: row.since)
+            parameters.append(refused?.jwt)
+            parameters.append(minted?.jwt)
+            parameters.append(minted?.issuedAt)
+            do throws(PostgresError) {
+                let (token, now) = try await self.ask(connection, WorkerStatements.providerToken, parameters) { rows in
+                    (try rows.isNull(0, 0) ? nil : Self.token(rows), try rows.int64(0, 3))
+                }
+                guard let token else {
+                    minted = key.mint(at: now)
+                    continue
+                }
+                if token == minted { self.tell(.tokenMinted("\(key)")) }
+                return token
+            } catch {
+                self.failed(error, on: connection)
+                throw error
+            }
+        }
+        throw PushError(.noProviderToken, "\(key) has been replaced just now")
+    }
+
+    private static func token(_ rows: borrowing Rows) throws(PostgresError) -> ProviderToken {
+        ProviderToken(
+            jwt: try rows.string(0, 0),
+            issuedAt: try rows.int64(0, 1),
+            renewsIn: .seconds(try rows.int64(0, 2))
+        )
+    }
+}

@@ -1,0 +1,98 @@
+import IO
+import Simulator
+import TLS
+import Testing
+
+/// One provider token for the fleet, and what the gateway may say of it.
+@Suite struct ProviderTokenCases {
+    @Test func `A3: eight workers that share a signing key use one provider token, and when it is due, one other`()
+        async throws
+    {
+        try await Scene.with({ $0.delay = .milliseconds(100) }) { scene in
+            let key = try SigningKey.generate()
+            try await scene.sign(with: key)
+            let first = try await scene.keep(key, mintedBefore: 2980)
+            for _ in 0..<8 { _ = try scene.fleet.start(["--max-in-flight", "30"], lease: Fleet.calm) }
+            for worker in scene.fleet.all { try await worker.started() }
+            try await scene.underLoad {
+                try await scene.eventually("eight connections use the second token") {
+                    let later = scene.record.deliveries.filter { $0.authorization != first && $0.status == 200 }
+                    return Set(later.map(\.connection)).count >= 8
+                }
+            }
+            try await scene.finish()
+            let tokens = Set(scene.record.deliveries.map(\.authorization))
+            #expect(tokens.subtracting([first]).count == 1)
+            #expect(scene.record.deliveries.allSatisfy { $0.status == 200 })
+            let minted = scene.fleet.all.flatMap { $0.lines(containing: "Minted the provider token") }
+            #expect(minted.count == 1)
+            for worker in scene.fleet.all {
+                for token in tokens.compactMap(\.self) { #expect(!worker.said.contains(token.dropFirst(7))) }
+            }
+        }
+    }
+
+    @Test(.enabled(if: FakeTime.isInstalled, "libfaketime is not installed"))
+    func `A3: workers whose clocks are wrong mint tokens by the database's`() async throws {
+        try await Scene.with { scene in
+            try await scene.sign(with: try SigningKey.generate())
+            for offset in ["+40m", "-40m"] {
+                try await scene.client.run("DELETE FROM carillon.provider_tokens")
+                let worker = try scene.fleet.start(lease: Fleet.calm, shell: FakeTime.shell(offset))
+                try await worker.started()
+                try await scene.enqueue(50)
+                try await scene.drained(within: .seconds(60))
+                worker.terminate()
+                #expect(try await worker.end() == .status(0))
+            }
+            try await scene.finish()
+            let deliveries = scene.record.deliveries
+            #expect(deliveries.allSatisfy { $0.status == 200 })
+            #expect(Set(deliveries.map(\.authorization)).count == 2)
+        }
+    }
+
+    @Test func `A3: a token that has expired is replaced once, on new connections`() async throws {
+        try await Scene.with({ $0.delay = .milliseconds(50) }) { scene in
+            let key = try SigningKey.generate()
+            try await scene.sign(with: key)
+            let old = try await scene.keep(key, mintedBefore: 3700, age: 1300)
+            for _ in 0..<3 { _ = try await scene.fleet.started(["--max-in-flight", "50"], lease: Fleet.calm) }
+            try await scene.enqueue(1000)
+            let audit = try await scene.finish()
+            #expect(audit.outcomes.failures.isEmpty)
+            let deliveries = scene.record.deliveries
+            let refused = deliveries.filter { $0.status != 200 }
+            #expect(refused.allSatisfy { $0.reason == "ExpiredProviderToken" && $0.authorization == old })
+            // Each worker's first push goes alone, and learns it for all.
+            #expect((1...3).contains(refused.count))
+            #expect(Set(deliveries.map(\.authorization)).count == 2)
+            let connections = Set(refused.map(\.connection))
+            #expect(deliveries.allSatisfy { $0.status != 200 || !connections.contains($0.connection) })
+        }
+    }
+
+    @Test func `A4: when the gateway has seen too many tokens the fleet keeps the old one, and the queue waits`()
+        async throws
+    {
+        try await Scene.with({
+            $0.answers = [try AnswerRule(parsing: "ee=429:TooManyProviderTokenUpdates*1")]
+        }) { scene in
+            try await scene.sign(with: try SigningKey.generate())
+            _ = try await scene.fleet.started(lease: Fleet.calm)
+            try await scene.enqueue(10)
+            try await scene.requests(10)
+            try await scene.enqueue(1, prefix: "ee")
+            try await scene.eventually("minting is at rest") {
+                try await scene.client.text(
+                    "SELECT p.rests_until > now() + interval '19 minutes' FROM carillon.provider_tokens p"
+                ) == "true"
+            }
+            try await scene.enqueue(100)
+            let audit = try await scene.finish()
+            #expect(audit.outcomes.failures.isEmpty)
+            #expect(Set(scene.record.deliveries.map(\.authorization)).count == 1)
+            #expect(try await scene.credential("status") == "ok")
+        }
+    }
+}

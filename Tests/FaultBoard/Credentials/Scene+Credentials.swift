@@ -1,0 +1,42 @@
+import Postgres
+import PushQueue
+import Simulator
+import TLS
+
+@testable import ApplePush
+
+extension Scene {
+    static let keyID = "BOARD12345"
+    static let teamID = "TEAM567890"
+
+    /// From now on the app proves itself with a signing key.
+    func sign(with key: SigningKey) async throws {
+        try await self.client.session { connection in
+            _ = try await CredentialStore(connection).save(
+                CredentialText(privateKey: key.pem, keyID: Self.keyID, teamID: Self.teamID),
+                as: Self.app
+            )
+        }
+    }
+
+    /// Stores a provider token as though the fleet had minted it so many seconds ago. Answers with what goes into the
+    /// header.
+    /// - Parameter age: how old the database believes it to be.
+    func keep(_ key: SigningKey, mintedBefore seconds: Int, age: Int? = nil) async throws -> String {
+        let now = try await self.client.number("SELECT extract(epoch FROM clock_timestamp())")
+        let token = try ProviderTokenKey(key, keyID: Self.keyID, teamID: Self.teamID).mint(at: Int64(now - seconds))
+        try await self.client.run(
+            """
+            INSERT INTO carillon.provider_tokens (certificate_id, jwt, issued_at)
+            SELECT c.id, '\(token.jwt)', to_timestamp(\(now - (age ?? seconds)))
+            FROM carillon.certificates c WHERE c.name = '\(Self.app)'
+            """
+        )
+        return "bearer \(token.jwt)"
+    }
+
+    /// What the app's credential is said to be.
+    func credential(_ column: String) async throws -> String {
+        try await self.client.text("SELECT c.\(column) FROM carillon.certificates c WHERE c.name = '\(Self.app)'")
+    }
+}

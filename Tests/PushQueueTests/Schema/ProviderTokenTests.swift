@@ -1,0 +1,88 @@
+import Postgres
+import Testing
+
+/// The provider token of the fleet, as `carillon.provider_token` hands it out.
+@Suite struct ProviderTokenTests {
+    private static let now = "extract(epoch FROM clock_timestamp())::bigint"
+
+    private static func ask(_ minted: String? = nil, refused: String? = nil, at time: String = now) -> String {
+        let (minted, refused) = (minted.map { "'\($0)'" } ?? "NULL", refused.map { "'\($0)'" } ?? "NULL")
+        return """
+            SELECT t.token FROM carillon.certificates c,
+                carillon.provider_token(c.id, c.updated_at, \(refused), \(minted), \(time)) t WHERE c.id = 1
+            """
+    }
+
+    private static func age(_ seconds: Int) -> String {
+        "UPDATE carillon.provider_tokens SET issued_at = clock_timestamp() - interval '\(seconds) s'"
+    }
+
+    @Test func `who brings the first token gives it to all, and what comes second is not used`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            #expect(try await database.value(Self.ask()) == nil)
+            #expect(try await database.value(Self.ask("one")) == "one")
+            #expect(try await database.value(Self.ask("two")) == "one")
+            #expect(try await database.value(Self.ask()) == "one")
+        }
+    }
+
+    @Test(arguments: [
+        // Seconds of age, whether it was refused, whether it is replaced.
+        (2990, false, false), (3001, false, true), (1190, true, false), (1201, true, true), (-30, false, false),
+        (-3000, false, true),
+    ])
+    func `a token is replaced when it is old, or refused and not new`(
+        _ age: Int,
+        _ isRefused: Bool,
+        _ isReplaced: Bool
+    ) async throws {
+        try await SchemaDatabase.with { database async throws in
+            _ = try await database.value(Self.ask("old"))
+            try await database.run(Self.age(age))
+            let refused = isRefused ? "old" : "another"
+            #expect(try await database.value(Self.ask(refused: refused)) == (isReplaced ? nil : "old"))
+            #expect(try await database.value(Self.ask("new", refused: refused)) == (isReplaced ? "new" : "old"))
+        }
+    }
+
+    @Test func `while tokens are to rest the old one stays, however old it is`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            _ = try await database.value(Self.ask("old"))
+            try await database.run(Self.age(4000))
+            try await database.run("UPDATE carillon.provider_tokens SET rests_until = now() + interval '20 minutes'")
+            #expect(try await database.value(Self.ask("new", refused: "old")) == "old")
+            try await database.run("UPDATE carillon.provider_tokens SET rests_until = now() - interval '1 s'")
+            #expect(try await database.value(Self.ask("new", refused: "old")) == "new")
+        }
+    }
+
+    @Test func `a token of a key that was replaced, or of another hour, is not taken`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            #expect(try await database.value(Self.ask("late", at: "\(Self.now) - 3600")) == nil)
+            let before = try #require(try await database.value("SELECT c.updated_at FROM carillon.certificates c"))
+            _ = try await database.value(Self.ask("one"))
+            try await database.run("UPDATE carillon.certificates SET private_key = 'another'")
+            #expect(try await database.value("SELECT count(*) FROM carillon.provider_tokens") == "0")
+            #expect(
+                try await database.value(
+                    "SELECT t.token FROM carillon.provider_token(1, '\(before)', NULL, 'one', \(Self.now)) t"
+                ) == nil
+            )
+            #expect(try await database.value("SELECT count(*) FROM carillon.provider_tokens") == "0")
+        }
+    }
+
+    @Test func `of many that bring one at a time, one is taken`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let tokens = try await withThrowingTaskGroup(of: String?.self) { group in
+                for number in 0..<12 {
+                    group.addTask {
+                        try await database.session { try await $0.value(Self.ask("token \(number)")) }
+                    }
+                }
+                return try await group.reduce(into: Set<String?>()) { $0.insert($1) }
+            }
+            #expect(tokens.count == 1)
+        }
+    }
+}

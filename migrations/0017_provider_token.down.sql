@@ -1,0 +1,3 @@
+DROP FUNCTION carillon.provider_token;
+
+DELETE FROM carillon.schema_migrations WHERE version = 17;
