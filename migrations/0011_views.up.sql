@@ -49,7 +49,8 @@ SELECT a.id AS app_id, a.name AS app, a.paused, a.environment, a.protocol, a.top
     coalesce(counts.sent_last_hour, 0) AS sent_last_hour,
     coalesce(counts.failed_last_hour, 0) AS failed_last_hour,
     c.name AS credential,
-    CASE WHEN c.id IS NULL THEN 'missing' WHEN c.not_after <= now() THEN 'expired' ELSE c.status END
+    CASE WHEN c.id IS NULL THEN 'missing' WHEN c.not_after <= now() THEN 'expired'
+        WHEN c.status = 'ok' AND c.not_after <= now() + interval '30 days' THEN 'expiring' ELSE c.status END
         AS credential_status,
     c.not_after AS credential_not_after,
     c.last_error AS credential_error

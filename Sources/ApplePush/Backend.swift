@@ -22,11 +22,17 @@ public protocol Backend: Sendable {
     /// Closes the connections that have been idle for longer than that, never one in use.
     func outdate(idle: Duration) async
 
+    /// Closes the connections of a credential that was replaced as soon as what is in flight on them has ended.
+    func outdate(credential: Credential) async
+
     /// Closes every connection. What is still on its way ends at once, and nothing is sent afterwards.
     func shutdown() async
 }
 
 extension Backend {
+    /// Leaves them to close when they have been idle for long enough.
+    public func outdate(credential: Credential) async {}
+
     /// Sends every push of the batch, without any terms, and says what became of each.
     public func deliver(
         _ batch: consuming PushBatch,

@@ -25,6 +25,9 @@ public final class Session: Sendable {
     /// Closes the connections that have been idle for longer than that, never one in use.
     public func outdate(_ idle: Duration) async { await self.backend.outdate(idle: idle) }
 
+    /// Closes the connections of a credential that was replaced as soon as what is in flight on them has ended.
+    public func outdate(credential: Credential) async { await self.backend.outdate(credential: credential) }
+
     /// Closes every connection. What is still on its way ends at once, and nothing is sent afterwards.
     public func shutdown() async { await self.backend.shutdown() }
 }

@@ -3,7 +3,7 @@ package import IO
 /// Carries pushes to APNs over HTTP/2, on warm connections: one pool for each gateway and credential.
 ///
 /// A credential that changes is another credential: its pushes go over connections of their own, and those of the old
-/// one close when they have been idle for long enough.
+/// one close when they have been idle for long enough, or at once where `outdate` is told of it.
 public final class HTTP2Backend: Backend {
     private struct Shared {
         var pools: [PoolKey: ConnectionPool] = [:]
@@ -96,6 +96,16 @@ public final class HTTP2Backend: Backend {
         for (key, pool) in pools where await pool.outdate(idle: idle) {
             self.shared.withLock { if $0.pools[key] === pool { $0.pools[key] = nil } }
         }
+    }
+
+    /// Closes the connections of a credential that was replaced as soon as what is in flight on them has ended.
+    public func outdate(credential: Credential) async {
+        let pools = self.shared.withLock { shared in
+            shared.calls += 1
+            return shared.pools
+        }
+        defer { self.leave() }
+        for (key, pool) in pools where key.isOf(credential) { await pool.retireAll() }
     }
 
     /// Closes every connection and ends the threads. What is still on its way ends at once, and nothing is sent

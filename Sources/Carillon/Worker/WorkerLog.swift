@@ -36,6 +36,13 @@ struct WorkerLog: Sendable {
                 "A message had more tokens than may be in flight, and was cut.",
                 ["app_id": .int(Int64(app)), "message": .int(message), "parts": .int(Int64(parts))]
             )
+        case .credentialExpires(let name, let days) where days < 0:
+            log.error("A certificate has expired: import a newer one.", ["credential": .string(name)])
+        case .credentialExpires(let name, let days):
+            log.warning(
+                "A certificate expires soon: import a newer one.",
+                ["credential": .string(name), "days_left": .int(days)]
+            )
         case .tokenMinted(let key):
             log.info("Minted the provider token that the fleet uses from now on.", ["key": .string(key)])
         case .trouble(_, let name, let trouble, let wait):

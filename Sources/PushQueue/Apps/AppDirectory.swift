@@ -22,6 +22,10 @@ struct AppDirectory: Sendable {
     private var apps: [Int32: App] = [:]
     private var absent: Set<Int32> = []
     private var certificates: [Int32: Certificate] = [:]
+    /// What credentials were found to be that nobody has looked at before.
+    private var findings: [Int32: CredentialFinding] = [:]
+    /// Credentials that no app uses any more.
+    private var unused: Set<Credential> = []
     /// Where signing keys get their provider tokens from; nil: each mints its own.
     var tokens: ProviderToken.Supply?
 
@@ -70,18 +74,35 @@ struct AppDirectory: Sendable {
     /// whose way to the gateway has changed.
     mutating func read(_ rows: [AppRow], of ids: [Int32]) -> [App] {
         var changed: [App] = []
+        var left: Set<Credential> = []
         let present = Set(rows.map(\.id))
         for id in ids where !present.contains(id) {
-            self.apps[id] = nil
+            if case .success(let route) = self.apps.removeValue(forKey: id)?.route { left.insert(route.credential) }
             self.absent.insert(id)
         }
         for row in rows {
             let app = self.app(row)
-            if let before = self.apps[app.id], before.route != app.route { changed.append(app) }
+            if let before = self.apps[app.id], before.route != app.route {
+                changed.append(app)
+                if case .success(let route) = before.route { left.insert(route.credential) }
+            }
             self.apps[app.id] = app
             self.absent.remove(app.id)
         }
+        if !left.isEmpty { self.unused.formUnion(left.filter { !self.isInUse($0) }) }
         return changed
+    }
+
+    private func isInUse(_ credential: Credential) -> Bool {
+        self.apps.values.contains { app in
+            if case .success(let route) = app.route { route.credential == credential } else { false }
+        }
+    }
+
+    /// What was found since this was asked last: what is to be written down, and what is to be let go.
+    mutating func takeNews() -> (findings: [CredentialFinding], unused: Set<Credential>) {
+        defer { (self.findings, self.unused) = ([:], []) }
+        return (Array(self.findings.values), self.unused)
     }
 
     private mutating func app(_ row: AppRow) -> App {
@@ -126,6 +147,13 @@ struct AppDirectory: Sendable {
         }
         guard let certificate = self.certificates[id] else {
             throw Trouble(.setting, "The credential of app “\(row.name)” was not read.")
+        }
+        if row.isUnjudged {
+            self.findings[id] = CredentialFinding(
+                certificate: id,
+                since: certificate.since,
+                facts: certificate.credential.map(\.facts)
+            )
         }
         return try certificate.credential.get()
     }

@@ -49,6 +49,15 @@ struct AppRow: Sendable {
         """
     )
 
+    /// An app for each credential that nobody has looked at since it was written.
+    static let unjudged = Statement(
+        "unjudged_apps",
+        """
+        SELECT min(a.id) FROM carillon.certificates c JOIN carillon.apps a ON a.certificate_id = c.id
+        WHERE c.status IS NULL GROUP BY c.id
+        """
+    )
+
     /// Any change of an app or a certificate changes these numbers.
     static let fingerprint = Statement(
         "fingerprint_apps",

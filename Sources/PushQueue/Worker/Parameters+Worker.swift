@@ -1,3 +1,4 @@
+import ApplePush
 import IO
 import Postgres
 
@@ -47,6 +48,25 @@ extension Parameters {
         parameters.append(worker)
         parameters.append(PostgresArray(claims))
         parameters.append(age.inSeconds)
+        return parameters
+    }
+
+    static func credential(_ finding: CredentialFinding) -> Parameters {
+        var topics = PostgresArray(of: .text)
+        var notAfter: Int64?
+        var problem: String?
+        switch finding.facts {
+        case .success(let facts):
+            for topic in facts.topics { topics.append(topic) }
+            notAfter = facts.notAfter.map { $0 * 1_000_000 }
+        case .failure(let trouble): problem = trouble.message
+        }
+        var parameters = Parameters()
+        parameters.append(finding.certificate)
+        parameters.append(timestamp: finding.since)
+        parameters.append(timestamp: notAfter)
+        parameters.append(topics)
+        parameters.append(problem)
         return parameters
     }
 

@@ -1,3 +1,4 @@
+import ApplePush
 import IO
 import Postgres
 
@@ -12,11 +13,18 @@ extension Worker {
                 let fingerprint = try await self.ask(connection, AppRow.fingerprint, Parameters()) { rows in
                     [try rows.int64(0, 0), try rows.int64(0, 1), try rows.int64(0, 2), try rows.int64(0, 3)]
                 }
-                guard self.state.limits.apps.fingerprint != fingerprint else { continue }
-                try await self.readApps(self.state.limits.apps.ids, on: connection)
-                // Only now: had reading failed, the change would have to be seen again.
-                self.state.limits.apps.caughtUp(with: fingerprint)
-                self.dispatchBell.ring()
+                let isNews = self.state.limits.apps.fingerprint != fingerprint
+                if isNews {
+                    let unjudged = try await self.ask(connection, AppRow.unjudged, Parameters()) { rows in
+                        try rows.indices.map { try rows.int32($0, 0) }
+                    }
+                    let ids = Set(self.state.limits.apps.ids).union(unjudged)
+                    try await self.readApps(Array(ids), on: connection)
+                    // Only now: had reading failed, the change would have to be seen again.
+                    self.state.limits.apps.caughtUp(with: fingerprint)
+                    self.dispatchBell.ring()
+                }
+                if self.state.limits.expiry.isDue(at: .now) || isNews { try await self.lookForExpiry(on: connection) }
             } catch {
                 self.failed(error, on: connection)
             }
@@ -32,6 +40,25 @@ extension Worker {
         for event in self.state.read(rows, of: ids) { self.tell(event) }
         self.count { counters in
             for row in rows { counters.names[row.id] = row.name }
+        }
+        let news = self.state.limits.apps.takeNews()
+        for finding in news.findings {
+            try await connection.execute(WorkerStatements.recordCredential, .credential(finding))
+        }
+        // Their connections end with the last push that is in flight on them.
+        for credential in news.unused { await self.backend.outdate(credential: credential) }
+    }
+
+    /// Warns of certificates that end soon, and has their rows say so.
+    private func lookForExpiry(on connection: PostgresConnection) async throws(PostgresError) {
+        let expiring = try await self.ask(connection, WorkerStatements.ageCredentials, Parameters()) { rows in
+            try rows.indices.map { row in
+                (id: try rows.int32(row, 0), name: try rows.string(row, 1), days: try rows.int64(row, 2))
+            }
+        }
+        for certificate in expiring
+        where self.state.limits.expiry.mustWarn(of: certificate.id, days: certificate.days) {
+            self.tell(.credentialExpires(name: certificate.name, days: certificate.days))
         }
     }
 

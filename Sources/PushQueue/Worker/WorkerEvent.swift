@@ -18,6 +18,8 @@ package enum WorkerEvent: Sendable {
     case troubleOver(app: Int32, name: String)
     /// This worker has minted the provider token that the whole fleet uses from now on; of which key.
     case tokenMinted(String)
+    /// A certificate that an app uses has so many days left; less than none: it has expired.
+    case credentialExpires(name: String, days: Int64)
     case maintained
     case draining
     case gaveUp

@@ -146,34 +146,4 @@ package enum WorkerStatements {
         "maintain",
         "SELECT m.partitions_made FROM carillon.maintain(make_interval(secs => $1)) AS m"
     )
-
-    /// No token: one has to be minted, with the time that comes along, and brought by asking again.
-    static let providerToken = Statement(
-        "provider_token",
-        "SELECT t.token, t.made_at, t.renews_in, t.clock FROM carillon.provider_token($1, $2, $3, $4, $5) AS t"
-    )
-
-    /// The fleet mints nothing for as long as Apple asks for between two tokens.
-    static let restTokens = Statement(
-        "rest_tokens",
-        """
-        UPDATE carillon.provider_tokens p SET rests_until = now() + interval '20 minutes'
-        WHERE p.certificate_id = $1 AND (p.rests_until > now() + interval '19 minutes') IS NOT TRUE
-        """
-    )
-
-    /// Writes down how a credential is, if that is news. A null status leaves the one there is.
-    static let judgeCredential = Statement(
-        "judge_credential",
-        """
-        UPDATE carillon.certificates c SET status = n.status, last_error = $3
-        FROM (
-            SELECT o.id, CASE WHEN $2 = 'ok' AND o.not_after <= now() THEN 'expired'
-                WHEN $2 = 'ok' AND o.not_after < now() + interval '30 days' THEN 'expiring'
-                ELSE coalesce($2, o.status) END AS status
-            FROM carillon.certificates o WHERE o.id = $1
-        ) AS n
-        WHERE c.id = n.id AND (c.status, c.last_error) IS DISTINCT FROM (n.status, $3)
-        """
-    )
 }

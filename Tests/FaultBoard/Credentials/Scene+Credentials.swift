@@ -40,3 +40,28 @@ extension Scene {
         try await self.client.text("SELECT c.\(column) FROM carillon.certificates c WHERE c.name = '\(Self.app)'")
     }
 }
+
+extension Scene {
+    /// Writes a certificate into the app's row by plain SQL, as an operator without the program would.
+    func write(_ certificate: String, _ privateKey: String) async throws {
+        try await self.client.run(
+            """
+            UPDATE carillon.certificates SET certificate = \(OddRow.quoted(certificate)),
+                private_key = \(OddRow.quoted(privateKey)), passphrase = NULL, key_id = NULL, team_id = NULL
+            WHERE name = '\(Self.app)'
+            """
+        )
+    }
+
+    /// Until the app's credential is said to be so.
+    func credential(is status: String, within limit: Duration = .seconds(60)) async throws {
+        try await self.eventually("the credential is \(status)", within: limit) {
+            try await self.credential("status") == status
+        }
+    }
+
+    /// What `app_status` says of the app.
+    func status(_ column: String) async throws -> String {
+        try await self.client.text("SELECT s.\(column) FROM carillon.app_status s WHERE s.app = '\(Self.app)'")
+    }
+}

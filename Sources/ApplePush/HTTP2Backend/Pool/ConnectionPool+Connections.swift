@@ -170,6 +170,9 @@ extension ConnectionPool {
         }
     }
 
+    /// The credential was replaced.
+    func retireAll() { self.retire(self.connections.map(\.id), .aged, at: .now) }
+
     func close(_ ids: [Int], _ end: ConnectionEnd, at now: MonotonicInstant) {
         for connection in self.connections where ids.contains(connection.id) {
             connection.end(end)

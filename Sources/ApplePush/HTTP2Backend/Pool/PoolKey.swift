@@ -9,6 +9,8 @@ struct PoolKey: Hashable {
         self.gateway = gateway
         self.credential = credential.digest
     }
+
+    func isOf(_ credential: Credential) -> Bool { self.credential == credential.digest }
 }
 
 extension Gateway.Trust {

@@ -9,6 +9,7 @@ struct AppLimits: Sendable {
     var admission: Admission
     var holds = AppHolds()
     var rates = RateLimits()
+    var expiry = ExpiryWatch()
     var capacities = Capacities()
     /// How many share each app's rate.
     var workersAlive = 1

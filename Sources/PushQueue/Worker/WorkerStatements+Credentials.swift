@@ -1,0 +1,62 @@
+import Postgres
+
+/// What a worker asks and says of credentials.
+extension WorkerStatements {
+    /// No token: one has to be minted, with the time that comes along, and brought by asking again.
+    static let providerToken = Statement(
+        "provider_token",
+        "SELECT t.token, t.made_at, t.renews_in, t.clock FROM carillon.provider_token($1, $2, $3, $4, $5) AS t"
+    )
+
+    /// The fleet mints nothing for as long as Apple asks for between two tokens.
+    static let restTokens = Statement(
+        "rest_tokens",
+        """
+        UPDATE carillon.provider_tokens p SET rests_until = now() + interval '20 minutes'
+        WHERE p.certificate_id = $1 AND (p.rests_until > now() + interval '19 minutes') IS NOT TRUE
+        """
+    )
+
+    /// Writes down how a credential is, if that is news. A null status leaves the one there is.
+    static let judgeCredential = Statement(
+        "judge_credential",
+        """
+        UPDATE carillon.certificates c SET status = n.status, last_error = $3
+        FROM (
+            SELECT o.id, CASE WHEN $2 = 'ok' AND o.not_after <= now() THEN 'expired'
+                WHEN $2 = 'ok' AND o.not_after < now() + interval '30 days' THEN 'expiring'
+                ELSE coalesce($2, o.status) END AS status
+            FROM carillon.certificates o WHERE o.id = $1
+        ) AS n
+        WHERE c.id = n.id AND (c.status, c.last_error) IS DISTINCT FROM (n.status, $3)
+        """
+    )
+
+    /// Writes down what a credential says of itself, once for each text that stands in its row.
+    static let recordCredential = Statement(
+        "record_credential",
+        """
+        UPDATE carillon.certificates c SET not_after = $3, topics = $4, last_error = $5, status = CASE
+            WHEN $5 IS NOT NULL THEN 'invalid' WHEN $3 <= now() THEN 'expired'
+            WHEN $3 <= now() + interval '30 days' THEN 'expiring' ELSE 'ok' END
+        WHERE c.id = $1 AND c.updated_at = $2 AND c.status IS NULL
+        """
+    )
+
+    /// Certificates in use that end within thirty days, with the days that are left. Their rows say so from then on.
+    static let ageCredentials = Statement(
+        "age_credentials",
+        """
+        WITH aged AS (
+            UPDATE carillon.certificates c
+            SET status = CASE WHEN c.not_after <= now() THEN 'expired' ELSE 'expiring' END
+            WHERE c.status = 'ok' AND c.not_after <= now() + interval '30 days'
+                OR c.status = 'expiring' AND c.not_after <= now()
+        )
+        SELECT c.id, c.name, floor(extract(epoch FROM c.not_after - now()) / 86400)::bigint FROM carillon.certificates c
+        WHERE c.not_after <= now() + interval '30 days'
+            AND EXISTS (SELECT FROM carillon.apps a WHERE a.certificate_id = c.id)
+        ORDER BY c.id
+        """
+    )
+}

@@ -1,0 +1,113 @@
+import Simulator
+import TLS
+import TestSupport
+import Testing
+
+/// Certificates that change, end, or are refused, while their app has something to send.
+@Suite struct CertificateCases {
+    @Test func `D18: a certificate that is replaced is in use at once, and the old connection drains`() async throws {
+        try await Scene.with({ $0.delay = .milliseconds(20) }) { scene in
+            _ = try await scene.fleet.started(["--connections", "1", "--max-in-flight", "200"], lease: Fleet.calm)
+            try await scene.underLoad {
+                try await scene.requests(500)
+                for round in 1...2 {
+                    let before = await scene.simulator.statistics().connections
+                    let name = "round \(round)"
+                    let issued = try scene.simulator.issueCertificate(topics: [Scene.topic], commonName: name)
+                    try await scene.write(issued.certificate, issued.privateKey)
+                    try await scene.eventually("a new connection was made", within: .seconds(5)) {
+                        await scene.simulator.statistics().connections > before
+                    }
+                    try await scene.eventually("the old one is closed") {
+                        await scene.simulator.statistics().openConnections == 1
+                    }
+                    let sent = scene.record.requests
+                    try await scene.requests(sent + 200)
+                }
+            }
+            try await scene.credential(is: "ok")
+            #expect(try await scene.credential("topics") == "{\(Scene.topic)}")
+            #expect(try await scene.credential("not_after > now() + interval '31 days'") == "true")
+            let audit = try await scene.finish()
+            #expect(audit.outcomes.failures.isEmpty)
+        }
+    }
+
+    @Test func `N13: a certificate that has expired pauses its app, SQL says why, and a new one resumes it`()
+        async throws
+    {
+        try await Scene.with { scene in
+            let old = try scene.simulator.issueCertificate(topics: [Scene.topic], isExpired: true)
+            try await scene.write(old.certificate, old.privateKey)
+            let worker = try await scene.fleet.started(lease: Fleet.calm)
+            try await worker.says("A certificate has expired")
+            #expect(try await scene.credential("status") == "expired")
+            try await scene.enqueue(50)
+            try await scene.credential(is: "rejected")
+            #expect(try await scene.credential("last_error").contains("BadCertificate"))
+            #expect(try await scene.status("credential_status") == "expired")
+            #expect(try await scene.status("credential_error").contains("BadCertificate"))
+            #expect(try await scene.status("credential_not_after < now()") == "true")
+            // What went out before the first answer, and then ten at a time, after longer and longer rests.
+            #expect(scene.record.requests < 100)
+            let issued = try scene.simulator.issueCertificate(topics: [Scene.topic])
+            try await scene.write(issued.certificate, issued.privateKey)
+            try await scene.eventually("all were sent", within: .seconds(10)) {
+                try await scene.client.number("SELECT count(*) FROM carillon.pending") == 0
+            }
+            try await scene.credential(is: "ok")
+            #expect(try await scene.credential("last_error") == "")
+            let audit = try await scene.finish()
+            #expect(audit.outcomes.failures.isEmpty)
+        }
+    }
+
+    @Test func `A1: a signing key that is refused pauses its app, and the right one resumes it`() async throws {
+        let right = try SigningKey.generate()
+        try await Scene.with({
+            $0.providerKeys = [try ProviderKey(pem: right.pem, keyID: Scene.keyID, teamID: Scene.teamID)]
+        }) { scene in
+            try await scene.sign(with: try SigningKey.generate())
+            _ = try await scene.fleet.started(lease: Fleet.calm)
+            try await scene.enqueue(50)
+            try await scene.credential(is: "rejected")
+            #expect(try await scene.credential("last_error").contains("InvalidProviderToken"))
+            #expect(scene.record.requests < 20)
+            try await scene.sign(with: right)
+            try await scene.eventually("all were sent", within: .seconds(10)) {
+                try await scene.client.number("SELECT count(*) FROM carillon.pending") == 0
+            }
+            let audit = try await scene.finish()
+            #expect(audit.outcomes.failures.isEmpty)
+            #expect(try await scene.credential("status") == "ok")
+        }
+    }
+
+    @Test func `N13: a certificate that ends soon is warned of in the log, the metrics and the tables`() async throws {
+        try await Scene.with { scene in
+            let worker = try await scene.fleet.started(lease: Fleet.calm)
+            let now = Int64(try await scene.client.number("SELECT extract(epoch FROM now())"))
+            let issued = try CertificateAuthority(name: "Soon").issue(
+                commonName: "Ends soon",
+                topics: [Scene.topic, "\(Scene.topic).voip"],
+                notAfter: now + 29 * 86_400 + 3600
+            )
+            try await scene.write(issued.certificatePEM, issued.privateKeyPEM)
+            try await worker.says("A certificate expires soon")
+            #expect(worker.lines(containing: #""days_left":29"#).count == 1)
+            try await scene.credential(is: "expiring")
+            #expect(try await scene.status("credential_status") == "expiring")
+            #expect(try await scene.credential("topics") == "{\(Scene.topic),\(Scene.topic).voip}")
+            try await scene.eventually("the metrics say so") {
+                let left = try await worker.metric("carillon_credential_expiry_seconds")
+                return left > 28 * 86_400 && left < 30 * 86_400
+            }
+            // A certificate that was fine when it was read gets there with time.
+            try await scene.client.run("UPDATE carillon.certificates SET status = 'ok'")
+            #expect(try await scene.status("credential_status") == "expiring")
+            try await scene.credential(is: "expiring")
+            try await scene.enqueue(20)
+            try await scene.finish()
+        }
+    }
+}
