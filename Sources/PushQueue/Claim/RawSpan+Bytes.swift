@@ -14,6 +14,8 @@ extension RawSpan {
 extension [UInt8] {
     /// Appends bytes that live elsewhere, in one copy.
     mutating func append(copying bytes: RawSpan) {
+        // To an empty array, nothing would be written where all empty arrays of the program have their count.
+        guard bytes.byteCount > 0 else { return }
         self.append(addingCapacity: bytes.byteCount) { output in
             for offset in bytes.byteOffsets { output.append(bytes[byte: offset]) }
         }
