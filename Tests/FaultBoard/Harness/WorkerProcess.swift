@@ -72,12 +72,16 @@ final class WorkerProcess: Sendable {
         }
     }
 
-    /// Waits until the sum over all samples of a metric has grown by so much. Answers how long that took.
-    func metric(_ name: String, growsBy growth: Double) async throws -> Duration {
-        let begin = MonotonicInstant.now
-        let before = try await self.metric(name)
-        try await self.loop.eventually("\(name) grew by \(growth)") { try await self.metric(name) >= before + growth }
-        return MonotonicInstant.now - begin
+    /// Waits until the sum over all samples of a metric has stood still for so long. Answers how much it grew before.
+    func metric(_ name: String, restsFor duration: Duration) async throws -> Double {
+        let begin = try await self.metric(name)
+        var last = (value: begin, time: MonotonicInstant.now)
+        try await self.loop.eventually("\(name) stood still for \(duration)") {
+            let value = try await self.metric(name)
+            if value != last.value { last = (value, .now) }
+            return MonotonicInstant.now - last.time >= duration
+        }
+        return last.value - begin
     }
 
     func ask(_ path: String) async throws -> HealthProbe.Answer {
