@@ -1,5 +1,6 @@
 import ApplePush
 import IO
+import Synchronization
 import TestSupport
 import Testing
 
@@ -179,6 +180,29 @@ import Testing
             let outcomes = await backend.deliver(batch(200), to: gateway, with: try TestCredential.certificate())
             #expect(outcomes.allSatisfy { $0.verdict == .delivered })
             #expect(server.connections == 2)
+        }
+    }
+
+    @Test func `a gateway that says goodbye after every fifty requests soon gets no more than that`() async throws {
+        let opened = Mutex<[Int: Int]>([:])
+        try await self.with {
+            $0.connections = 2
+        } _: { line in
+            let number = line.number
+            try await line.greet()
+            var answered = 0
+            while let frame = try await line.nextFrame() {
+                if frame.isHeaders { opened.withLock { $0[number, default: 0] += 1 } }
+                guard frame.endsStream, answered < 50 else { continue }
+                answered += 1
+                try await line.send(Frames.headers(frame.stream, [(":status", "200")], end: true))
+                if answered == 50 { try await line.send(Frames.goAway(last: frame.stream)) }
+            }
+        } test: { server, gateway, backend in
+            let outcomes = await backend.deliver(batch(1_000), to: gateway, with: try TestCredential.certificate())
+            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            let later = opened.withLock { $0 }.filter { $0.key > 3 }.map(\.value)
+            #expect(!later.isEmpty && later.allSatisfy { $0 <= 58 }, "\(later)")
         }
     }
 

@@ -227,6 +227,9 @@ import Testing
         state.ended(1, by: .goneAway(reason: nil), answers: 64, at: self.start, using: &random)
         let dials = (0..<3).map { _ in self.dial(&state, waiting: 9, at: self.start) }
         #expect(dials == [.now(2), .now(3), .no])
+        #expect(state.expectancy == 64)
+        state.changed(2, to: .ready, Self.room(free: 1_000), at: self.start)
+        #expect(state.expectancy == nil)
     }
 
     @Test func `a connection that was too much is not made again at once`() {

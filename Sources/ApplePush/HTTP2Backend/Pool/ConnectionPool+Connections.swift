@@ -31,6 +31,7 @@ extension ConnectionPool {
                 deliveries: self.deliveries,
                 limits: limits,
                 requestTimeout: self.configuration.requestTimeout,
+                expectancy: self.state.expectancy,
                 at: now
             )
             self.connections.append(PushConnection(id, conversation))

@@ -53,6 +53,8 @@ extension ConnectionPool {
         let limit: Int
         /// How many connections the load needs, as far as is known.
         private(set) var strength = 1
+        /// After how many answers the last connection was lost that had not lived for long; nil: they live.
+        private(set) var expectancy: Int?
         private(set) var members: [Member] = []
         private(set) var pace = ReconnectPace()
         private var load = LoadGauge()
@@ -146,7 +148,10 @@ extension ConnectionPool {
             let wasBusy = self.members[place].room.inFlight > 0 || self.members[place].phase == .dialing
             self.members[place].phase = phase
             self.members[place].room = room
-            if phase == .ready { self.members[place].hasProved = true }
+            if phase == .ready, !self.members[place].hasProved {
+                self.members[place].hasProved = true
+                self.expectancy = nil
+            }
             if !phase.takesPushes { self.members[place].room.free = 0 }
             if wasBusy || room.inFlight > 0 { self.members[place].idleSince = now }
             if self.members.count > 1 { self.load.note(self.members.reduce(0) { $0 + $1.room.inFlight }, at: now) }
@@ -170,9 +175,11 @@ extension ConnectionPool {
             self.pace.succeeded(answers: answers)
             switch end {
             case .idle, .spare: self.strength = max(1, self.strength - 1)
-            // Where a gateway sends connections away before they are any good, it takes several to get on.
-            case .goneAway where !member.hasProved, .closedByPeer where !member.hasProved:
+            // Where connections are lost before they are any good, it takes several to get on.
+            case .goneAway, .closedByPeer, .broken:
+                if member.hasProved { break }
                 self.strength = min(self.limit, self.strength + 1)
+                self.expectancy = max(1, answers)
             default: break
             }
         }

@@ -15,6 +15,7 @@ final class Conversation {
     let session: ClientSession
     let deliveries: DeliveryQueue
     private let requestTimeout: Duration
+    private let expectancy: Int?
     private var budget: FrameBudget
     var inFlight = InFlightTable()
     /// What the session calls the pushes in flight, by tag.
@@ -28,6 +29,7 @@ final class Conversation {
     /// An answer showed that the gateway accepts the provider token; with a certificate it has by its handshake.
     var isAccepted: Bool
 
+    /// - Parameter expectancy: After how many answers the connection before was lost, if that was early in its life.
     init(
         authority: String,
         certified: Bool,
@@ -35,11 +37,13 @@ final class Conversation {
         deliveries: DeliveryQueue,
         limits: ConnectionLife.Limits,
         requestTimeout: Duration,
+        expectancy: Int? = nil,
         at now: MonotonicInstant
     ) throws(HTTP2Error) {
         self.session = try ClientSession()
         self.deliveries = deliveries
         self.requestTimeout = requestTimeout
+        self.expectancy = expectancy
         self.authorization = authorization
         self.isAccepted = certified
         self.outgoing = Outgoing(authority: authority, token: authorization?.token)
@@ -72,8 +76,21 @@ final class Conversation {
 
     /// How many pushes may be in flight: one until the provider token is accepted, or while nobody knows whether the
     /// gateway is still there; then few, and one more with each answer, so that a gateway that soon says goodbye has
-    /// little to send back.
-    private var allowance: Int { self.isAccepted && !self.life.isInDoubt ? 64 + self.life.answered : 1 }
+    /// little to send back. Where the connection before was lost early, this one takes as many as that had answered; only
+    /// when it has answered them too it begins to be trusted with more.
+    private var allowance: Int {
+        guard self.isAccepted, !self.life.isInDoubt else { return 1 }
+        let answered = self.life.answered
+        guard let expectancy = self.expectancy else { return Self.first + answered }
+        if answered >= expectancy { return Self.first + answered - expectancy }
+        let opened = Int(self.lastStream + 1) / 2
+        return min(Self.first + answered, max(Self.few, self.inFlight.count + expectancy - opened))
+    }
+
+    /// How many pushes a connection takes before it has answered any.
+    private static let first = 64
+    /// How many it may have in flight in any case: were it none, a push that is never answered would hold up all others.
+    private static let few = 8
 
     /// When it must be looked at next, if nothing happens before.
     var due: MonotonicInstant {
