@@ -1,6 +1,8 @@
 /// What can be measured, by the name that the command line takes.
 enum Benchmark: String, CaseIterable {
     case sender
+    case payload
+    case storms
     case rows
     case claim
     case tokens
@@ -11,13 +13,15 @@ enum Benchmark: String, CaseIterable {
     case depth
 
     /// What runs when nothing is named: a few minutes in all. The others take their time, or gigabytes.
-    static let short: [Benchmark] = [.sender, .rows, .claim, .tokens, .insert]
+    static let short: [Benchmark] = [.sender, .payload, .storms, .rows, .claim, .tokens, .insert]
     static let long: [Benchmark] = [.latency, .horizon, .fairness, .depth]
 
     /// Its size, where the command line names none: the one that published numbers have.
     private var usualSize: Int {
         switch self {
         case .sender, .rows, .claim: 400_000
+        case .payload: 100_000
+        case .storms: 50_000
         case .tokens: 1500
         case .insert: 20
         case .latency: 300
@@ -30,7 +34,7 @@ enum Benchmark: String, CaseIterable {
     /// What the size counts.
     private var unit: String {
         switch self {
-        case .sender: "pushes"
+        case .sender, .payload, .storms: "pushes"
         case .rows, .claim, .horizon: "rows"
         case .tokens: "rows of 1,000 tokens"
         case .insert: "seconds"
@@ -53,6 +57,8 @@ enum Benchmark: String, CaseIterable {
         let size = size ?? self.usualSize
         switch self {
         case .sender: try await SenderBenchmark(pushes: size).run(into: &report)
+        case .payload: try await PayloadBenchmark(pushes: size).run(into: &report)
+        case .storms: try await StormBenchmark(pushes: size).run(into: &report)
         case .rows: try await QueueBenchmark.oneToken(rows: size).run(into: &report)
         case .claim: try await ClaimBenchmark(rows: size).run(into: &report)
         case .tokens: try await QueueBenchmark.manyTokens(rows: size).run(into: &report)

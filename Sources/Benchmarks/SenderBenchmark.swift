@@ -1,5 +1,4 @@
 import ApplePush
-import IO
 import Simulator
 
 /// Our sender against `h2load`, in turn, on the same simulator: one connection each, 1,000 streams, the same headers and
@@ -8,9 +7,6 @@ struct SenderBenchmark {
     /// How often each of the two runs; the medians count.
     let rounds = 3
     let pushes: Int
-    let batchSize = 1000
-    /// Batches under way at once: enough that streams never wait for the next.
-    let batches = 6
     let payload =
         #"{"aps":{"alert":{"title":"Carillon","body":"Twelve o'clock, and all is well."},"badge":1,"sound":"default"}}"#
 
@@ -44,54 +40,12 @@ struct SenderBenchmark {
         var configuration = HTTP2Configuration()
         configuration.connections = 1
         let backend = HTTP2Backend(configuration)
+        let volley = Volley(pushes: self.pushes, payload: Array(self.payload.utf8))
         // The connection is made and the provider token accepted before time counts.
-        try Self.check(await backend.deliver(self.batch(0, of: 1), to: gateway, with: team.credential))
-        let prepared = (0..<self.pushes / self.batchSize).map { self.batch($0, of: self.batchSize) }
-        let start = MonotonicInstant.now
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for lane in 0..<self.batches {
-                group.addTask {
-                    for number in stride(from: lane, to: prepared.count, by: self.batches) {
-                        try Self.check(await backend.deliver(prepared[number], to: gateway, with: team.credential))
-                    }
-                }
-            }
-            try await group.waitForAll()
-        }
-        let time = MonotonicInstant.now - start
-        await backend.shutdown()
-        return Double(self.pushes) / (time / .seconds(1))
-    }
-
-    private static func check(_ outcomes: Outcomes) throws {
+        let outcomes = await backend.deliver(volley.batch(0, of: 1), to: gateway, with: team.credential)
         if let failure = outcomes.connectFailure { throw failure }
-        if let bad = outcomes.first(where: { $0.verdict != .delivered }) {
-            throw BenchmarkError("A push ended as \(bad).")
-        }
-    }
-
-    private func batch(_ number: Int, of count: Int) -> PushBatch {
-        var batch = PushBatch()
-        let topic = Array(Team.topic.utf8)
-        let payload = Array(self.payload.utf8)
-        let none: [UInt8] = []
-        let heading = batch.addHeading(
-            payload: payload.span.bytes,
-            topic: topic.span.bytes,
-            priority: 10,
-            collapseID: none.span.bytes
-        )
-        for place in 0..<count {
-            let token = Self.token(number * self.batchSize + place)
-            let id = PushID.derived(installation: (1, 2), message: Int64(number), token: token.span.bytes)
-            batch.addPush(token: token.span.bytes, heading: heading, id: id)
-        }
-        return batch
-    }
-
-    /// 64 hexadecimal digits that differ from push to push.
-    private static func token(_ number: Int) -> [UInt8] {
-        let digits = Array(String(number, radix: 16).utf8)
-        return Array(repeating: UInt8(ascii: "a"), count: 64 - digits.count) + digits
+        let rate = try await volley.rate(by: backend, to: gateway, as: team.credential)
+        await backend.shutdown()
+        return rate
     }
 }
