@@ -7,7 +7,6 @@ package struct Frame: Sendable {
 
     /// The first frame of those bytes, and how many of them it takes; nil if it is not all there.
     package static func first(in bytes: ArraySlice<UInt8>) -> (frame: Frame, count: Int)? {
-        let bytes = bytes.prefix(bytes.count)
         let start = bytes.startIndex
         guard bytes.count >= 9 else { return nil }
         let count = Int(bytes[start]) << 16 | Int(bytes[start + 1]) << 8 | Int(bytes[start + 2])
@@ -21,6 +20,9 @@ package struct Frame: Sendable {
         )
         return (frame, 9 + count)
     }
+
+    /// As it goes over the wire.
+    package var bytes: [UInt8] { Frames.frame(self.type, flags: self.flags, stream: self.stream, self.payload) }
 
     package var isHeaders: Bool { self.type == 1 }
     package var isData: Bool { self.type == 0 }

@@ -47,14 +47,11 @@ package actor RawGateway {
         }
         let gateway = try RawGateway(on: loop, alpn: alpn, script: script)
         let port = try await gateway.listen()
-        let outcome: Swift::Result<R, any Error>
-        do {
-            outcome = .success(try await test(gateway, port))
-        } catch {
-            outcome = .failure(error)
+        return try await attempt {
+            try await test(gateway, port)
+        } finally: {
+            await gateway.stop()
         }
-        await gateway.stop()
-        return try outcome.get()
     }
 
     /// How many connections were accepted.

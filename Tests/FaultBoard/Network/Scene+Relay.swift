@@ -1,0 +1,34 @@
+import IO
+import Simulator
+import TestSupport
+
+extension Scene {
+    /// The app's pushes go through a relay, which does to frames what the judge says.
+    func withRelay(_ judge: @escaping Relay.Judge, _ body: (Relay) async throws -> Void) async throws {
+        let issued = try self.simulator.issueCertificate(topics: [Self.topic])
+        try await Relay.with(
+            to: self.simulator.port,
+            trusting: self.simulator.rootPEM,
+            certificate: issued.certificate,
+            privateKey: issued.privateKey,
+            judge: judge
+        ) { relay, port in
+            try await self.lead(to: "127.0.0.1:\(port)", trusting: relay.rootPEM)
+            try await body(relay)
+        }
+    }
+
+    /// The app's pushes go through a proxy, which knows nothing of what passes.
+    func withProxyToGateway(_ body: (Proxy) async throws -> Void) async throws {
+        try await Proxy.with(to: self.simulator.port, on: self.loop) { proxy in
+            try await self.lead(to: "localhost:\(await proxy.port)", trusting: self.simulator.rootPEM)
+            try await body(proxy)
+        }
+    }
+
+    private func lead(to gateway: String, trusting root: String) async throws {
+        try await self.client.run(
+            "UPDATE carillon.apps SET gateway = '\(gateway)', gateway_ca = '\(root)' WHERE name = '\(Self.app)'"
+        )
+    }
+}
