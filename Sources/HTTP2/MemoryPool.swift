@@ -12,7 +12,9 @@ struct MemoryPool: ~Copyable {
     private static let step = 64
     /// … up to this many; larger blocks are the system's.
     private static let classes = 16
-    private static let slabSize = 64 << 10
+    /// The first slab is small: most connections have little to do. Each of the next is twice as large, up to a limit.
+    private static let smallestSlab = 8 << 10
+    private static let largestSlab = 64 << 10
 
     /// The first free block of each size; each begins with the address of the next.
     private var free = InlineArray<17, UnsafeMutableRawPointer?>(repeating: nil)
@@ -67,7 +69,8 @@ struct MemoryPool: ~Copyable {
         let capacity = index * Self.step
         let size = Self.headerSize + capacity
         if self.rest.count < size {
-            self.rest = .allocate(byteCount: Self.slabSize, alignment: 16)
+            let slab = min(Self.smallestSlab << min(self.slabs.count, 8), Self.largestSlab)
+            self.rest = .allocate(byteCount: slab, alignment: 16)
             self.slabs.append(self.rest)
         }
         let memory = UnsafeMutableRawBufferPointer(rebasing: self.rest[..<size])
