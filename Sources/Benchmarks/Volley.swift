@@ -20,21 +20,15 @@ struct Volley {
         return Array("\(start)\(body)\(end)".utf8)
     }
 
-    /// Sends all of them and says how many a second that were. What ends otherwise than delivered is sent again, with the
-    /// same identity, where that is to be expected.
-    func rate(
-        by backend: HTTP2Backend,
-        to gateway: Gateway,
-        as credential: Credential,
-        again: Bool = false
-    ) async throws -> Double {
+    /// Sends all of them and says how many a second that were; every one must be delivered.
+    func rate(by backend: HTTP2Backend, to gateway: Gateway, as credential: Credential) async throws -> Double {
         let prepared = (0..<self.pushes / Self.batchSize).map { self.batch($0, of: Self.batchSize) }
         let start = MonotonicInstant.now
         try await withThrowingTaskGroup(of: Void.self) { group in
             for lane in 0..<Self.batches {
                 group.addTask {
                     for number in stride(from: lane, to: prepared.count, by: Self.batches) {
-                        try await self.send(prepared[number], number, by: backend, to: gateway, as: credential, again)
+                        try Self.check(await backend.deliver(prepared[number], to: gateway, with: credential))
                     }
                 }
             }
@@ -43,29 +37,15 @@ struct Volley {
         return Double(self.pushes) / ((MonotonicInstant.now - start) / .seconds(1))
     }
 
-    private func send(
-        _ batch: PushBatch,
-        _ number: Int,
-        by backend: HTTP2Backend,
-        to gateway: Gateway,
-        as credential: Credential,
-        _ again: Bool
-    ) async throws {
-        var batch = batch
-        while true {
-            let outcomes = await backend.deliver(batch, to: gateway, with: credential)
-            let left = outcomes.indices.filter { outcomes[$0].verdict != .delivered }
-            if left.isEmpty { return }
-            if let failure = outcomes.connectFailure, !again { throw failure }
-            guard again, left.allSatisfy({ outcomes[$0].isRetryable }) else {
-                throw BenchmarkError("A push ended as \(outcomes[left[0]]).")
-            }
-            batch = self.batch(number, of: Self.batchSize, tokens: left.map { batch.token(of: $0) })
+    private static func check(_ outcomes: Outcomes) throws {
+        if let failure = outcomes.connectFailure { throw failure }
+        if let bad = outcomes.first(where: { $0.verdict != .delivered }) {
+            throw BenchmarkError("A push ended as \(bad).")
         }
     }
 
-    /// The batch of that number; of one that is sent again, only those tokens.
-    func batch(_ number: Int, of count: Int, tokens: [String]? = nil) -> PushBatch {
+    /// The batch of that number.
+    func batch(_ number: Int, of count: Int) -> PushBatch {
         var batch = PushBatch()
         let topic = Array(Team.topic.utf8)
         let none: [UInt8] = []
@@ -75,10 +55,8 @@ struct Volley {
             priority: 10,
             collapseID: none.span.bytes
         )
-        let bytes =
-            tokens.map { $0.map { Array($0.utf8) } }
-            ?? (0..<count).map { Self.token(number * Self.batchSize + $0) }
-        for token in bytes {
+        for place in 0..<count {
+            let token = Self.token(number * Self.batchSize + place)
             let id = PushID.derived(installation: (1, 2), message: Int64(number), token: token.span.bytes)
             batch.addPush(token: token.span.bytes, heading: heading, id: id)
         }
