@@ -60,7 +60,8 @@ import Testing
             let report = try await run.value
             cutting.cancel()
             _ = await cutting.result
-            #expect(report.isClean)
+            // Whether it could sign off is another matter: the last cut may come just then.
+            #expect(try await queue.number("SELECT count(*) FROM carillon.inflight") == 0)
             #expect(report.counters.databaseErrors > 0)
             #expect(Set(backend.recorded.sent.map(\.id)).count == 3000)
             #expect(try await queue.number("SELECT sum(sent) FROM carillon.results") == 3000)

@@ -55,7 +55,8 @@ import Testing
                 """
             )
             let lost = GateBackend()
-            let dead = queue.worker(lost)
+            // It will not renew its lease before the others have seen that it has run out.
+            let dead = queue.worker(lost) { $0.lease = .seconds(600) }
             let run = Task { try await dead.run() }
             for await _ in lost.arrivals { break }
             // To the others it looks dead: its lease has run out.

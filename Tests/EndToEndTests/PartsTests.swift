@@ -79,8 +79,10 @@ import Testing
             try await queue.loop.eventually("the fast ones are settled") {
                 try await self.fastOnesAreSettled(in: queue) && dying.counters.inFlight == 2
             }
-            // To the others it looks dead: its lease has run out.
-            try await queue.run("UPDATE carillon.workers SET lease_until = now() - interval '1 s'")
+            // To the others it looks dead: its lease has run out, and they take over before it can renew it.
+            try await queue.run(
+                "UPDATE carillon.workers SET lease_until = now() - interval '1 s'; SELECT carillon.take_over(0)"
+            )
             let backend = HTTP2Backend()
             let report = try await queue.drain(backend)
             await backend.shutdown()
