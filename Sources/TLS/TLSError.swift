@@ -67,6 +67,14 @@ package struct TLSError: Error, Sendable, CustomStringConvertible {
         self.underlying = underlying
     }
 
+    /// Whether the peer may have found fault with the certificate that it was shown, or with none: what else it says by
+    /// an alert is no verdict on that.
+    package var isAboutCertificate: Bool {
+        guard self.code == .rejected, let alert else { return false }
+        // handshake_failure, bad_certificate to certificate_unknown, unknown_ca, access_denied, certificate_required.
+        return [40, 42, 43, 44, 45, 46, 48, 49, 116].contains(alert)
+    }
+
     package init(_ error: IOError) {
         let code: Code =
             switch error.code {

@@ -189,6 +189,26 @@ func batch(
         })
     }
 
+    @Test func `the connections of a credential that was replaced are closed, and those of others are not`()
+        async throws
+    {
+        try await TestGateway.with(test: { server, gateway in
+            try await withBackend { backend in
+                let (old, other) = (try TestCredential.certificate(), try TestCredential.certificate())
+                _ = await backend.deliver(batch(1), to: gateway, with: old)
+                _ = await backend.deliver(batch(1), to: gateway, with: other)
+                await backend.outdate(credential: old)
+                let open = backend.traffic.connections
+                #expect(open == 1)
+                _ = await backend.deliver(batch(1), to: gateway, with: other)
+                #expect(server.connections == 2)
+                // Whoever sends with it all the same gets a new one.
+                _ = await backend.deliver(batch(1), to: gateway, with: old)
+                #expect(server.connections == 3)
+            }
+        })
+    }
+
     @Test func `a connection that is idle for too long is closed by itself`() async throws {
         try await TestGateway.with(test: { server, gateway in
             try await withBackend {

@@ -102,6 +102,27 @@ import Testing
         #expect(calls.withLock { $0.last } == refused)
     }
 
+    @Test func `a token that says when it is due is not judged by this machine's clock`() async throws {
+        let calls = Atomic<Int>(0)
+        let clock = Clock()
+        let tokens = ProviderTokens(
+            try self.key(),
+            supply: { _, _ in
+                let call = calls.wrappingAdd(1, ordering: .relaxed).newValue
+                // Old by our clock and good for long; then good for nothing any more.
+                let left: Duration = call == 1 ? .seconds(1200) : .zero
+                return ProviderToken(jwt: "token \(call)", issuedAt: 1_699_000_000, renewsIn: left)
+            },
+            clock: clock.read
+        )
+        let first = try await tokens.current(refusing: nil)
+        clock.pass(minutes: 500)
+        #expect(try await tokens.current(refusing: nil) == first)
+        #expect((1198...1200).contains(tokens.secondsToRenewal(of: first)))
+        #expect(try await tokens.current(refusing: first).jwt == "token 2")
+        #expect(try await tokens.current(refusing: nil).jwt == "token 3")
+    }
+
     @Test func `a store that fails is an error, and is asked again the next time`() async throws {
         struct Broken: Error {}
         let isBroken = Atomic<Bool>(true)

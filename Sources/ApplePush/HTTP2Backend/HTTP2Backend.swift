@@ -53,7 +53,7 @@ public final class HTTP2Backend: Backend {
             while true {
                 let pool = try self.enter(gateway, credential)
                 defer { self.leave() }
-                if let delivered = await pool.deliver(batch, terms, for: self) { return delivered }
+                if let delivered = await pool.deliver(batch, with: credential, terms, for: self) { return delivered }
                 self.forget(pool, gateway, credential)
             }
         } catch {

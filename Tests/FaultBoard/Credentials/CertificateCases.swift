@@ -62,6 +62,39 @@ import Testing
         }
     }
 
+    @Test func `N13: a certificate that is refused while shaking hands pauses its app, and a way out resumes it`()
+        async throws
+    {
+        try await Scene.with { scene in
+            try await RefusingGateway.with(on: scene.loop) { refusing, port in
+                try await scene.client.run(
+                    """
+                    UPDATE carillon.apps SET gateway = 'localhost:\(port)',
+                        gateway_ca = \(OddRow.quoted(refusing.rootPEM))
+                    """
+                )
+                _ = try await scene.fleet.started(lease: Fleet.calm)
+                try await scene.enqueue(50)
+                try await scene.credential(is: "rejected")
+                #expect(try await scene.credential("last_error").contains("TLS alert"))
+                #expect(try await scene.status("credential_status") == "rejected")
+                #expect(refusing.tries < 10, "it is tried again, slowly")
+                try await scene.client.run(
+                    """
+                    UPDATE carillon.apps SET gateway = 'localhost:\(scene.simulator.port)',
+                        gateway_ca = \(OddRow.quoted(scene.simulator.rootPEM))
+                    """
+                )
+                try await scene.eventually("all were sent", within: .seconds(10)) {
+                    try await scene.client.number("SELECT count(*) FROM carillon.pending") == 0
+                }
+                let audit = try await scene.finish()
+                #expect(audit.outcomes.failures.isEmpty)
+                #expect(try await scene.credential("status") == "ok")
+            }
+        }
+    }
+
     @Test func `A1: a signing key that is refused pauses its app, and the right one resumes it`() async throws {
         let right = try SigningKey.generate()
         try await Scene.with({

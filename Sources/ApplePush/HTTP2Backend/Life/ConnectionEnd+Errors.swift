@@ -13,7 +13,7 @@ extension ConnectionEnd {
     }
 
     /// What happened to the socket. An alert may come long after the handshake: by it servers refuse certificates.
-    init(_ error: TLSError) { self = error.code == .rejected ? .refused(error.message) : .broken(error.message) }
+    init(_ error: TLSError) { self = error.isAboutCertificate ? .refused(error.message) : .broken(error.message) }
 
     /// What the peer is told when we end it.
     var errorCode: ErrorCode {

@@ -11,7 +11,7 @@ extension PushError {
         let code: Code =
             switch (error as? TLSError)?.code {
             case .untrusted, .wrongHostName, .expired, .notYetValid: .untrusted
-            case .rejected: .refused
+            case .rejected where (error as? TLSError)?.isAboutCertificate == true: .refused
             case .noProtocol, .notTLS: .notHTTP2
             case .malformedCertificate: .invalidGateway
             default: .unreachable

@@ -10,7 +10,8 @@ import TLS
 actor ConnectionPool {
     let loop: EventLoop
     let gateway: Gateway
-    let credential: Credential
+    /// As it was handed in last: of equal ones, that one is sure to have somebody yet who supplies it with tokens.
+    private(set) var credential: Credential
     let configuration: HTTP2Configuration
     let meter: TrafficMeter
     let deliveries = DeliveryQueue()
@@ -55,8 +56,14 @@ actor ConnectionPool {
     /// Sends a batch. Every push of it ends exactly once. Nil, and nothing sent, if the pool was outdated before.
     ///
     /// The owner lives on until the last push has ended: with it end the threads that all of this is done on.
-    func deliver(_ batch: PushBatch, _ terms: DeliveryTerms, for owner: HTTP2Backend) async -> Delivered? {
+    func deliver(
+        _ batch: PushBatch,
+        with credential: Credential,
+        _ terms: DeliveryTerms,
+        for owner: HTTP2Backend
+    ) async -> Delivered? {
         if self.isOutdated { return nil }
+        self.credential = credential
         self.nextSerial += 1
         let serial = self.nextSerial
         let cancel: @Sendable () -> Void = {
