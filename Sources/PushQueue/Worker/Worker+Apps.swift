@@ -37,7 +37,7 @@ extension Worker {
         let rows = try await self.ask(connection, AppRow.statement, parameters) { rows in
             try rows.indices.map { try AppRow(rows, $0) }
         }
-        for event in self.state.read(rows, of: ids) { self.tell(event) }
+        self.state.read(rows, of: ids)
         self.count { counters in
             for row in rows { counters.names[row.id] = row.name }
         }

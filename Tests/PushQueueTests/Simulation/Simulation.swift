@@ -197,7 +197,7 @@ final class Simulation {
         for worker in self.workers {
             worker.after(self.random.milliseconds(in: 0...1000)) {
                 let rows = [1, 2].map { SimulatedApp.row($0, isPaused: $0 == self.paused) }
-                _ = worker.state.read(rows, of: rows.map(\.id))
+                worker.state.read(rows, of: rows.map(\.id))
                 worker.dispatch()
             }
         }

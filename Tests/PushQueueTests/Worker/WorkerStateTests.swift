@@ -192,10 +192,10 @@ import Testing
 
     @Test func `from a paused app nothing is claimed until it is resumed`() throws {
         var state = try self.begin(with: [self.first])
-        _ = state.read([SimulatedApp.row(1, isPaused: true)], of: [1])
+        state.read([SimulatedApp.row(1, isPaused: true)], of: [1])
         var plans = self.plans(&state, at: self.now)
         #expect(plans.isEmpty)
-        _ = state.read([SimulatedApp.row(1)], of: [1])
+        state.read([SimulatedApp.row(1)], of: [1])
         plans = self.plans(&state, at: self.now)
         #expect(!plans.isEmpty)
     }
@@ -232,7 +232,7 @@ import Testing
     @Test func `an app without a way to a gateway is reported once, and not claimed from`() throws {
         var state = try self.begin()
         let broken = SimulatedApp.row(1, gateway: "no gateway:at all")
-        _ = state.read([broken], of: [1])
+        state.read([broken], of: [1])
         _ = state.found([self.first])
         let reports = [state.understood([self.first], at: self.now), state.understood([self.first], at: self.now)]
         #expect(reports.map(\.count) == [1, 0])

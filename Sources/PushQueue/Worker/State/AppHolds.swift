@@ -43,7 +43,13 @@ struct AppHolds: Sendable {
         return wait
     }
 
-    /// It works, or has been changed. True: it had been in trouble.
+    /// It was changed, and may try again at once.
+    mutating func release(_ app: Int32) {
+        self.holds[app]?.times = 0
+        self.holds[app]?.until = MonotonicInstant(nanoseconds: 0)
+    }
+
+    /// It works. True: it had been in trouble.
     mutating func end(_ app: Int32) -> Bool {
         self.holds.removeValue(forKey: app) != nil
     }

@@ -3,11 +3,10 @@ import IO
 /// The apps: their rows, and the troubles they are in.
 extension WorkerState {
     /// Rows of apps were read again.
-    mutating func read(_ rows: [AppRow], of ids: [Int32]) -> [WorkerEvent] {
-        let changed = self.limits.apps.read(rows, of: ids)
+    mutating func read(_ rows: [AppRow], of ids: [Int32]) {
+        // Who has another way to the gateway now deserves another try, which shows whether the trouble is over.
+        for app in self.limits.apps.read(rows, of: ids) { self.limits.holds.release(app.id) }
         for id in ids { self.board.freed(id) }
-        // Who has another way to the gateway now deserves another try.
-        return changed.compactMap { self.endHold(of: $0) }
     }
 
     /// Says so when there are messages for an app that has no way to a gateway.
