@@ -18,7 +18,6 @@ import Testing
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs) SELECT 555, 1, ARRAY[ROW(i, 1, '{aa,bb}', '{}',
                     'alert', NULL, NULL, NULL, NULL, NULL, CASE i WHEN 801 THEN 'fail' ELSE 'retry' END, 1, 2, NULL,
                     CASE WHEN i > 802 THEN 800 END, now())::carillon.job] FROM generate_series(801, 803) i;
-                GRANT carillon_app, carillon_worker, carillon_reader TO CURRENT_USER;
                 SET ROLE \(role)
                 """
             )
