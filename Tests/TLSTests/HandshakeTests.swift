@@ -205,6 +205,8 @@ extension Swift::Result where Failure == TLSError {
             )
             #expect(outcome.server.failure?.code == .untrusted)
             #expect(outcome.server.failure?.message == "the client showed no certificate, and one is required")
+            // The server closes at once, and where the client has sent more by then, the reset may overtake the alert.
+            if outcome.client.failure?.code == .reset { return }
             #expect(outcome.client.failure?.code == .rejected)
             #expect(outcome.client.failure?.alert == 116)
             #expect(outcome.client.failure?.message.hasSuffix("it wants a certificate and was shown none") == true)
