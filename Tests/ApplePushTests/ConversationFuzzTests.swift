@@ -13,7 +13,7 @@ import Testing
             let fuzz = try ConversationFuzz(seed: seed, queue)
             let terms = DeliveryTerms(patience: seed & 6 == 0 ? .seconds(1) : nil)
             var failure: (any Error)?
-            let first = await withCheckedContinuation { completion in
+            let returned = await withCheckedContinuation { completion in
                 let delivery = Delivery(
                     1,
                     batch(50 + Int(seed % 400)),
@@ -27,6 +27,7 @@ import Testing
                 do { try fuzz.run(600) } catch { failure = error }
             }
             if let failure { throw failure }
+            let first = try #require(returned)
             // Were a push to end twice, its delivery would be over before the last of them has ended.
             let outcomes = await first.rest?.outcomes() ?? first.outcomes
             let accepted = outcomes.count { $0.verdict == .delivered }

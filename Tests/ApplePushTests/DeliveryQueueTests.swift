@@ -29,7 +29,7 @@ import Testing
             do { try test(queue) } catch { failure = error }
         }
         if let failure { throw failure }
-        return delivered
+        return try #require(delivered)
     }
 
     private func verdicts(_ outcomes: Outcomes) -> [Outcome.Verdict] { outcomes.map(\.verdict) }

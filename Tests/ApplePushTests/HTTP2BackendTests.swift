@@ -189,6 +189,33 @@ func batch(
         })
     }
 
+    @Test func `batches that come just when everything is outdated leave no connection that nobody knows`()
+        async throws
+    {
+        try await TestGateway.with(test: { _, gateway in
+            try await withBackend { backend in
+                let credential = try TestCredential.certificate()
+                for _ in 0..<50 {
+                    await withTaskGroup(of: Bool.self) { group in
+                        for _ in 0..<3 {
+                            group.addTask {
+                                await backend.deliver(batch(1), to: gateway, with: credential)[0].verdict == .delivered
+                            }
+                            group.addTask {
+                                await backend.outdate(idle: .zero)
+                                return true
+                            }
+                        }
+                        for await wentWell in group { #expect(wentWell) }
+                    }
+                }
+                await backend.outdate(idle: .zero)
+                let open = backend.traffic.connections
+                #expect(open == 0)
+            }
+        })
+    }
+
     @Test func `the connections of a credential that was replaced are closed, and those of others are not`()
         async throws
     {

@@ -62,8 +62,6 @@ actor ConnectionPool {
         _ terms: DeliveryTerms,
         for owner: HTTP2Backend
     ) async -> Delivered? {
-        if self.isOutdated { return nil }
-        self.credential = credential
         self.nextSerial += 1
         let serial = self.nextSerial
         let cancel: @Sendable () -> Void = {
@@ -71,6 +69,9 @@ actor ConnectionPool {
         }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { completion in
+                // Looked at here and not above: between the two, somebody else may have been on the loop.
+                if self.isOutdated { return completion.resume(returning: nil) }
+                self.credential = credential
                 let now = MonotonicInstant.now
                 let delivery = Delivery(
                     serial,

@@ -28,7 +28,7 @@ final class Delivery {
     /// Whether its queue has it in line.
     var isInLine = false
     /// The caller, until it has something.
-    private var completion: CheckedContinuation<Delivered, Never>?
+    private var completion: CheckedContinuation<Delivered?, Never>?
     /// What the caller has instead, once it has some of the outcomes.
     private var rest: Remainder?
     private let onCancel: @Sendable () -> Void
@@ -39,7 +39,7 @@ final class Delivery {
         _ terms: DeliveryTerms,
         from now: MonotonicInstant,
         until deadline: MonotonicInstant,
-        completion: CheckedContinuation<Delivered, Never>,
+        completion: CheckedContinuation<Delivered?, Never>,
         onCancel: @escaping @Sendable () -> Void
     ) {
         self.serial = serial
