@@ -77,18 +77,9 @@ package enum WorkerStatements {
             FROM unnest($1::integer[], $2::smallint[], $3::bigint[]) AS k(app, lane, floor)
             WINDOW w AS (ORDER BY k.app, k.lane)
         ), found AS (
-            SELECT n.app_id, n.lane, k.next_app, k.next_lane FROM known k, LATERAL (
-                (SELECT m.app_id, m.lane FROM carillon.messages m
-                WHERE (m.app_id, m.lane) > (k.app, k.lane) AND m.app_id < k.next_app
-                ORDER BY m.app_id, m.lane LIMIT 1)
-                UNION ALL
-                (SELECT m.app_id, m.lane FROM carillon.messages m
-                WHERE m.app_id = k.next_app AND m.lane < k.next_lane
-                    AND m.lane >= CASE WHEN k.app = k.next_app THEN k.lane + 1 ELSE -32768 END
-                ORDER BY m.app_id, m.lane LIMIT 1)
-                LIMIT 1) AS n
+            SELECT k.app AS app_id, k.lane, k.next_app, k.next_lane, true AS is_known FROM known k
             UNION ALL
-            SELECT n.app_id, n.lane, f.next_app, f.next_lane FROM found f, LATERAL (
+            SELECT n.app_id, n.lane, f.next_app, f.next_lane, false FROM found f, LATERAL (
                 (SELECT m.app_id, m.lane FROM carillon.messages m
                 WHERE (m.app_id, m.lane) > (f.app_id, f.lane) AND m.app_id < f.next_app
                 ORDER BY m.app_id, m.lane LIMIT 1)
@@ -100,7 +91,7 @@ package enum WorkerStatements {
                 LIMIT 1) AS n
         )
         SELECT f.app_id, f.lane, NULL::bigint FROM found f
-        WHERE (SELECT a.paused FROM carillon.apps a WHERE a.id = f.app_id) IS NOT TRUE
+        WHERE NOT f.is_known AND (SELECT a.paused FROM carillon.apps a WHERE a.id = f.app_id) IS NOT TRUE
         UNION ALL
         SELECT k.app, k.lane, NULL FROM known k WHERE (
             SELECT m.id FROM carillon.messages m WHERE m.app_id = k.app AND m.lane = k.lane AND m.id >= k.floor
