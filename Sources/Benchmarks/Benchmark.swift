@@ -10,11 +10,12 @@ enum Benchmark: String, CaseIterable {
     case latency
     case horizon
     case fairness
+    case silence
     case depth
 
     /// What runs when nothing is named: a few minutes in all. The others take their time, or gigabytes.
     static let short: [Benchmark] = [.sender, .payload, .storms, .rows, .claim, .tokens, .insert]
-    static let long: [Benchmark] = [.latency, .horizon, .fairness, .depth]
+    static let long: [Benchmark] = [.latency, .horizon, .fairness, .silence, .depth]
 
     /// Its size, where the command line names none: the one that published numbers have.
     private var usualSize: Int {
@@ -26,7 +27,7 @@ enum Benchmark: String, CaseIterable {
         case .insert: 20
         case .latency: 300
         case .horizon: 1_000_000
-        case .fairness: 2_000_000
+        case .fairness, .silence: 2_000_000
         case .depth: 10_000_000
         }
     }
@@ -40,6 +41,7 @@ enum Benchmark: String, CaseIterable {
         case .insert: "seconds"
         case .latency: "single rows"
         case .fairness: "rows of the large app"
+        case .silence: "rows of the app that goes on"
         case .depth: "rows in the deep queue"
         }
     }
@@ -66,6 +68,7 @@ enum Benchmark: String, CaseIterable {
         case .latency: try await LatencyBenchmark(samples: size).run(into: &report)
         case .horizon: try await HorizonBenchmark(rows: size).run(into: &report)
         case .fairness: try await FairnessBenchmark(rows: size).run(into: &report)
+        case .silence: try await SilenceBenchmark(rows: size).run(into: &report)
         case .depth: try await DepthBenchmark(depth: size).run(into: &report)
         }
     }

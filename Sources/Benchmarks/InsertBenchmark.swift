@@ -19,11 +19,10 @@ struct InsertBenchmark {
     }
 
     private func compare(on installation: Installation, into report: inout Report) async throws {
-        let payload = Installation.payload.split(separator: "'").joined(separator: "''")
         func insert(into table: String) -> String {
             """
             INSERT INTO \(table) (app_id, tokens, payload)
-            VALUES (\(installation.app), ARRAY['\(String(repeating: "a1", count: 32))'], '\(payload)');
+            VALUES (\(installation.app), ARRAY['\(String(repeating: "a1", count: 32))'], \(Installation.payloadLiteral));
 
             """
         }

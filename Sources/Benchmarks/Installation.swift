@@ -97,6 +97,9 @@ struct Installation {
     static let payload =
         #"{"aps":{"alert":{"title":"Carillon","body":"Twelve o'clock, and all is well."},"badge":1,"sound":"default"}}"#
 
+    /// The payload as a literal of SQL.
+    static let payloadLiteral = "'" + Self.payload.split(separator: "'").joined(separator: "''") + "'"
+
     /// All rows in one transaction, as an application would; every token is distinct.
     func enqueueing(_ rows: Int, tokensPerRow: Int = 1, lane: Int = 1) -> String {
         """
@@ -104,7 +107,7 @@ struct Installation {
         SELECT \(self.app), \(lane), (
             SELECT array_agg(lpad(to_hex(r), 32, '0') || lpad(to_hex(t), 32, '0'))
             FROM generate_series(1, \(tokensPerRow)) t),
-            '\(Self.payload.split(separator: "'").joined(separator: "''"))'
+            \(Self.payloadLiteral)
         FROM generate_series(1, \(rows)) r
         """
     }
