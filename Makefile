@@ -8,6 +8,8 @@ MESSAGES ?= 20000
 TEST_FLAGS ?=
 # How many seconds each of the fuzz tests goes on for in `make fuzz`.
 FUZZ ?= 60
+# How many seconds `make soak` goes on for.
+SOAK ?= 600
 # How many tests run at once: each has a server, a database or a gateway of its own, and time limits are real.
 TEST_WIDTH ?= 8
 AT_ONCE = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=
@@ -17,7 +19,7 @@ ADDRESS_BUILD := .build/address
 RELEASE := $(SWIFT) build -c release --static-swift-stdlib
 SOURCES := Sources Tests Package.swift
 
-.PHONY: help packages build release demo test fuzz faults test-thread test-address bench bench-long format lint docs clean
+.PHONY: help packages build release demo test fuzz faults soak test-thread test-address bench bench-long format lint docs clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +49,10 @@ fuzz: packages ## hostile bytes, FUZZ=60 seconds for each test that reads them; 
 faults: packages ## the whole fault board, long cases too: a table of every fault, and the score
 	$(SWIFT) build --build-tests
 	@$(AT_ONCE)2 SWIFT='$(SWIFT)' bash .ci/faults $(TEST_FLAGS)
+
+soak: packages ## SOAK=600 seconds of random faults: nothing is lost, and a worker's memory, descriptors and threads stay flat
+	$(SWIFT) build --build-tests
+	SOAK=$(SOAK) $(SWIFT) test --skip-build --disable-xctest --filter 'SoakCases' $(TEST_FLAGS)
 
 test-thread: packages ## the same tests under ThreadSanitizer
 	@bash .ci/packages test

@@ -5,6 +5,9 @@ import Testing
 enum Board {
     static let isFull = Self.variable("FAULTS") == "full"
 
+    /// How long a soak goes on; nil: there is none.
+    static let soak = Self.variable("SOAK").flatMap { Int($0) }.map { Duration.seconds($0) }
+
     /// What the random numbers of all cases begin with: printed, and taken from `FAULT_SEED` where that is set.
     static let seed: UInt64 = {
         let seed = Self.variable("FAULT_SEED").flatMap { UInt64($0) } ?? .random(in: 1...999_999_999)
@@ -24,4 +27,7 @@ enum Board {
 extension Trait where Self == ConditionTrait {
     /// A case that takes minutes, and has no short form.
     static var long: Self { .enabled(if: Board.isFull, "takes minutes: make faults runs it") }
+
+    /// A case that goes on for as long as one likes.
+    static var soak: Self { .enabled(if: Board.soak != nil, "goes on for long: make soak runs it") }
 }
