@@ -2,15 +2,17 @@ import IO
 import Postgres
 import Simulator
 
-/// The gateway of one app takes every push and answers none: what another app keeps of its rate meanwhile, through the
-/// limit for answers and the tries after that.
+/// The gateway of one app answers for a while, and then takes every push and answers none: what another app keeps of its
+/// rate meanwhile, through the limit for answers and the tries after that.
 struct SilenceBenchmark {
     let rows: Int
+    private let answeredRows = 10_000
     private let silentRows = 50_000
+    private static let silentPrefix = "5f"
 
     func run(into report: inout Report) async throws {
         var configuration = SimulatorConfiguration()
-        configuration.answers = [try AnswerRule(prefix: "", action: .silence)]
+        configuration.answers = [try AnswerRule(prefix: Self.silentPrefix, action: .silence)]
         let silent = try APNsSimulator(configuration)
         try await silent.start()
         do {
@@ -42,15 +44,18 @@ struct SilenceBenchmark {
         let before = try await installation.rate(of: self.rows / 8)
         let app = try await self.addApp(in: installation, sendingTo: silent)
         let giveUp = MonotonicInstant.now + .seconds(30)
-        while await silent.statistics().requests == 0 {
-            guard .now < giveUp else { throw BenchmarkError("The silent gateway got no request.") }
+        while await silent.statistics().requests <= self.answeredRows {
+            guard .now < giveUp else { throw BenchmarkError("The silent gateway got too few requests.") }
             try await installation.loop.sleep(for: .milliseconds(10))
         }
         let start = MonotonicInstant.now
         let beside = try await installation.rate(of: self.rows / 2)
         let seconds = (MonotonicInstant.now - start) / .seconds(1)
         let unknown = try await installation.number(
-            "SELECT count(*) FROM carillon.scheduled s WHERE s.app_id = \(app) AND s.attempt > 1"
+            """
+            (SELECT count(*) FROM carillon.scheduled s WHERE s.app_id = \(app) AND s.attempt > 1)
+                + (SELECT count(*) FROM carillon.messages m WHERE m.app_id = \(app) AND m.attempt > 1)
+            """
         )
         try await installation.connection.script("UPDATE carillon.apps SET paused = true WHERE id = \(app)")
         let after = try await installation.rate(of: self.rows / 8)
@@ -71,8 +76,9 @@ struct SilenceBenchmark {
             SELECT 'silent', a.topic, a.certificate_id, '127.0.0.1:\(silent.port)', '\(silent.rootPEM)'
             FROM carillon.apps a WHERE a.id = \(installation.app);
             INSERT INTO carillon.messages (app_id, tokens, payload)
-            SELECT s.id, ARRAY['5e' || lpad(to_hex(r), 62, '0')], \(Installation.payloadLiteral)
-            FROM carillon.apps s, generate_series(1, \(self.silentRows)) r WHERE s.name = 'silent'
+            SELECT s.id, ARRAY[CASE WHEN r <= \(self.answeredRows) THEN '5e' ELSE '\(Self.silentPrefix)' END
+                || lpad(to_hex(r), 62, '0')], \(Installation.payloadLiteral)
+            FROM carillon.apps s, generate_series(1, \(self.answeredRows + self.silentRows)) r WHERE s.name = 'silent'
             """
         )
         return try await installation.number("SELECT id FROM carillon.apps WHERE name = 'silent'")
