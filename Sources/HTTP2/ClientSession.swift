@@ -16,54 +16,19 @@ import CNGHTTP2
 /// provided that the session is swept at its end. A return value never tells that all is well: look at
 /// ``isFinished`` after each feed and drain.
 package final class ClientSession {
-    private let engine: OpaquePointer
-    private let streams: UnsafeMutablePointer<ClientStreams>
-    private let pool: UnsafeMutablePointer<MemoryPool>
+    private let owned: OwnedEngine<ClientStreams>
+    private var engine: OpaquePointer { self.owned.session }
+    private var streams: UnsafeMutablePointer<ClientStreams> { self.owned.state }
 
     package init(_ settings: LocalSettings = LocalSettings()) throws(HTTP2Error) {
-        self.streams = .allocate(capacity: 1)
-        self.streams.initialize(to: ClientStreams(settings))
-        self.pool = .allocate(capacity: 1)
-        self.pool.initialize(to: MemoryPool())
-        do {
-            self.engine = try ClientCallbacks.makeSession(self.streams, self.pool)
-        } catch {
-            self.streams.deinitialize(count: 1)
-            self.streams.deallocate()
-            self.pool.deinitialize(count: 1)
-            self.pool.deallocate()
-            throw error
-        }
-        try self.announce(settings)
-    }
-
-    deinit {
-        nghttp2_session_del(self.engine)
-        self.streams.deinitialize(count: 1)
-        self.streams.deallocate()
-        self.pool.deinitialize(count: 1)
-        self.pool.deallocate()
-    }
-
-    /// The peer allows nothing before its own first frame, so there is nothing to wait for.
-    private func announce(_ settings: LocalSettings) throws(HTTP2Error) {
-        let entries = [
-            nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
-            nghttp2_settings_entry(
-                settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
-                value: UInt32(settings.fieldBytesLimit)
-            ),
-        ]
-        try Engine.check(
-            nghttp2_submit_settings(self.engine, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count)
-        )
-        try Engine.check(
-            nghttp2_session_set_local_window_size(
-                self.engine,
-                UInt8(NGHTTP2_FLAG_NONE.rawValue),
-                0,
-                settings.connectionWindow
-            )
+        self.owned = try OwnedEngine(ClientStreams(settings), ClientCallbacks.makeSession)
+        // The peer allows nothing before its own first frame, so there is nothing to wait for.
+        try self.owned.announce(
+            [
+                (NGHTTP2_SETTINGS_ENABLE_PUSH, 0),
+                (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(settings.fieldBytesLimit)),
+            ],
+            connectionWindow: settings.connectionWindow
         )
     }
 
@@ -166,46 +131,13 @@ package final class ClientSession {
 
     /// Takes bytes that the peer sent. Throws when the session is beyond use; then drain what it still has to say,
     /// and sweep.
-    package func feed(_ bytes: RawSpan) throws(HTTP2Error) {
-        if let failure = self.streams.pointee.failure { throw failure }
-        let result = bytes.withUnsafeBytes { buffer in
-            self.streams.pointee.frames.observe(buffer)
-            return nghttp2_session_mem_recv(
-                self.engine,
-                buffer.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                buffer.count
-            )
-        }
-        try self.noteResult(result)
-    }
+    package func feed(_ bytes: RawSpan) throws(HTTP2Error) { try self.owned.feed(bytes) }
 
     /// Appends bytes to send to `output` until it has `limit` bytes or more (it stops after the frame that reached it),
     /// or there are no more. Returns how many were appended.
     @discardableResult
     package func drain(into output: inout [UInt8], limit: Int = .max) throws(HTTP2Error) -> Int {
-        let before = output.count
-        while output.count < limit {
-            var bytes: UnsafePointer<UInt8>?
-            let count = nghttp2_session_mem_send(self.engine, &bytes)
-            guard count > 0, let bytes else {
-                try self.noteResult(count)
-                break
-            }
-            output.append(contentsOf: UnsafeBufferPointer(start: bytes, count: count))
-            self.streams.pointee.drained &+= UInt64(count)
-        }
-        return output.count - before
-    }
-
-    private func noteResult(_ result: Int) throws(HTTP2Error) {
-        guard result < 0 else { return }
-        let failure = self.streams.pointee.failure ?? Engine.error(Int32(result))
-        self.streams.pointee.failure = failure
-        if failure.code == .limitExceeded {
-            // A last word to the peer; whether it can still be queued changes nothing.
-            _ = nghttp2_session_terminate_session(self.engine, ErrorCode.enhanceYourCalm.rawValue)
-        }
-        throw failure
+        try self.owned.drain(into: &output, limit: limit)
     }
 
     // MARK: Events and state
@@ -239,13 +171,10 @@ package final class ClientSession {
     package var bytesDrained: UInt64 { self.streams.pointee.drained }
 
     /// Neither side has anything to say: sweep, and close the socket.
-    package var isFinished: Bool {
-        self.streams.pointee.failure != nil
-            || (nghttp2_session_want_read(self.engine) == 0 && nghttp2_session_want_write(self.engine) == 0)
-    }
+    package var isFinished: Bool { self.owned.isFinished }
 
     /// There are bytes to drain, as far as is known without trying.
-    package var wantsToWrite: Bool { nghttp2_session_want_write(self.engine) != 0 }
+    package var wantsToWrite: Bool { self.owned.wantsToWrite }
 
     /// One side has said GOAWAY: no request is taken any more.
     package var isDraining: Bool { self.streams.pointee.isDraining }

@@ -1,6 +1,6 @@
 /// All that a client session knows of its streams, as a value: what arrives is told to it in the past tense, what it
 /// makes of that waits in its queue of events. It calls nobody.
-struct ClientStreams: ~Copyable {
+struct ClientStreams: EngineState, ~Copyable {
     /// What the protocol engine is to do with a stream after something arrived on it.
     enum Verdict {
         case fine
@@ -31,8 +31,7 @@ struct ClientStreams: ~Copyable {
     /// The bodies of answers, `settings.bodyLimit` bytes a page.
     var pages: [UInt8] = []
     private var freePages: [UInt32] = []
-    private var events: [Queued] = []
-    private var nextQueued = 0
+    private var events = EventQueue<Queued>()
 
     /// Streams submitted that the protocol engine has not closed yet.
     private(set) var openCount = 0
@@ -46,10 +45,10 @@ struct ClientStreams: ~Copyable {
     private(set) var isDraining = false
     private var hasSaidGoodbye = false
     /// Bytes handed out so far.
-    var drained: UInt64 = 0
+    private(set) var drained: UInt64 = 0
     /// The first thing that went wrong.
     var failure: HTTP2Error?
-    var frames = FrameCounter()
+    private(set) var frames = FrameCounter()
     /// Whether the name of the varying field has a number in the compression table.
     var hasIndexedVarying = false
 
@@ -187,19 +186,17 @@ struct ClientStreams: ~Copyable {
         self.hasSaidGoodbye = true
     }
 
+    // MARK: The engine
+
+    mutating func feeding(_ bytes: UnsafeRawBufferPointer) { self.frames.observe(bytes) }
+
+    mutating func drained(_ count: Int) { self.drained &+= UInt64(count) }
+
     // MARK: Events
 
     /// The next event, in the order in which things happened.
     mutating func nextEvent() -> ClientEvent? {
-        guard self.nextQueued < self.events.count else {
-            if self.nextQueued > 0 {
-                self.events.removeAll(keepingCapacity: true)
-                self.nextQueued = 0
-            }
-            return nil
-        }
-        let queued = self.events[self.nextQueued]
-        self.nextQueued += 1
+        guard let queued = self.events.next() else { return nil }
         switch queued {
         case .answered(let index):
             let tag = self.slots[Int(index)].tag

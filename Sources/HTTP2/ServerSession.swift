@@ -14,101 +14,40 @@ import CNGHTTP2
 /// if session.isFinished { … close the socket … }
 /// ```
 package final class ServerSession {
-    private let engine: OpaquePointer
-    private let streams: UnsafeMutablePointer<ServerStreams>
-    private let pool: UnsafeMutablePointer<MemoryPool>
+    private let owned: OwnedEngine<ServerStreams>
+    private var engine: OpaquePointer { self.owned.session }
+    private var streams: UnsafeMutablePointer<ServerStreams> { self.owned.state }
     /// Where the fields of a response are laid out for the engine, which copies them.
     private let scratch: UnsafeMutableBufferPointer<nghttp2_nv>
 
     package init(_ settings: ServerSettings = ServerSettings()) throws(HTTP2Error) {
-        self.streams = .allocate(capacity: 1)
-        self.streams.initialize(to: ServerStreams(settings))
-        self.pool = .allocate(capacity: 1)
-        self.pool.initialize(to: MemoryPool())
+        self.owned = try OwnedEngine(ServerStreams(settings), ServerCallbacks.makeSession)
         self.scratch = .allocate(capacity: Self.scratchCount)
-        do {
-            self.engine = try ServerCallbacks.makeSession(self.streams, self.pool)
-        } catch {
-            self.streams.deinitialize(count: 1)
-            self.streams.deallocate()
-            self.pool.deinitialize(count: 1)
-            self.pool.deallocate()
-            self.scratch.deallocate()
-            throw error
-        }
-        try self.announce(settings)
+        try self.owned.announce(
+            [
+                (NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, settings.headerTableSize),
+                (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.maxConcurrentStreams),
+                (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.initialWindow),
+                (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, settings.maxHeaderListSize),
+            ],
+            connectionWindow: settings.connectionWindow
+        )
     }
 
-    deinit {
-        nghttp2_session_del(self.engine)
-        self.streams.deinitialize(count: 1)
-        self.streams.deallocate()
-        self.pool.deinitialize(count: 1)
-        self.pool.deallocate()
-        self.scratch.deallocate()
-    }
+    deinit { self.scratch.deallocate() }
 
     private static let scratchCount = 64
-
-    private func announce(_ settings: ServerSettings) throws(HTTP2Error) {
-        let values: [(nghttp2_settings_id, UInt32)] = [
-            (NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, settings.headerTableSize),
-            (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.maxConcurrentStreams),
-            (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.initialWindow),
-            (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, settings.maxHeaderListSize),
-        ]
-        try self.submit(values)
-        try Engine.check(
-            nghttp2_session_set_local_window_size(
-                self.engine,
-                UInt8(NGHTTP2_FLAG_NONE.rawValue),
-                0,
-                settings.connectionWindow
-            )
-        )
-    }
-
-    private func submit(_ values: [(nghttp2_settings_id, UInt32)]) throws(HTTP2Error) {
-        let entries = values.map { nghttp2_settings_entry(settings_id: Int32($0.0.rawValue), value: $0.1) }
-        try Engine.check(
-            nghttp2_submit_settings(self.engine, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count)
-        )
-    }
 
     // MARK: Bytes
 
     /// Takes bytes that the peer sent. Throws when the session is beyond use.
-    package func feed(_ bytes: RawSpan) throws(HTTP2Error) {
-        if let failure = self.streams.pointee.failure { throw failure }
-        self.streams.pointee.requestRead()
-        let result = bytes.withUnsafeBytes {
-            nghttp2_session_mem_recv(self.engine, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count)
-        }
-        try self.noteResult(result)
-    }
+    package func feed(_ bytes: RawSpan) throws(HTTP2Error) { try self.owned.feed(bytes) }
 
     /// Appends bytes to send to `output` until it has `limit` bytes or more (it stops after the frame that reached it),
     /// or there are no more. Returns how many were appended.
     @discardableResult
     package func drain(into output: inout [UInt8], limit: Int = .max) throws(HTTP2Error) -> Int {
-        let before = output.count
-        while output.count < limit {
-            var bytes: UnsafePointer<UInt8>?
-            let count = nghttp2_session_mem_send(self.engine, &bytes)
-            guard count > 0, let bytes else {
-                try self.noteResult(count)
-                break
-            }
-            output.append(contentsOf: UnsafeBufferPointer(start: bytes, count: count))
-        }
-        return output.count - before
-    }
-
-    private func noteResult(_ result: Int) throws(HTTP2Error) {
-        guard result < 0 else { return }
-        let failure = self.streams.pointee.failure ?? Engine.error(Int32(result))
-        self.streams.pointee.failure = failure
-        throw failure
+        try self.owned.drain(into: &output, limit: limit)
     }
 
     // MARK: Requests
@@ -169,7 +108,7 @@ package final class ServerSession {
 
     /// Lets the peer have more or fewer streams from now on.
     package func allow(maxConcurrentStreams: UInt32) throws(HTTP2Error) {
-        try self.submit([(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, maxConcurrentStreams)])
+        try self.owned.submit([(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, maxConcurrentStreams)])
     }
 
     /// Says goodbye: streams above `last` are ignored from now on. Without `last` it is the highest so far; with
@@ -203,13 +142,10 @@ package final class ServerSession {
     // MARK: State
 
     /// Neither side has anything to say: close the socket.
-    package var isFinished: Bool {
-        self.streams.pointee.failure != nil
-            || (nghttp2_session_want_read(self.engine) == 0 && nghttp2_session_want_write(self.engine) == 0)
-    }
+    package var isFinished: Bool { self.owned.isFinished }
 
     /// There are bytes to drain, as far as is known without trying.
-    package var wantsToWrite: Bool { nghttp2_session_want_write(self.engine) != 0 }
+    package var wantsToWrite: Bool { self.owned.wantsToWrite }
 
     /// We have said goodbye.
     package var isDraining: Bool { self.streams.pointee.isDraining }

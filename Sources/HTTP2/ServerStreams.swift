@@ -1,6 +1,6 @@
 /// All that a server session knows of its streams, as a value: what arrives is told to it in the past tense, what it
 /// makes of that waits in its queue of events. It calls nobody.
-struct ServerStreams: ~Copyable {
+struct ServerStreams: EngineState, ~Copyable {
     /// An event in its shortest form.
     enum Queued {
         case request(slot: UInt32)
@@ -10,8 +10,7 @@ struct ServerStreams: ~Copyable {
     let settings: ServerSettings
     private(set) var slots: [ServerSlot] = []
     private var firstFree = ServerSlot.none
-    private var events: [Queued] = []
-    private var nextQueued = 0
+    private var events = EventQueue<Queued>()
     /// The request whose event was handed out last; its memory is free with the next one.
     private var atReader = ServerSlot.none
     /// The slot of the header block that is being received, or `none`.
@@ -110,21 +109,20 @@ struct ServerStreams: ~Copyable {
 
     mutating func goodbyeSaid() { self.isDraining = true }
 
+    // MARK: The engine
+
+    /// Where a request lies there may be another afterwards.
+    mutating func feeding(_ bytes: UnsafeRawBufferPointer) { self.requestRead() }
+
+    mutating func drained(_ count: Int) {}
+
     // MARK: What is read
 
     /// The next event. Of a request, also the stream's number if the engine still has the stream and should forget
     /// the slot.
     mutating func nextEvent() -> (event: ServerEvent, detached: Int32?)? {
         self.requestRead()
-        guard self.nextQueued < self.events.count else {
-            if self.nextQueued > 0 {
-                self.events.removeAll(keepingCapacity: true)
-                self.nextQueued = 0
-            }
-            return nil
-        }
-        let queued = self.events[self.nextQueued]
-        self.nextQueued += 1
+        guard let queued = self.events.next() else { return nil }
         switch queued {
         case .other(let event): return (event, nil)
         case .request(let index):
