@@ -1,5 +1,6 @@
 import IO
 import Simulator
+import Synchronization
 import TestSupport
 import Testing
 
@@ -7,22 +8,6 @@ import Testing
 @Suite struct GatewayCases {
     /// What a connection may have in flight that has answered a few pushes.
     private static let inFlight = 128
-
-    @Test func `N1: a gateway that is down costs no push, and is found again when it is up`() async throws {
-        try await Scene.with { scene in
-            let worker = try await scene.fleet.started(lease: Fleet.calm)
-            await scene.simulator.stop()
-            try await scene.enqueue(500)
-            try await scene.eventually("the app was held") { try await worker.metric("carillon_app_held") == 1 }
-            let held = MonotonicInstant.now
-            try await scene.eventually("it was held for a while", within: .seconds(90)) {
-                .now > held + Board.sized(.seconds(2), full: .seconds(30))
-            }
-            #expect(try await scene.client.number("SELECT count(*) FROM carillon.failures") == 0)
-            try await scene.simulator.start()
-            try await scene.finish(within: .seconds(90))
-        }
-    }
 
     @Test func `N3: a gateway that vanishes with streams open is noticed by what it does not answer`() async throws {
         try await Scene.with { scene in
@@ -97,16 +82,34 @@ import Testing
         }
     }
 
-    @Test func `N16: a gateway that shakes hands and names no settings is left after five seconds`() async throws {
+    @Test func `N6: a gateway whose answers come byte by byte, each after a question, is left in time`() async throws {
         try await Scene.with { scene in
+            let rest = Mutex<[UInt8]>([])
             let judge: Relay.Judge = { frame in
-                frame.direction == .down && frame.connection == 1 ? [.freeze] : [.pass]
+                guard frame.connection == 1, frame.answers > 20 else { return [.pass] }
+                if frame.direction == .down {
+                    rest.withLock { $0 += frame.frame.bytes }
+                    return []
+                }
+                let byte = rest.withLock { $0.isEmpty ? [] : [$0.removeFirst()] }
+                return [.pass, .say(byte)]
             }
             try await scene.withRelay(judge) { relay in
-                try await scene.enqueue(500)
-                let worker = try scene.fleet.start(["--request-timeout", "60s"], lease: Fleet.calm)
+                try await scene.enqueue(1_000)
+                _ = try scene.fleet.start(["--request-timeout", "2s", "--connections", "1"], lease: Fleet.calm)
                 try await scene.drained(within: .seconds(120))
                 #expect(relay.connections > 1)
+                try await scene.finish(duplicates: Self.inFlight)
+            }
+        }
+    }
+
+    @Test func `N11: over a slow line that cuts all into pieces of a few bytes, everything arrives`() async throws {
+        try await Scene.with { scene in
+            try await scene.withRelay(in: 7, { _ in [.pass] }) { _ in
+                try await scene.enqueue(Board.sized(500, full: 5_000))
+                let worker = try scene.fleet.start(["--request-timeout", "60s"], lease: Fleet.calm)
+                try await scene.drained(within: .seconds(120))
                 #expect(try await worker.metric("carillon_unknown_outcomes_total") == 0)
                 try await scene.finish()
             }

@@ -4,6 +4,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import ApplePush
+
 /// Gateways that speak HTTP/2 as they should not, or as nobody expects. The simulator answers; what lies before it says
 /// on some connections what it would not.
 @Suite struct PeerCases {
@@ -100,6 +102,30 @@ import Testing
             let connections = await scene.simulator.statistics().connections
             #expect((pushes / 10...pushes / 10 + 10).contains(connections))
             try await scene.finish()
+        }
+    }
+
+    @Test func `H5: a goodbye that blames the certificate pauses the app, says so in SQL, and a new row resumes it`()
+        async throws
+    {
+        let isBlamed = Mutex(true)
+        try await Scene.with { scene in
+            let judge: Relay.Judge = { frame in
+                guard frame.isAnswer, frame.answers == 5, isBlamed.withLock({ $0 }) else { return [.pass] }
+                return [.pass, .say(Frames.goAway(last: frame.frame.stream, 0, #"{"reason":"BadCertificate"}"#))]
+            }
+            try await scene.withRelay(judge) { _ in
+                try await scene.enqueue(500)
+                _ = try scene.fleet.start(Self.patient, lease: Fleet.calm)
+                try await scene.credential(is: "rejected")
+                let error = try await scene.credential("last_error")
+                #expect(error.contains("BadCertificate"))
+                isBlamed.withLock { $0 = false }
+                let issued = try scene.simulator.issueCertificate(topics: [Scene.topic])
+                try await scene.write(issued.certificate, issued.privateKey)
+                // The simulator looks at what follows its last stream; the goodbye was not its own.
+                try await scene.finish(duplicates: 20 * Self.inFlight)
+            }
         }
     }
 
@@ -306,5 +332,47 @@ import Testing
             // Bytes that begin no frame at all leave the client waiting for the rest of it.
             return [.pass, .say(bytes), .close]
         }
+    }
+
+    // MARK: Late, early, and at the end
+
+    @Test func `H18: answers in another order, and one that comes when nobody waits for it any more`() async throws {
+        let held = Mutex<[UInt8]>([])
+        let late = Mutex<(stream: UInt32, answer: [UInt8])?>(nil)
+        try await self.send(duplicates: 1, ["--request-timeout", "3s", "--connections", "1"]) { frame in
+            guard frame.connection == 1 else { return [.pass] }
+            if frame.direction == .up, frame.frame.type == 3 {
+                // The client has given up: now comes the answer.
+                let answer = late.withLock { late in late?.stream == frame.frame.stream ? late.take()?.answer : nil }
+                return [.pass] + (answer.map { [.say($0)] } ?? [])
+            }
+            guard frame.isAnswer, frame.answers <= 401 else { return [.pass] }
+            if frame.answers == 401 {
+                late.withLock { $0 = (frame.frame.stream, frame.frame.bytes) }
+                return []
+            }
+            return held.withLock { held in
+                held = frame.frame.bytes + held
+                if !frame.answers.isMultiple(of: 8) { return [] }
+                defer { held = [] }
+                return [.say(held)]
+            }
+        } then: { _, worker, _ in
+            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
+            #expect(unknown == 1)
+            let missed = try await worker.metric("carillon_late_answers_total")
+            #expect(missed == 1)
+        }
+    }
+
+    @Test func `H20: a connection is retired long before its stream numbers are used up`() {
+        let limits = HTTP2Configuration().limits
+        var life = ConnectionLife(limits, at: .now)
+        life.connected(at: .now)
+        life.settled()
+        life.opened((1 << 30) - 1)
+        #expect(life.isReady)
+        life.opened((1 << 30) + 1)
+        #expect(life.phase == .draining(.exhausted))
     }
 }

@@ -4,13 +4,17 @@ import TestSupport
 
 extension Scene {
     /// The app's pushes go through a relay, which does to frames what the judge says.
-    func withRelay(_ judge: @escaping Relay.Judge, _ body: (Relay) async throws -> Void) async throws {
+    /// - Parameter piece: how many bytes go on at a time, at most.
+    func withRelay(in piece: Int = .max, _ judge: @escaping Relay.Judge, _ body: (Relay) async throws -> Void)
+        async throws
+    {
         let issued = try self.simulator.issueCertificate(topics: [Self.topic])
         try await Relay.with(
             to: self.simulator.port,
             trusting: self.simulator.rootPEM,
             certificate: issued.certificate,
             privateKey: issued.privateKey,
+            piece: piece,
             judge: judge
         ) { relay, port in
             try await self.lead(to: "127.0.0.1:\(port)", trusting: relay.rootPEM)
@@ -26,7 +30,8 @@ extension Scene {
         }
     }
 
-    private func lead(to gateway: String, trusting root: String) async throws {
+    /// The app's pushes go there from now on.
+    func lead(to gateway: String, trusting root: String) async throws {
         try await self.client.run(
             "UPDATE carillon.apps SET gateway = '\(gateway)', gateway_ca = '\(root)' WHERE name = '\(Self.app)'"
         )

@@ -13,6 +13,7 @@ package actor Relay {
     private let near: TLSContext
     private let far: TLSContext
     private let judge: Judge
+    private let piece: Int
     private let accepted = Atomic<Int>(0)
     private var listener: Listener?
     private var tasks: [Task<Void, Never>] = []
@@ -28,10 +29,12 @@ package actor Relay {
         trusting root: String,
         certificate: String,
         privateKey: String,
+        piece: Int,
         on loop: EventLoop,
         judge: @escaping Judge
     ) throws {
         self.loop = loop
+        self.piece = piece
         self.target = target
         self.judge = judge
         let authority = try CertificateAuthority(name: "Relay authority")
@@ -50,11 +53,13 @@ package actor Relay {
     }
 
     /// A relay around a test, on 127.0.0.1. To the server it is whom the certificate says, whoever connects here.
+    /// - Parameter piece: how many bytes go on at a time, at most.
     package static func with<R>(
         to target: UInt16,
         trusting root: String,
         certificate: String,
         privateKey: String,
+        piece: Int = .max,
         judge: @escaping Judge,
         test: (Relay, UInt16) async throws -> R
     ) async throws -> R {
@@ -68,6 +73,7 @@ package actor Relay {
             trusting: root,
             certificate: certificate,
             privateKey: privateKey,
+            piece: piece,
             on: loop,
             judge: judge
         )
@@ -128,7 +134,9 @@ package actor Relay {
             on: self.loop
         )
         if self.isClosed { return }
-        let link = RelayLink(number, client, server, on: self.loop, judge: self.judge) { self.links[number] = nil }
+        let link = RelayLink(number, client, server, piece: self.piece, on: self.loop, judge: self.judge) {
+            self.links[number] = nil
+        }
         self.links[number] = link
         try link.begin()
     }

@@ -26,9 +26,9 @@ final class RelayLink {
             }
         }
 
-        func write() throws {
+        func write(in piece: Int) throws {
             while !self.output.isEmpty {
-                let bytes = Array(self.output)
+                let bytes = Array(self.output.prefix(piece))
                 guard case .bytes(let count)? = try self.stream?.write(bytes.span.bytes) else { return }
                 self.output = self.output.dropFirst(count)
             }
@@ -40,6 +40,7 @@ final class RelayLink {
     private let client: End
     private let server: End
     private let judge: Relay.Judge
+    private let piece: Int
     private let ended: () -> Void
     private var room = [UInt8](repeating: 0, count: 16_384)
     private var hasPreface = false
@@ -53,6 +54,7 @@ final class RelayLink {
         _ number: Int,
         _ client: consuming TLSStream,
         _ server: consuming TLSStream,
+        piece: Int,
         on loop: EventLoop,
         judge: @escaping Relay.Judge,
         ended: @escaping () -> Void
@@ -61,6 +63,7 @@ final class RelayLink {
         self.client = End(client)
         self.server = End(server)
         self.loop = loop
+        self.piece = piece
         self.judge = judge
         self.ended = ended
     }
@@ -95,8 +98,8 @@ final class RelayLink {
                 isAlive = isHeard && isAnswered
             }
             if self.isOver { return }
-            try self.client.write()
-            try self.server.write()
+            try self.client.write(in: self.piece)
+            try self.server.write(in: self.piece)
             if !isAlive { return self.end() }
         } catch {
             return self.end()
@@ -154,10 +157,10 @@ final class RelayLink {
                 self.countSettings(bytes[...])
             case .freeze: self.isFrozen = true
             case .hangUp:
-                try? self.client.write()
+                try? self.client.write(in: self.piece)
                 self.end()
             case .close:
-                try? self.client.write()
+                try? self.client.write(in: self.piece)
                 self.client.stream?.closeNotify()
                 self.end()
             }

@@ -1,0 +1,155 @@
+import Simulator
+import TLS
+import TestSupport
+import Testing
+
+@testable import ApplePush
+@testable import IO
+
+/// Gateways that cannot be reached, or are not who they should be: nothing is sent, nothing fails, nobody else suffers.
+@Suite struct ReachCases {
+    /// A scene whose app cannot send as it is set up, until it is mended.
+    private func blocked(
+        by breaking: (Scene) async throws -> Void,
+        saying sentence: String,
+        meanwhile body: (Scene) async throws -> Void = { #expect($0.record.requests == 0) }
+    ) async throws {
+        try await Scene.with { scene in
+            try await breaking(scene)
+            try await scene.enqueue(200)
+            let worker = try scene.fleet.start(lease: Fleet.calm)
+            try await worker.says(sentence)
+            try await scene.eventually("the app was held") { try await worker.metric("carillon_app_held") == 1 }
+            try await body(scene)
+            try await scene.lead(to: "localhost:\(scene.simulator.port)", trusting: scene.simulator.rootPEM)
+            try await scene.finish(within: .seconds(90))
+        }
+    }
+
+    @Test func `N1: a gateway that is down costs no push, and is found again when it is up`() async throws {
+        try await Scene.with { scene in
+            let worker = try await scene.fleet.started(lease: Fleet.calm)
+            await scene.simulator.stop()
+            try await scene.enqueue(500)
+            try await scene.eventually("the app was held") { try await worker.metric("carillon_app_held") == 1 }
+            try await scene.livesOn(worker, for: Board.sized(.seconds(2), full: .seconds(30)))
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.failures") == 0)
+            try await scene.simulator.start()
+            try await scene.finish(within: .seconds(90))
+        }
+    }
+
+    @Test func `N2: a gateway whose address swallows every packet is given up after five seconds`() async throws {
+        let silent = try SilentPort(host: "127.0.0.9")
+        let port = silent.port
+        try await self.blocked(
+            by: { try await $0.lead(to: "127.0.0.9:\(port)", trusting: $0.simulator.rootPEM) },
+            saying: "took longer than 5"
+        )
+        _ = consume silent
+    }
+
+    @Test func `N2, N9, N10: nine addresses of ten are dead, the tenth is found, and next time it is tried first`()
+        async throws
+    {
+        try await TestLoop.with { loop in
+            let listener = try Listener(host: "127.0.0.11", port: 0, on: loop) { _ in }
+            defer { listener.close() }
+            let port = listener.port
+            let dead = try (2...10).map { try Box(SilentPort(host: "127.0.0.\($0)", port: port)) }
+            let addresses = try (2...11).flatMap { try Resolver.lookUpNow("127.0.0.\($0)", port: port) }
+            let first = try await TCP.race(
+                host: "localhost",
+                port: port,
+                timeout: .seconds(60),
+                on: loop,
+                order: { _ in addresses }
+            )
+            #expect(first.address.host == "127.0.0.11")
+            #expect(first.slower.count == 9)
+            var book = AddressBook<SocketAddress>()
+            book.failed(first.slower, at: .now)
+            let known = book
+            let second = try await TCP.race(
+                host: "localhost",
+                port: port,
+                timeout: .seconds(60),
+                on: loop,
+                order: { _ in known.ordered(addresses, at: .now) }
+            )
+            #expect(second.address.host == "127.0.0.11")
+            #expect(second.slower.isEmpty)
+            _ = dead
+        }
+    }
+
+    /// A silent port that can stand in an array.
+    private final class Box {
+        let port: SilentPort
+
+        init(_ port: consuming SilentPort) { self.port = port }
+    }
+
+    @Test func `N8: a host that has no address holds its own app, and no other`() async throws {
+        try await self.blocked(
+            by: { try await $0.lead(to: "no-such-host.invalid:443", trusting: $0.simulator.rootPEM) },
+            saying: "no-such-host.invalid"
+        ) { scene in
+            try await scene.addApp("other", topic: Scene.topic, to: scene.simulator)
+            try await scene.enqueue(100, app: "other")
+            try await scene.requests(100, within: .seconds(10))
+        }
+    }
+
+    @Test func `N12: a server that nobody vouches for, or with another name, gets no push`() async throws {
+        let stranger = try CertificateAuthority(name: "Stranger").pem
+        try await self.blocked(
+            by: { try await $0.lead(to: "localhost:\($0.simulator.port)", trusting: stranger) },
+            saying: "is not trusted"
+        )
+        try await RawGateway.with({ try await $0.listen() }) { server, port in
+            try await self.blocked(
+                by: { try await $0.lead(to: "127.0.0.2:\(port)", trusting: server.rootPEM) },
+                saying: "is not for 127.0.0.2"
+            )
+        }
+    }
+
+    @Test(arguments: [[], ["http/1.1"]] as [[String]])
+    func `N14: a server that does not agree to speak HTTP-2 is refused`(protocols: [String]) async throws {
+        try await RawGateway.with(alpn: protocols, { try await $0.listen() }) { server, port in
+            try await self.blocked(
+                by: { try await $0.lead(to: "127.0.0.1:\(port)", trusting: server.rootPEM) },
+                saying: "There is no connection"
+            )
+        }
+    }
+
+    @Test func `N15: a server that answers in HTTP-1 is told apart, and nothing hangs`() async throws {
+        try await RawGateway.with({ line in
+            try await line.send(Array("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".utf8))
+            try await line.listen()
+        }) { server, port in
+            try await self.blocked(
+                by: { try await $0.lead(to: "127.0.0.1:\(port)", trusting: server.rootPEM) },
+                saying: "does not speak HTTP/2"
+            )
+        }
+    }
+
+    @Test func `N16: a gateway that shakes hands and names no settings is left after five seconds`() async throws {
+        try await Scene.with { scene in
+            let judge: Relay.Judge = { frame in
+                frame.direction == .down && frame.connection == 1 ? [.freeze] : [.pass]
+            }
+            try await scene.withRelay(judge) { relay in
+                try await scene.enqueue(500)
+                let worker = try scene.fleet.start(["--request-timeout", "60s"], lease: Fleet.calm)
+                try await scene.drained(within: .seconds(120))
+                #expect(relay.connections > 1)
+                #expect(try await worker.metric("carillon_unknown_outcomes_total") == 0)
+                try await scene.finish()
+            }
+        }
+    }
+}
