@@ -7,21 +7,9 @@ import Testing
 /// Gateways that break the rules of HTTP/2, or keep them and do nothing, byte by byte over real sockets: each push ends
 /// once, nothing is waited for for ever, and the next connection works.
 @Suite struct HostileGatewayTests {
-    /// A gateway with that script, and a backend that sends to it.
-    private func with(
-        _ change: (inout HTTP2Configuration) -> Void = { _ in },
-        _ script: @escaping RawGateway.Script,
-        test: (RawGateway, Gateway, HTTP2Backend) async throws -> Void
-    ) async throws {
-        try await RawGateway.with(script) { server, port in
-            let gateway = Gateway(host: "127.0.0.1", port: port, trust: .pem(server.rootPEM))
-            try await withBackend(change) { try await test(server, gateway, $0) }
-        }
-    }
-
     /// What the first connection says to one request, before the second serves whoever comes.
     private func flood(_ name: String, with flood: @escaping @Sendable (UInt32) -> [UInt8]) async throws {
-        try await self.with { line in
+        try await RawGateway.withBackend { line in
             try await line.greet()
             if line.number > 1 { return try await line.serve() }
             guard let stream = try await line.nextRequest() else { return }
@@ -64,7 +52,7 @@ import Testing
     }
 
     @Test func `a header block without end`() async throws {
-        try await self.with { line in
+        try await RawGateway.withBackend { line in
             try await line.greet()
             guard line.number == 1, let stream = try await line.nextRequest() else { return try await line.serve() }
             try await line.send(Frames.frame(1, stream: stream, Frames.block([(":status", "200")])))
@@ -91,7 +79,7 @@ import Testing
     }
 
     @Test func `a body without end is cut, and its status counts`() async throws {
-        try await self.with { line in
+        try await RawGateway.withBackend { line in
             try await line.greet()
             guard let stream = try await line.nextRequest() else { return }
             try await line.send(Frames.headers(stream, [(":status", "400")]))
@@ -126,7 +114,7 @@ import Testing
     @Test(arguments: HostileGatewayTests.violations.map(\.name))
     func `a broken rule ends the connection, and what is in flight is unknown`(name: String) async throws {
         let bytes = try #require(Self.violations.first { $0.name == name }?.bytes)
-        try await self.with { line in
+        try await RawGateway.withBackend { line in
             try await line.greet()
             if line.number > 1 { return try await line.serve() }
             try await line.serve(1)
@@ -147,7 +135,7 @@ import Testing
     @Test func `a goodbye that blames the certificate refuses the credential, whatever was answered before`()
         async throws
     {
-        try await self.with { line in
+        try await RawGateway.withBackend { line in
             try await line.greet()
             try await line.serve(3)
             guard let stream = try await line.nextRequest() else { return }
@@ -165,7 +153,7 @@ import Testing
     }
 
     @Test func `a goodbye in two steps loses nothing`() async throws {
-        try await self.with { line in
+        try await RawGateway.withBackend { line in
             try await line.greet()
             if line.number > 1 { return try await line.serve() }
             // So many are under way before the first answer.
@@ -185,7 +173,7 @@ import Testing
 
     @Test func `a gateway that says goodbye after every fifty requests soon gets no more than that`() async throws {
         let opened = Mutex<[Int: Int]>([:])
-        try await self.with {
+        try await RawGateway.withBackend {
             $0.connections = 2
         } _: { line in
             let number = line.number
@@ -207,7 +195,7 @@ import Testing
     }
 
     @Test func `half of all streams refused, and every push arrives`() async throws {
-        try await self.with { line in
+        try await RawGateway.withBackend { line in
             try await line.greet()
             var isRefused = false
             while let stream = try await line.nextRequest() {

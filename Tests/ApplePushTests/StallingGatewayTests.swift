@@ -6,20 +6,8 @@ import Testing
 
 /// Gateways that keep the rules and stand still: each in its own way, and each is noticed in its own time.
 @Suite struct StallingGatewayTests {
-    /// A gateway with that script, and a backend that sends to it.
-    private func with(
-        _ change: (inout HTTP2Configuration) -> Void = { _ in },
-        _ script: @escaping RawGateway.Script,
-        test: (RawGateway, Gateway, HTTP2Backend) async throws -> Void
-    ) async throws {
-        try await RawGateway.with(script) { server, port in
-            let gateway = Gateway(host: "127.0.0.1", port: port, trust: .pem(server.rootPEM))
-            try await withBackend(change) { try await test(server, gateway, $0) }
-        }
-    }
-
     @Test func `settings that are not acknowledged`() async throws {
-        try await self.with {
+        try await RawGateway.withBackend {
             $0.acknowledgementTimeout = .milliseconds(100)
         } _: { line in
             try await line.greet(acknowledges: line.number > 1)
@@ -36,7 +24,7 @@ import Testing
 
     @Test(arguments: [[(3, 0)], [(3, 1_000), (4, 0)]] as [[(UInt16, UInt32)]])
     func `settings that let nobody send`(settings: [(UInt16, UInt32)]) async throws {
-        try await self.with {
+        try await RawGateway.withBackend {
             $0.starvationTimeout = .milliseconds(100)
         } _: { line in
             try await line.greet(line.number > 1 ? [(3, 100)] : settings)
@@ -52,7 +40,7 @@ import Testing
     }
 
     @Test func `a thousand streams, then one, then none, then a thousand`() async throws {
-        try await self.with { line in
+        try await RawGateway.withBackend { line in
             try await line.greet([(3, 1_000)])
             try await line.serve(100)
             try await line.send(Frames.settings([(3, 1)]))
@@ -74,7 +62,7 @@ import Testing
     }
 
     @Test func `a window of ten bytes, opened bit by bit`() async throws {
-        try await self.with { line in
+        try await RawGateway.withBackend { line in
             try await line.greet([(3, 100), (4, 10)])
             var sent: [UInt32: Int] = [:]
             while let frame = try await line.nextFrame() {
@@ -93,7 +81,7 @@ import Testing
     }
 
     @Test func `a window that shrinks below nothing, and opens again`() async throws {
-        try await self.with { line in
+        try await RawGateway.withBackend { line in
             try await line.greet([(3, 1), (4, 20)])
             var isFirst = true
             while let frame = try await line.nextFrame() {
@@ -111,7 +99,7 @@ import Testing
     }
 
     @Test func `a server that stops reading is left when it has taken nothing for long enough`() async throws {
-        try await self.with {
+        try await RawGateway.withBackend {
             $0.writeTimeout = .milliseconds(300)
         } _: { line in
             try await line.greet([(3, 1_000), (4, 1 << 30)])
@@ -132,7 +120,7 @@ import Testing
         async throws
     {
         let opened = Mutex(0)
-        try await self.with {
+        try await RawGateway.withBackend {
             // Any silence is long enough.
             $0.pingAfter = .zero
             // A living server answers sooner, on a busy machine too.
@@ -155,7 +143,7 @@ import Testing
     }
 
     @Test func `a connection that is old enough is replaced before it goes, and nobody notices`() async throws {
-        try await self.with {
+        try await RawGateway.withBackend {
             $0.maximumAge = .milliseconds(50)
         } _: { line in
             try await line.greet()

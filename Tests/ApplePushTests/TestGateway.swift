@@ -3,9 +3,10 @@ import HTTP2
 import IO
 import Synchronization
 import TLS
+import TestSupport
 
 /// A server over real TLS and HTTP/2 that does with each request what a test tells it to.
-actor TestGateway {
+final class TestGateway: Sendable {
     /// A request as it came.
     struct Seen: Sendable {
         /// The connection, counted from 1.
@@ -50,14 +51,11 @@ actor TestGateway {
     private let streams: UInt32
     private let greeting: Greeting
     private let act: @Sendable (Seen) -> [Act]
-    private nonisolated let log = Mutex<[Seen]>([])
-    private nonisolated let accepted = Atomic<Int>(0)
-    private var listener: Listener?
+    private let log = Mutex<[Seen]>([])
+    private let accepted = Atomic<Int>(0)
     /// A number for each connection that ended, in the order of their ends.
-    nonisolated let ends: AsyncStream<Int>
+    let ends: AsyncStream<Int>
     private let ended: AsyncStream<Int>.Continuation
-
-    nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
 
     private init(
         on loop: EventLoop,
@@ -72,15 +70,8 @@ actor TestGateway {
         self.streams = streams
         self.act = act
         (self.ends, self.ended) = AsyncStream.makeStream()
-        let (certificate, key) = try TestCredential.authority.issue(
-            commonName: name,
-            subjectAlternativeNames: [name]
-        )
-        self.context = try TLSContext.server(
-            identity: Identity(certificate: certificate, privateKey: key),
-            clients: clients,
-            alpn: greeting == .http1 ? [] : ["h2"]
-        )
+        self.context = try ServerCertificate(for: [name], by: TestCredential.authority)
+            .context(clients: clients, alpn: greeting == .http1 ? [] : ["h2"])
     }
 
     /// A gateway around a test.
@@ -93,80 +84,42 @@ actor TestGateway {
         _ act: @escaping @Sendable (Seen) -> [Act] = { _ in [.answer(200)] },
         test: (TestGateway, Gateway) async throws -> R
     ) async throws -> R {
-        let loop = try EventLoop(name: "gateway")
-        defer {
-            loop.stop()
-            loop.join()
-        }
-        let server = try TestGateway(
-            on: loop,
-            name: name,
-            greeting: greeting,
-            streams: streams,
-            clients: clients,
-            act: act
-        )
-        let port = try await server.listen(port)
-        do {
-            let result = try await test(
-                server,
-                Gateway(host: "127.0.0.1", port: port, trust: .pem(TestCredential.authority.pem))
+        try await TestLoop.with { loop in
+            let server = try TestGateway(
+                on: loop,
+                name: name,
+                greeting: greeting,
+                streams: streams,
+                clients: clients,
+                act: act
             )
-            await server.stop()
-            return result
-        } catch {
-            await server.stop()
-            throw error
+            return try await Reception.with(port: port, on: loop) { number, descriptor in
+                defer { server.ended.yield(number) }
+                try await server.serve(Socket(owning: descriptor), number)
+            } test: { _, port in
+                try await test(
+                    server,
+                    Gateway(host: "127.0.0.1", port: port, trust: .pem(TestCredential.authority.pem))
+                )
+            }
         }
     }
 
     /// Every request so far.
-    nonisolated var seen: [Seen] { self.log.withLock { $0 } }
+    var seen: [Seen] { self.log.withLock { $0 } }
 
     /// How many connections were accepted.
-    nonisolated var connections: Int { self.accepted.load(ordering: .relaxed) }
+    var connections: Int { self.accepted.load(ordering: .relaxed) }
 
-    private var tasks: [Task<Void, Never>] = []
-
-    private func listen(_ port: UInt16) throws -> UInt16 {
-        let listener = try Listener(host: "127.0.0.1", port: port, on: self.loop) { socket in
-            let descriptor = socket.release()
-            self.assumeIsolated { $0.accept(descriptor) }
+    private func serve(_ socket: consuming Socket, _ connection: Int) async throws {
+        self.accepted.wrappingAdd(1, ordering: .relaxed)
+        if self.greeting == .noTLS {
+            await Self.stayUntilStopped()
+            _ = socket.descriptor
+            return
         }
-        self.listener = listener
-        return listener.port
-    }
-
-    private func stop() async {
-        self.listener?.close()
-        for task in self.tasks { task.cancel() }
-        for task in self.tasks { await task.value }
-    }
-
-    private func accept(_ descriptor: CInt) {
-        let number = self.accepted.wrappingAdd(1, ordering: .relaxed).newValue
-        self.tasks.append(
-            Task {
-                do {
-                    let socket = Socket(owning: descriptor)
-                    if self.greeting == .noTLS {
-                        await Self.stayUntilStopped()
-                        _ = socket.descriptor
-                        return
-                    }
-                    var stream = try await TLSStream.accept(
-                        socket,
-                        context: self.context,
-                        timeout: .seconds(5),
-                        on: self.loop
-                    )
-                    try await self.serve(&stream, number)
-                } catch {
-                    // Whatever it is, it is the end of this connection, and the test sees what became of its pushes.
-                }
-                self.ended.yield(number)
-            }
-        )
+        var stream = try await TLSStream.accept(socket, context: self.context, timeout: .seconds(5), on: self.loop)
+        try await self.serve(&stream, connection)
     }
 
     /// Until the task is cancelled, which the gateway's end does.

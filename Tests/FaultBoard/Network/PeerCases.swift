@@ -20,7 +20,7 @@ import Testing
         duplicates: Int = 0,
         _ flags: [String] = Self.patient,
         through judge: @escaping Relay.Judge,
-        then check: (Scene, WorkerProcess, Relay) async throws -> Void = { _, _, _ in }
+        then check: (Scene, WorkerProcess, Reception) async throws -> Void = { _, _, _ in }
     ) async throws {
         try await Scene.with { scene in
             try await scene.withRelay(judge) { relay in
@@ -36,7 +36,7 @@ import Testing
     /// The same, where each of the first connections says something instead of its 21st answer.
     private func survive(
         _ faults: [@Sendable (UInt32) -> [UInt8]],
-        then check: (Scene, WorkerProcess, Relay) async throws -> Void = { _, _, _ in }
+        then check: (Scene, WorkerProcess, Reception) async throws -> Void = { _, _, _ in }
     ) async throws {
         try await self.send(duplicates: faults.count * Self.inFlight) { frame in
             guard frame.isAnswer, frame.answers == 21, frame.connection <= faults.count else { return [.pass] }

@@ -5,7 +5,7 @@ import TestSupport
 extension Scene {
     /// The app's pushes go through a relay, which does to frames what the judge says.
     /// - Parameter piece: how many bytes go on at a time, at most.
-    func withRelay(in piece: Int = .max, _ judge: @escaping Relay.Judge, _ body: (Relay) async throws -> Void)
+    func withRelay(in piece: Int = .max, _ judge: @escaping Relay.Judge, _ body: (Reception) async throws -> Void)
         async throws
     {
         let issued = try self.simulator.issueCertificate(topics: [Self.topic])
@@ -16,9 +16,9 @@ extension Scene {
             privateKey: issued.privateKey,
             piece: piece,
             judge: judge
-        ) { relay, port in
-            try await self.lead(to: "127.0.0.1:\(port)", trusting: relay.rootPEM)
-            try await body(relay)
+        ) { reception, port, rootPEM in
+            try await self.lead(to: "127.0.0.1:\(port)", trusting: rootPEM)
+            try await body(reception)
         }
     }
 
