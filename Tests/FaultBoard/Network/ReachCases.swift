@@ -1,5 +1,5 @@
 import Simulator
-import TLS
+import Synchronization
 import TestSupport
 import Testing
 
@@ -101,27 +101,62 @@ import Testing
         }
     }
 
-    @Test func `N12: a server that nobody vouches for, or with another name, gets no push`() async throws {
-        let stranger = try CertificateAuthority(name: "Stranger").pem
-        try await self.blocked(
-            by: { try await $0.lead(to: "localhost:\($0.simulator.port)", trusting: stranger) },
-            saying: "is not trusted"
-        )
-        try await RawGateway.with({ try await $0.listen() }) { server, port in
+    @Test(arguments: FlawedServer.allCases)
+    func `N12: a server that does not prove to be the right one hears nothing`(flaw: FlawedServer) async throws {
+        let heard = Atomic<Int>(0)
+        try await RawGateway.with(
+            certificate: try flaw.certificate(),
+            { _ in
+                heard.wrappingAdd(1, ordering: .relaxed)
+            }
+        ) { server, port in
             try await self.blocked(
-                by: { try await $0.lead(to: "127.0.0.2:\(port)", trusting: server.rootPEM) },
-                saying: "is not for 127.0.0.2"
+                by: { try await $0.lead(to: "127.0.0.1:\(port)", trusting: server.rootPEM) },
+                saying: flaw.sentence
             )
         }
+        let handshakes = heard.load(ordering: .relaxed)
+        #expect(handshakes == 0)
     }
 
     @Test(arguments: [[], ["http/1.1"]] as [[String]])
     func `N14: a server that does not agree to speak HTTP-2 is refused`(protocols: [String]) async throws {
-        try await RawGateway.with(alpn: protocols, { try await $0.listen() }) { server, port in
+        let heard = Atomic<Int>(0)
+        try await RawGateway.with(
+            alpn: protocols,
+            { line in
+                let frames = try await line.listen().count
+                heard.wrappingAdd(frames, ordering: .relaxed)
+            }
+        ) { server, port in
             try await self.blocked(
                 by: { try await $0.lead(to: "127.0.0.1:\(port)", trusting: server.rootPEM) },
                 saying: "There is no connection"
             )
+        }
+        let frames = heard.load(ordering: .relaxed)
+        #expect(frames == 0)
+    }
+
+    @Test func `N14: a server that knows no newer TLS than 1-1 is refused`() async throws {
+        // What it says in its first record: version 1.1, a random number of zeros, and a cipher of that time.
+        let hello = [22, 3, 2, 0, 42, 2, 0, 0, 38, 3, 2] + [UInt8](repeating: 0, count: 33) + [0xc0, 9, 0]
+        try await TestLoop.with { loop in
+            try await Reception.with(on: loop) { _, descriptor in
+                let socket = Socket(owning: descriptor)
+                var room = [UInt8](repeating: 0, count: 4_096)
+                for _ in 1...2 {
+                    let limit = MonotonicInstant.now + .seconds(60)
+                    _ = try await loop.readiness(of: descriptor, for: .read, until: limit, doing: "listening")
+                    guard case .bytes = try socket.read(into: &room) else { return }
+                    _ = try socket.write(hello.span.bytes)
+                }
+            } test: { _, port in
+                try await self.blocked(
+                    by: { try await $0.lead(to: "127.0.0.1:\(port)", trusting: $0.simulator.rootPEM) },
+                    saying: "only a TLS older than 1.2"
+                )
+            }
         }
     }
 
