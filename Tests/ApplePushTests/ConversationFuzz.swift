@@ -27,17 +27,17 @@ final class ConversationFuzz {
     init(seed: UInt64, _ queue: DeliveryQueue) throws {
         self.random = SeededGenerator(seed: seed)
         self.queue = queue
-        self.conversation = try Self.conversation(of: queue, certified: seed & 1 == 0, at: self.now)
+        self.conversation = try Self.conversation(of: queue, trial: [nil, 1, 8][Int(seed % 3)], at: self.now)
     }
 
     private static func conversation(
         of queue: DeliveryQueue,
-        certified: Bool,
+        trial: Int?,
         at now: MonotonicInstant
     ) throws -> Conversation {
         try Conversation(
             authority: "localhost",
-            certified: certified,
+            trial: trial,
             authorization: nil,
             deliveries: queue,
             limits: HTTP2Configuration().limits,
@@ -76,7 +76,7 @@ final class ConversationFuzz {
         }
         self.end()
         self.conversations += 1
-        self.conversation = try Self.conversation(of: self.queue, certified: self.roll(2) == 0, at: self.now)
+        self.conversation = try Self.conversation(of: self.queue, trial: [nil, 1, 8][self.roll(3)], at: self.now)
         try self.begin()
     }
 

@@ -271,14 +271,14 @@ func batch(
 
     @Test func `another connection is made when pushes have to wait for streams`() async throws {
         try await TestGateway.with(streams: 3) { seen in
-            seen.connection == 1 ? [] : [.answer(200)]
+            seen.connection == 1 && seen.number > 1 ? [] : [.answer(200)]
         } test: { server, gateway in
             try await withBackend {
                 $0.connections = 2
                 $0.requestTimeout = .seconds(3)
             } _: { backend in
                 let outcomes = await backend.deliver(batch(9), to: gateway, with: try TestCredential.certificate())
-                #expect(outcomes.prefix(3).allSatisfy { $0.verdict == .unknown })
+                #expect(outcomes[1...3].allSatisfy { $0.verdict == .unknown })
                 #expect(server.connections >= 2)
                 #expect(server.seen.contains { $0.connection == 2 })
             }

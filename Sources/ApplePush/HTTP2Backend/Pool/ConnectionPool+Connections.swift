@@ -26,7 +26,7 @@ extension ConnectionPool {
             limits.age = limits.age * Double.random(in: 1...2, using: &self.random)
             let conversation = try Conversation(
                 authority: self.gateway.authority,
-                certified: self.credential.identity != nil,
+                trial: self.trial,
                 authorization: self.authorization,
                 deliveries: self.deliveries,
                 limits: limits,
@@ -45,6 +45,13 @@ extension ConnectionPool {
             self.dials[id] = nil
             self.pumpSoon()
         }
+    }
+
+    /// How many pushes the next connection may have in flight before the gateway has shown that it accepts the credential;
+    /// nil: it has. A certificate is judged once, by few; a provider token on each connection anew, by one, as Apple wants.
+    private var trial: Int? {
+        guard self.credential.identity != nil else { return 1 }
+        return self.isAccepted ? nil : Self.certificateTrial
     }
 
     private func dial(_ id: Int) async {
@@ -118,6 +125,7 @@ extension ConnectionPool {
             _ = self.read(connection, at: now)
             connection.end(failure)
         }
+        if connection.conversation.isAccepted { self.isAccepted = true }
         if let token = connection.conversation.refusedToken { self.renewToken(refusing: token) }
         let life = connection.life
         if life.isRefused, let end = life.end {

@@ -25,6 +25,8 @@ actor ConnectionPool {
     var authorizationDue: MonotonicInstant?
     var renewal: Task<Void, Never>?
     var tokensRestUntil: MonotonicInstant?
+    /// An answer has shown that the gateway accepts the credential.
+    var isAccepted = false
     var input: [UInt8] = []
     var random = SystemRandomNumberGenerator()
     private(set) var isShutDown = false
@@ -32,6 +34,9 @@ actor ConnectionPool {
     private var isPumpDue = false
     private var tick: (token: TimerToken, due: MonotonicInstant)?
     private var nextSerial = 0
+
+    /// The pushes by which a gateway judges a certificate that it has not accepted yet.
+    static let certificateTrial = 8
 
     /// The pool owns the loop's reference, so the loop outlives every use of this.
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe self.loop.asUnownedSerialExecutor() }

@@ -26,13 +26,17 @@ final class Conversation {
     /// How many pushes have ended here, in whatever way.
     var ended = 0
     private var bytesSent: UInt64 = 0
-    /// An answer showed that the gateway accepts the provider token; with a certificate it has by its handshake.
+    /// An answer showed that the gateway accepts the credential.
     var isAccepted: Bool
+    /// How many pushes may be in flight before.
+    private let trial: Int
 
-    /// - Parameter expectancy: After how many answers the connection before was lost, if that was early in its life.
+    /// - Parameters:
+    ///   - trial: how many pushes the gateway is to judge the credential by; nil: it has accepted it before.
+    ///   - expectancy: after how many answers the connection before was lost, if that was early in its life.
     init(
         authority: String,
-        certified: Bool,
+        trial: Int?,
         authorization: Authorization?,
         deliveries: DeliveryQueue,
         limits: ConnectionLife.Limits,
@@ -45,7 +49,8 @@ final class Conversation {
         self.requestTimeout = requestTimeout
         self.expectancy = expectancy
         self.authorization = authorization
-        self.isAccepted = certified
+        self.isAccepted = trial == nil
+        self.trial = trial ?? 0
         self.outgoing = Outgoing(authority: authority, token: authorization?.token)
         self.life = ConnectionLife(limits, at: now)
         self.budget = FrameBudget(at: now)
@@ -74,12 +79,13 @@ final class Conversation {
     /// It takes as many pushes as the gateway allows for.
     var isProven: Bool { self.isAccepted && self.allowance >= self.session.maxStreams }
 
-    /// How many pushes may be in flight: one until the provider token is accepted, or while nobody knows whether the
-    /// gateway is still there; then few, and one more with each answer, so that a gateway that soon says goodbye has
-    /// little to send back. Where the connection before was lost early, this one takes as many as that had answered; only
+    /// How many pushes may be in flight: one while nobody knows whether the gateway is still there, and those of the trial
+    /// until the credential is accepted; then some, and one more with each answer, so that a gateway that soon says goodbye
+    /// has little to send back. Where the connection before was lost early, this one takes as many as that had answered; only
     /// when it has answered them too it begins to be trusted with more.
     private var allowance: Int {
-        guard self.isAccepted, !self.life.isInDoubt else { return 1 }
+        if self.life.isInDoubt { return 1 }
+        guard self.isAccepted else { return self.trial }
         let answered = self.life.answered
         guard let expectancy = self.expectancy else { return Self.first + answered }
         if answered >= expectancy { return Self.first + answered - expectancy }
