@@ -1,6 +1,7 @@
 import IO
 import Simulator
 import TLS
+import TestSupport
 import Testing
 
 /// One provider token for the fleet, and what the gateway may say of it.
@@ -69,6 +70,68 @@ import Testing
             #expect(Set(deliveries.map(\.authorization)).count == 2)
             let connections = Set(refused.map(\.connection))
             #expect(deliveries.allSatisfy { $0.status != 200 || !connections.contains($0.connection) })
+        }
+    }
+
+    @Test func `A3: where the token that replaced it is refused as well the app waits, and none is minted again`()
+        async throws
+    {
+        try await Scene.with({
+            $0.answers = [try AnswerRule(parsing: "ee=403:ExpiredProviderToken*2")]
+        }) { scene in
+            let key = try SigningKey.generate()
+            try await scene.sign(with: key)
+            let old = try await scene.keep(key, mintedBefore: 3700, age: 1300)
+            let worker = try await scene.fleet.started(lease: Fleet.calm)
+            try await scene.enqueue(1, prefix: "ee")
+            try await worker.says("next_try_in")
+            try await scene.eventually("the row says why") {
+                try await scene.credential("last_error").contains("ExpiredProviderToken")
+            }
+            // The old one was refused for its age, the new one is refused twice: once at once, and once after a rest.
+            try await scene.requests(3)
+            try await scene.enqueue(100)
+            let audit = try await scene.finish()
+            #expect(audit.outcomes.failures.isEmpty)
+            let deliveries = scene.record.deliveries
+            #expect(deliveries.prefix(3).allSatisfy { $0.reason == "ExpiredProviderToken" })
+            #expect(deliveries.dropFirst(3).allSatisfy { $0.status == 200 })
+            #expect(deliveries[0].authorization == old)
+            #expect(Set(deliveries.dropFirst().map(\.authorization)).count == 1)
+            #expect(worker.lines(containing: "Minted the provider token").count == 1)
+            #expect(try await scene.credential("status") == "ok")
+            #expect(try await scene.credential("last_error") == "")
+        }
+    }
+
+    @Test(.enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"))
+    func `A3, D13: workers behind PgBouncer in transaction mode share one provider token`() async throws {
+        try await Scene.with { scene in
+            let key = try SigningKey.generate()
+            try await scene.sign(with: key)
+            // Its time is up: all workers want the next one at once.
+            let old = try await scene.keep(key, mintedBefore: 3300)
+            try await TestPooler.with(size: 2, before: scene.cluster, on: scene.loop) { pooler in
+                let url = pooler.url(database: scene.database)
+                for _ in 1...4 {
+                    let flags = Fleet.patient + ["--max-in-flight", "30"]
+                    _ = try scene.fleet.start(flags, lease: Fleet.calm, database: url)
+                }
+                for worker in scene.fleet.all { try await worker.started() }
+                try await scene.underLoad {
+                    try await scene.eventually("each worker has sent something") {
+                        Set(scene.record.deliveries.map(\.connection)).count >= 4
+                    }
+                }
+                try await scene.finish()
+            }
+            let deliveries = scene.record.deliveries
+            #expect(deliveries.allSatisfy { $0.status == 200 && $0.authorization != old })
+            #expect(Set(deliveries.map(\.authorization)).count == 1)
+            let minted = scene.fleet.all.flatMap { $0.lines(containing: "Minted the provider token") }
+            #expect(minted.count == 1)
+            let errors = scene.fleet.all.flatMap { $0.lines(containing: "A statement failed") }
+            #expect(errors.isEmpty)
         }
     }
 

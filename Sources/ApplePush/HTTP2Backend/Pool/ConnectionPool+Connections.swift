@@ -27,7 +27,7 @@ extension ConnectionPool {
             let conversation = try Conversation(
                 authority: self.gateway.authority,
                 trial: self.trial,
-                authorization: self.authorization,
+                authorization: self.authorizations.current,
                 deliveries: self.deliveries,
                 limits: limits,
                 requestTimeout: self.configuration.requestTimeout,
@@ -130,7 +130,7 @@ extension ConnectionPool {
         let life = connection.life
         if life.isRefused, let end = life.end {
             let failure = PushError(end, of: self.gateway)
-            if failure.code == .throttled { self.restTokens(at: now) }
+            if failure.code == .throttled { self.authorizations.rest(at: now) }
             self.giveUpWaiting(failure)
         }
         let room = connection.room

@@ -21,10 +21,8 @@ actor ConnectionPool {
     var dials: [Int: Task<Void, Never>] = [:]
     var context: TLSContext?
     var addresses = AddressBook<SocketAddress>()
-    var authorization: Authorization?
-    var authorizationDue: MonotonicInstant?
+    var authorizations = Authorizations()
     var renewal: Task<Void, Never>?
-    var tokensRestUntil: MonotonicInstant?
     /// An answer has shown that the gateway accepts the credential.
     var isAccepted = false
     var input: [UInt8] = []
