@@ -67,6 +67,41 @@ import Testing
         }
     }
 
+    @Test func `N13, N17: a credential that cannot be read holds its app, SQL says why, and a good one resumes it`()
+        async throws
+    {
+        try await Scene.with { scene in
+            try await scene.addApp("other", topic: Scene.topic, to: scene.simulator)
+            let worker = try await scene.fleet.started(lease: Fleet.calm)
+            let good = try scene.simulator.issueCertificate(topics: [Scene.topic])
+            let stranger = try scene.simulator.issueCertificate(topics: [Scene.topic])
+            let flaws = UnreadableCredential.all(beside: good.certificate, stranger.privateKey)
+            for (number, flaw) in flaws.enumerated() {
+                try await scene.client.run(flaw.update(of: Scene.app))
+                try await scene.eventually("the row says '\(flaw.sentence)'") {
+                    try await scene.credential("last_error").contains(flaw.sentence)
+                }
+                #expect(try await scene.credential("status") == "invalid")
+                #expect(try await scene.status("credential_status") == "invalid")
+                let error = try await scene.status("credential_error")
+                #expect(error.contains(flaw.sentence))
+                #expect(!error.contains(UnreadableCredential.secret))
+                try await scene.enqueue(10)
+                try await scene.enqueue(10, app: "other")
+                try await scene.requests((number + 1) * 10)
+            }
+            #expect(scene.record.requests == flaws.count * 10, "all of them the other app's")
+            #expect(worker.isRunning)
+            #expect(!worker.said.contains(UnreadableCredential.secret))
+            try await scene.write(good.certificate, good.privateKey)
+            try await scene.drained(within: .seconds(10))
+            try await scene.credential(is: "ok")
+            #expect(try await scene.credential("last_error") == "")
+            let audit = try await scene.finish()
+            #expect(audit.outcomes.failures.isEmpty)
+        }
+    }
+
     @Test func `N13: a certificate that is refused while shaking hands pauses its app, and a way out resumes it`()
         async throws
     {

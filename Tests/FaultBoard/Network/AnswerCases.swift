@@ -1,0 +1,83 @@
+import Simulator
+import Testing
+
+/// Gateways that want pushes later, one of them or all.
+@Suite struct AnswerCases {
+    /// When each try of a push came, in milliseconds since 1970.
+    private func tries(_ token: String, in scene: Scene) -> [Int64] {
+        scene.record.deliveries.filter { $0.token == token }.map(\.time)
+    }
+
+    @Test func `A5: a token that gets too much rests alone, and for as long as the gateway says`() async throws {
+        try await Scene.with({
+            $0.answers = try ["a5=429:TooManyRequests*2", "a6=429:TooManyRequests+3*1"].map {
+                try AnswerRule(parsing: $0)
+            }
+        }) { scene in
+            let worker = try await scene.fleet.started(lease: Fleet.calm)
+            try await scene.addApp("other", topic: Scene.topic, to: scene.simulator)
+            let (quick, slow, others) = (
+                scene.message(prefix: "a5"), scene.message(prefix: "a6"), scene.message(tokens: 50)
+            )
+            let mixed = Ledger.Message(
+                reference: others.reference,
+                tokens: quick.tokens + slow.tokens + others.tokens,
+                payload: others.payload,
+                mayRepeat: true
+            )
+            try await scene.enqueue(mixed)
+            try await scene.enqueue(200)
+            try await scene.enqueue(100, app: "other")
+            try await scene.drained()
+            let held = try await worker.metric("carillon_app_held")
+            #expect(held == 0)
+            #expect(worker.lines(containing: "next_try_in").isEmpty)
+            let audit = try await scene.finish()
+            #expect(audit.outcomes.failures.isEmpty)
+            // What was not throttled was sent once, and has not waited for what was.
+            #expect(scene.record.requests == 352 + 2 + 1)
+            let triesOfSlow = self.tries(slow.tokens[0], in: scene)
+            try #require(triesOfSlow.count == 2)
+            #expect(triesOfSlow[1] - triesOfSlow[0] >= 3_000)
+            #expect(self.tries(quick.tokens[0], in: scene).count == 3)
+            #expect(others.tokens.allSatisfy { self.tries($0, in: scene)[0] < triesOfSlow[1] })
+        }
+    }
+
+    @Test(arguments: ["500:InternalServerError", "503:ServiceUnavailable"])
+    func `A6: where the gateway can do nothing for now no push fails, and all are sent when it can`(answer: String)
+        async throws
+    {
+        // One more try than that, and pushes may fail by the app's own setting.
+        let times = Board.sized(5, full: 9)
+        let pushes = Board.sized(300, full: 3_000)
+        try await Scene.with({ $0.answers = [try AnswerRule(parsing: "*=\(answer)*\(times)")] }) { scene in
+            let worker = try await scene.fleet.started(Fleet.patient, lease: Fleet.calm)
+            try await scene.enqueue(pushes)
+            let audit = try await scene.finish()
+            #expect(audit.outcomes.failures.isEmpty)
+            #expect(scene.record.requests == pushes * (times + 1))
+            #expect(worker.lines(containing: "next_try_in").isEmpty, "it is no trouble of the app's")
+        }
+    }
+
+    @Test func `A6: a gateway that shuts down again and again is asked again on new connections, ever more slowly`()
+        async throws
+    {
+        try await Scene.with({ $0.answers = [try AnswerRule(parsing: "*=503:Shutdown*2")] }) { scene in
+            _ = try await scene.fleet.started(Fleet.patient, lease: Fleet.calm)
+            try await scene.enqueue(20)
+            let audit = try await scene.finish(within: .seconds(120))
+            #expect(audit.outcomes.failures.isEmpty)
+            let connections = Dictionary(grouping: scene.record.deliveries, by: \.connection)
+                .sorted { $0.key < $1.key }.map(\.value)
+            // After the third in a row that was of no use there is no more than one a second (I9).
+            var failures = 0
+            for (before, next) in zip(connections, connections.dropFirst()) {
+                failures = before.contains { $0.status == 200 } ? 0 : failures + 1
+                let rest = next[0].time - before[0].time
+                #expect(failures < 3 || rest >= 1_000, "\(rest) ms after \(failures) failures")
+            }
+        }
+    }
+}
