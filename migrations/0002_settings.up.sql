@@ -33,8 +33,11 @@ CREATE TABLE carillon.apps (
     gateway_ca       text,  -- PEM, trust root of that gateway
     feedback_gateway text,  -- host:port instead of Apple's
     paused           boolean NOT NULL DEFAULT false,
+    paused_reason    text,  -- for people; cleared when it is resumed
     max_rate         integer,  -- pushes a second, the whole fleet together; null: no limit
     max_attempts     integer NOT NULL DEFAULT 10,
+    -- BadDeviceToken deletes the token as a 410 does, unless most pushes of that minute failed so.
+    reap_bad_tokens  boolean NOT NULL DEFAULT false,
     created_at       timestamptz NOT NULL DEFAULT now(),
     updated_at       timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT apps_name_is_not_empty CHECK (name <> ''),
@@ -78,10 +81,18 @@ WHEN ((OLD.certificate, OLD.private_key, OLD.passphrase, OLD.key_id, OLD.team_id
     IS DISTINCT FROM (NEW.certificate, NEW.private_key, NEW.passphrase, NEW.key_id, NEW.team_id))
 EXECUTE FUNCTION carillon.certificate_changed();
 
+-- Whoever resumes an app closes its breaker too, for which what has been counted by then counts no more.
 CREATE FUNCTION carillon.app_changed() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     NEW.updated_at := now();
+    IF OLD.paused AND NOT NEW.paused THEN
+        NEW.paused_reason := NULL;
+        UPDATE carillon.breakers b SET closed_at = now(), (closed_bad_tokens, closed_pushes) = (
+            SELECT coalesce(sum(t.bad_tokens), 0), coalesce(sum(t.sent + t.failed), 0) FROM carillon.activity t
+            WHERE t.minute = date_trunc('minute', now()) AND t.app_id = NEW.id)
+        WHERE b.app_id = NEW.id AND b.closed_at IS NULL;
+    END IF;
     RETURN NEW;
 END
 $$;

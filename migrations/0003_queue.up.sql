@@ -174,7 +174,8 @@ CREATE INDEX dedupe_by_time ON carillon.dedupe (until);
 CREATE TABLE carillon.chores (
     name     text PRIMARY KEY,
     next_run timestamptz NOT NULL DEFAULT now(),
-    every    interval NOT NULL
+    every    interval NOT NULL,
+    held_by  bigint  -- the worker that is at it; once that is dead, another takes it at once
 );
 INSERT INTO carillon.chores (name, every) VALUES ('maintain', '1 hour'), ('feedback', '10 minutes');
 

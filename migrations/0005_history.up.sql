@@ -56,17 +56,30 @@ CREATE TABLE carillon.failed_messages_default PARTITION OF carillon.failed_messa
 
 -- Counts by minute, written by each worker with its heartbeat; app_status and dashboards read them.
 CREATE TABLE carillon.activity (
-    minute    timestamptz,
-    app_id    integer,
-    worker_id bigint,
-    sent      bigint NOT NULL DEFAULT 0,
-    failed    bigint NOT NULL DEFAULT 0,
-    expired   bigint NOT NULL DEFAULT 0,
-    retried   bigint NOT NULL DEFAULT 0,
+    minute     timestamptz,
+    app_id     integer,
+    worker_id  bigint,
+    sent       bigint NOT NULL DEFAULT 0,
+    failed     bigint NOT NULL DEFAULT 0,
+    expired    bigint NOT NULL DEFAULT 0,
+    retried    bigint NOT NULL DEFAULT 0,
+    bad_tokens bigint NOT NULL DEFAULT 0,  -- failed, as BadDeviceToken
     PRIMARY KEY (minute, app_id, worker_id)
 );
 ALTER TABLE carillon.activity SET (
     fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000
+);
+
+-- Apps that were paused because most of their pushes failed as BadDeviceToken.
+CREATE TABLE carillon.breakers (
+    app_id            integer PRIMARY KEY CONSTRAINT breakers_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+    opened_at         timestamptz NOT NULL DEFAULT now(),
+    bad_tokens        bigint NOT NULL,
+    pushes            bigint NOT NULL,
+    closed_at         timestamptz,  -- when the app was resumed
+    -- What had been counted of that minute by then.
+    closed_bad_tokens bigint NOT NULL DEFAULT 0,
+    closed_pushes     bigint NOT NULL DEFAULT 0
 );
 
 -- Makes the partition of one day. False: it is there already, or its lock was not to be had just now.

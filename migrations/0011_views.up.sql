@@ -40,7 +40,7 @@ $$;
 
 -- A row an app. The last minute is the running one and the one before it.
 CREATE VIEW carillon.app_status AS
-SELECT a.id AS app_id, a.name AS app, a.paused, a.environment, a.protocol, a.topic,
+SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, a.protocol, a.topic,
     carillon.queue_depth(a.id) AS depth,
     coalesce(flying.jobs, 0) AS in_flight,
     now() - oldest.created_at AS oldest_age,

@@ -29,8 +29,9 @@ TO carillon_app;
 -- carillon_worker: reads settings, moves the queue, writes history, runs the chores.
 GRANT SELECT ON carillon.installation, carillon.apps, carillon.certificates, carillon.watched_tables TO carillon_worker;
 GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO carillon_worker;
-GRANT UPDATE (paused) ON carillon.apps TO carillon_worker;
-GRANT UPDATE (last_error) ON carillon.watched_tables TO carillon_worker;
+GRANT UPDATE (paused, paused_reason) ON carillon.apps TO carillon_worker;
+GRANT SELECT, INSERT, UPDATE ON carillon.breakers TO carillon_worker;
+GRANT UPDATE (last_error, missed_from) ON carillon.watched_tables TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, carillon.inflight, carillon.workers,
     carillon.unfinished, carillon.activity, carillon.provider_tokens, carillon.dedupe, carillon.chores
 TO carillon_worker;
@@ -42,14 +43,14 @@ GRANT SELECT ON carillon.broadcasts TO carillon_worker;
 GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
 GRANT SELECT ON carillon.pending, carillon.app_status TO carillon_worker;
 GRANT EXECUTE ON FUNCTION
-    carillon.app_id, carillon.refuse, carillon.queue_depth, carillon.maintain, carillon.reap, carillon.reap_watched
+    carillon.app_id, carillon.refuse, carillon.queue_depth, carillon.maintain, carillon.check_watched
 TO carillon_worker;
 
 -- carillon_reader: dashboards.
-GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, feedback_gateway, paused, max_rate,
-    max_attempts, created_at, updated_at) ON carillon.apps TO carillon_reader;
+GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, feedback_gateway, paused, paused_reason,
+    max_rate, max_attempts, reap_bad_tokens, created_at, updated_at) ON carillon.apps TO carillon_reader;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.results, carillon.failures, carillon.feedback,
-    carillon.activity, carillon.workers, carillon.broadcasts TO carillon_reader;
+    carillon.activity, carillon.breakers, carillon.workers, carillon.broadcasts TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 GRANT EXECUTE ON FUNCTION carillon.queue_depth, carillon.broadcast_progress TO carillon_reader;
 

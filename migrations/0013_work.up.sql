@@ -155,6 +155,14 @@ BEGIN
         SELECT app, d.token, d.unregistered_at, d.reason, 'http2'
         FROM unnest(dead, dead_since, dead_reason) AS d(token, unregistered_at, reason);
     END IF;
+    IF '{BadDeviceToken}' && failed_reason THEN
+        -- It says nothing of when: dead before the claim, at the latest.
+        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
+        SELECT app, f.token, claimed, f.reason, 'http2' FROM unnest(failed_token, failed_status, failed_reason)
+            AS f(token, status, reason)
+        WHERE f.status = 400 AND f.reason = 'BadDeviceToken'
+            AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
+    END IF;
     IF cardinality(again) > 0 THEN
         WITH tokens AS (
             SELECT t.place, array_agg(t.token) AS list FROM unnest(again_place, again_token) AS t(place, token)

@@ -103,6 +103,12 @@ extension Migration {
             up: PackageResources._017_provider_token_up_sql,
             down: PackageResources._017_provider_token_down_sql
         ),
+        Migration(
+            18,
+            "reap",
+            up: PackageResources._018_reap_up_sql,
+            down: PackageResources._018_reap_down_sql
+        ),
     ]
 
     /// The version of the schema that this program works with.

@@ -14,12 +14,13 @@ import Testing
         "carillon_reader": [],
         "carillon_app": Self.rights("insert", on: "messages scheduled broadcasts dedupe tokens")
             .union(Self.rights("update", on: "dedupe tokens")).union(["delete tokens"]),
-        "carillon_worker": Self.rights("insert", on: Self.queue + " results failures failed_messages feedback")
-            .union(Self.rights("update", on: Self.queue + " feedback")).union(
+        "carillon_worker": Self.rights("insert", on: Self.queue + " results failures failed_messages feedback breakers")
+            .union(Self.rights("update", on: Self.queue + " feedback breakers")).union(
                 Self.rights("delete", on: Self.queue + " tokens")
             )
             .union([
-                "update tokens.last_update", "update apps.paused", "update watched_tables.last_error",
+                "update tokens.last_update", "update apps.paused", "update apps.paused_reason",
+                "update watched_tables.last_error", "update watched_tables.missed_from",
                 "update certificates.not_after", "update certificates.topics", "update certificates.status",
                 "update certificates.last_error",
             ]),

@@ -89,6 +89,8 @@ import Testing
                 "UPDATE carillon.failures SET requeued_at = now()",
                 "INSERT INTO carillon.feedback (app_id, token, unregistered_at) "
                     + "VALUES (1, 'aa', now())", "SELECT carillon.reap()", "SELECT carillon.maintain()",
+                "CALL carillon.reap_all()", "SELECT carillon.reap_batch()", "SELECT carillon.reapable()",
+                "SELECT carillon.open_breakers('{1}')",
                 "SELECT carillon.record_cancelled(1, '{}')", "SELECT gateway_ca FROM carillon.apps",
                 "UPDATE carillon.apps SET paused = true", "TABLE carillon.unfinished", "DELETE FROM carillon.dedupe",
                 "SELECT carillon.make_partition('results', '2040-01-01')",
@@ -126,6 +128,8 @@ import Testing
                     + "FROM carillon.certificates c",
                 "UPDATE carillon.chores SET next_run = now()",
                 "INSERT INTO carillon.chores (name, every) VALUES ('mine', '1 s')", "SELECT carillon.reap()",
+                "SELECT carillon.reap_batch()", "SELECT carillon.reapable()", "SELECT carillon.open_breakers('{1}')",
+                "UPDATE carillon.apps SET paused = true, paused_reason = 'x'; UPDATE carillon.apps SET paused = false",
                 "SELECT carillon.maintain()", "TABLE carillon.app_status", "TABLE carillon.pending",
                 "DELETE FROM carillon.dedupe", "SELECT carillon.promote(10)", "SELECT carillon.take_over(1)",
                 "SELECT carillon.release(1, '{1}')", "SELECT carillon.split(1, 1::smallint, 1, 1)",

@@ -1,0 +1,161 @@
+import Postgres
+import Testing
+
+/// BadDeviceToken: of a token, or of the wrong environment.
+@Suite struct BreakerTests {
+    /// So many pushes of the app in the minute that began so many minutes ago.
+    private static func count(bad: Int, sent: Int, minutesAgo: Int = 0, in database: SchemaDatabase) async throws {
+        try await database.run(
+            """
+            INSERT INTO carillon.activity AS a (minute, app_id, worker_id, sent, failed, bad_tokens)
+            VALUES (date_trunc('minute', now()) - interval '\(minutesAgo) minutes', 1, 7, \(sent), \(bad), \(bad))
+            ON CONFLICT (minute, app_id, worker_id) DO UPDATE SET sent = a.sent + excluded.sent,
+                failed = a.failed + excluded.failed, bad_tokens = a.bad_tokens + excluded.bad_tokens
+            """
+        )
+    }
+
+    private static let open = "SELECT count(*) FROM carillon.open_breakers('{1}')"
+
+    @Test func `more than half of a hundred pushes pause the app, and it says why`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await Self.count(bad: 99, sent: 0, in: database)
+            #expect(try await database.value(Self.open) == "0")
+            try await Self.count(bad: 0, sent: 99, in: database)
+            #expect(try await database.value(Self.open) == "0")
+            try await Self.count(bad: 1, sent: 0, in: database)
+            #expect(try await database.value(Self.open) == "1")
+            // It is paused already.
+            #expect(try await database.value(Self.open) == "0")
+            #expect(
+                try await database.rows("SELECT paused, paused_reason FROM carillon.app_status") == [
+                    #"(t,"100 of 199 pushes within a minute failed as BadDeviceToken: the app's tokens are probably not "#
+                        + #"of the environment production. Mend that, and resume with: carillon app resume demo")"#
+                ]
+            )
+        }
+    }
+
+    @Test func `what is long ago opens no breaker`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await Self.count(bad: 1000, sent: 0, minutesAgo: 3, in: database)
+            try await Self.count(bad: 1, sent: 1, in: database)
+            #expect(try await database.value(Self.open) == "0")
+        }
+    }
+
+    @Test func `an app that was resumed begins anew`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await Self.count(bad: 500, sent: 0, minutesAgo: 1, in: database)
+            try await Self.count(bad: 500, sent: 0, in: database)
+            #expect(try await database.value(Self.open) == "1")
+            try await database.run("SET ROLE carillon_worker; UPDATE carillon.apps SET paused = false; RESET ROLE")
+            #expect(try await database.rows("SELECT paused, paused_reason FROM carillon.apps") == ["(f,)"])
+            #expect(try await database.value("SELECT closed_at IS NOT NULL FROM carillon.breakers") == "true")
+            try await Self.count(bad: 99, sent: 0, in: database)
+            #expect(try await database.value(Self.open) == "0")
+            try await Self.count(bad: 1, sent: 0, in: database)
+            #expect(try await database.value(Self.open) == "1")
+            #expect(
+                try await database.rows("SELECT bad_tokens, pushes, closed_at FROM carillon.breakers") == ["(100,100,)"]
+            )
+        }
+    }
+
+    @Test func `an app that somebody is changing is left for the next time`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await Self.count(bad: 500, sent: 0, in: database)
+            try await database.session { other in
+                try await other.run("BEGIN; UPDATE carillon.apps SET topic = 'com.example.new'")
+                #expect(try await database.value(Self.open) == "0")
+                try await other.run("COMMIT")
+            }
+            #expect(try await database.value(Self.open) == "1")
+        }
+    }
+
+    // MARK: Feedback
+
+    private static let bad = """
+        INSERT INTO carillon.tokens VALUES (1, 'aa', '2020-01-01Z');
+        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, seen_at)
+        VALUES (1, 'aa', now() - interval '10 minutes', 'BadDeviceToken', now() - interval '10 minutes')
+        """
+
+    private static let handled = "SELECT handled_at IS NOT NULL FROM carillon.feedback"
+
+    @Test func `a bad token goes where the app asked for it, and most pushes of its time fared better`() async throws {
+        for (setting, bad, sent, deleted) in [
+            ("true", 50, 50, "1"), ("false", 50, 50, "0"), ("true", 51, 50, "0"), ("true", 0, 1000, "0"),
+        ] {
+            try await SchemaDatabase.with { database async throws in
+                try await database.run("UPDATE carillon.apps SET reap_bad_tokens = \(setting); \(Self.bad)")
+                try await Self.count(bad: bad, sent: sent, minutesAgo: 10, in: database)
+                try await Self.count(bad: 0, sent: 100_000, minutesAgo: 9, in: database)
+                #expect(try await database.value("carillon.reap()") == deleted, "\(setting), \(bad) of \(bad + sent)")
+                #expect(try await database.value(Self.handled) == "true")
+            }
+        }
+    }
+
+    @Test func `bad tokens of just now wait until they can be judged, and the others do not`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                UPDATE carillon.apps SET reap_bad_tokens = true; \(Self.bad);
+                UPDATE carillon.feedback SET seen_at = now() - interval '4 minutes';
+                INSERT INTO carillon.tokens VALUES (1, 'bb', '2020-01-01Z');
+                INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason) VALUES (1, 'bb', now(), 'Unregistered')
+                """
+            )
+            try await Self.count(bad: 1, sent: 50, minutesAgo: 4, in: database)
+            #expect(try await database.value("carillon.reap()") == "1")
+            #expect(try await database.rows("SELECT token FROM carillon.tokens") == ["(aa)"])
+            try await database.run(
+                "UPDATE carillon.feedback SET seen_at = now() - interval '6 minutes' WHERE token = 'aa'"
+            )
+            try await Self.count(bad: 1, sent: 50, minutesAgo: 6, in: database)
+            #expect(try await database.value("carillon.reap()") == "1")
+        }
+    }
+
+    @Test func `while the breaker is open nothing is deleted for a bad token, and never for those of then`()
+        async throws
+    {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run("UPDATE carillon.apps SET reap_bad_tokens = true; \(Self.bad)")
+            try await Self.count(bad: 1, sent: 50, minutesAgo: 10, in: database)
+            try await Self.count(bad: 100, sent: 0, in: database)
+            #expect(try await database.value(Self.open) == "1")
+            #expect(try await database.value("carillon.reap()") == "0")
+            try await database.run("UPDATE carillon.apps SET paused = false")
+            #expect(try await database.value("carillon.reap()") == "0")
+            #expect(try await database.value("SELECT count(*) FROM carillon.tokens") == "1")
+        }
+    }
+
+    @Test func `a settlement writes feedback of bad tokens for apps that asked for it`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            for setting in ["false", "true"] {
+                try await database.run(
+                    """
+                    UPDATE carillon.apps SET reap_bad_tokens = \(setting);
+                    INSERT INTO carillon.workers (id, name, lease_until) VALUES (7, 'w', now()) ON CONFLICT DO NOTHING;
+                    INSERT INTO carillon.inflight (id, worker_id, app_id, jobs, claimed_at)
+                    VALUES (5, 7, 1, ARRAY[ROW(1, 1, '{aa,bb}', '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0,
+                        NULL, NULL, now())::carillon.job], '2020-01-01Z');
+                    SELECT carillon.settle(5, 7, '2020-01-01Z', 0::smallint, '{1}', '{}', '{}', '{0}', '{2}', '{}', '{}',
+                        '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',
+                        '{1,1}', '{NULL,NULL}', '{aa,bb}', '{400,400}', '{BadDeviceToken,BadTopic}', '{NULL,NULL}',
+                        '{NULL,NULL}', '{1,1}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')
+                    """
+                )
+                #expect(
+                    try await database.rows(
+                        "SELECT token, reason, source, unregistered_at = '2020-01-01Z' FROM carillon.feedback"
+                    ) == (setting == "true" ? ["(aa,BadDeviceToken,http2,t)"] : [])
+                )
+            }
+        }
+    }
+}

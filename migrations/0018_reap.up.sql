@@ -1,0 +1,369 @@
+-- The feedback pass: deletes the tokens that Apple says are gone and that were not registered again since.
+--
+-- It goes in batches, each of them a short transaction of its own: by the workers, by 'carillon feedback' and by
+-- reap_all(). One batch is under way at a time, whoever runs it; going over the same feedback twice changes nothing.
+
+-- Whether a BadDeviceToken of that time tells of its token. In the wrong environment every token looks so: if most pushes
+-- of the app failed in this way in any minute about then, or nobody knows any more, it tells nothing. Workers may be some
+-- minutes late with what they count.
+CREATE FUNCTION carillon.bad_token_tells(app integer, at timestamptz) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM carillon.apps a WHERE a.id = bad_token_tells.app AND a.reap_bad_tokens)
+        AND NOT EXISTS (
+            SELECT FROM carillon.breakers b WHERE b.app_id = bad_token_tells.app AND b.closed_at IS NULL)
+        AND coalesce((
+            SELECT bool_or(m.bad_tokens > 0) AND bool_and(m.bad_tokens * 2 <= m.pushes) FROM (
+                SELECT sum(t.bad_tokens) AS bad_tokens, sum(t.sent + t.failed) AS pushes FROM carillon.activity t
+                WHERE t.app_id = bad_token_tells.app AND t.minute BETWEEN date_trunc('minute', at) - interval '1 minute'
+                    AND date_trunc('minute', at) + interval '4 minutes'
+                GROUP BY t.minute) m), false)
+$$;
+
+-- Whether a row of feedback can be held against registrations. One from the future was written by another clock than
+-- what has been registered since: the database's was set back.
+CREATE FUNCTION carillon.feedback_tells(f carillon.feedback) RETURNS boolean
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT f.seen_at <= clock_timestamp()
+        AND (f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_tells(f.app_id, f.seen_at))
+$$;
+
+-- What of an app's feedback counts: that which waits, and all from a row on. A time in the future is nobody's: no token is
+-- gone later than we heard of it.
+CREATE FUNCTION carillon.dead_tokens(app integer, missed_from bigint DEFAULT NULL)
+RETURNS TABLE (token text, at timestamptz)
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT f.token, least(f.unregistered_at, f.seen_at) FROM carillon.feedback f
+    WHERE f.app_id = dead_tokens.app AND (f.handled_at IS NULL OR f.id >= dead_tokens.missed_from)
+        AND carillon.feedback_tells(f)
+$$;
+
+-- The rows of a watched table to delete, as the end of a statement: `w` is the table, and `g` holds the tokens that are
+-- gone, each with its time. Tables of the app's own may write hex digits in either case.
+CREATE FUNCTION carillon.watched_match(watched carillon.watched_tables, gone text) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    app_type CONSTANT text := carillon.check_watched(
+        watched.relation, watched.token_column, watched.updated_column, watched.app_column);
+    app_name CONSTANT text := (SELECT a.name FROM carillon.apps a WHERE a.id = watched.app_id);
+BEGIN
+    RETURN format('(SELECT v.token, max(v.at) AS at FROM ('
+        || 'SELECT unnest(ARRAY[o.token, lower(o.token), upper(o.token)]) AS token, o.at FROM %s AS o (token, at)'
+        || ') v GROUP BY v.token) g WHERE w.%I = g.token AND w.%I < g.at%s',
+        gone, watched.token_column, watched.updated_column,
+        CASE WHEN app_type IS NULL THEN ''
+            WHEN app_type IN ('text', 'character varying')
+                THEN format(' AND w.%I IN (%L, %L)', watched.app_column, app_name, watched.app_id)
+            ELSE format(' AND w.%I = %s', watched.app_column, watched.app_id) END);
+END
+$$;
+
+-- Deletes in a watched table what a batch of feedback says is gone, with the rights of who runs the pass. Where the
+-- table's own constraints or triggers keep a row, that one stays, and the fault says why; everything else that keeps it
+-- from deleting is an error. It waits for nobody for long: else the app's own transactions might be those that a deadlock
+-- ends.
+CREATE FUNCTION carillon.reap_watched(
+    watched carillon.watched_tables, gone text[], gone_at timestamptz[], OUT deleted bigint, OUT fault text
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
+DECLARE
+    half CONSTANT integer := cardinality(gone) / 2;
+    one record;
+    other record;
+BEGIN
+    EXECUTE format('DELETE FROM %s w USING ', watched.relation) || carillon.watched_match(watched, 'unnest($1, $2)')
+    USING gone, gone_at;
+    GET DIAGNOSTICS deleted = ROW_COUNT;
+EXCEPTION
+    WHEN integrity_constraint_violation OR plpgsql_error OR with_check_option_violation THEN
+        -- One of them is to blame: halves are tried until it is alone.
+        IF half = 0 THEN
+            deleted := 0;
+            fault := SQLERRM;
+            RETURN;
+        END IF;
+        SELECT r.* INTO one FROM carillon.reap_watched(watched, gone[:half], gone_at[:half]) r;
+        SELECT r.* INTO other FROM carillon.reap_watched(watched, gone[half + 1:], gone_at[half + 1:]) r;
+        deleted := one.deleted + other.deleted;
+        fault := coalesce(one.fault, other.fault);
+END
+$$;
+
+-- Lets a watched table make up for a part of what it has missed. Returns the first row of feedback that it still misses:
+-- null, if there is none; as before, if it cannot be reaped yet.
+CREATE FUNCTION carillon.catch_up(
+    watched carillon.watched_tables, most integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    gone text[];
+    gone_at timestamptz[];
+    last bigint;
+    rows bigint;
+BEGIN
+    SELECT array_agg(f.token) FILTER (WHERE f.tells), array_agg(f.at) FILTER (WHERE f.tells), max(f.id), count(*)
+    INTO gone, gone_at, last, rows
+    FROM (
+        SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, carillon.feedback_tells(f) AS tells
+        FROM carillon.feedback f WHERE f.app_id = watched.app_id AND f.id >= watched.missed_from
+        ORDER BY f.id LIMIT most) f;
+    missed_from := CASE WHEN rows = most THEN last + 1 END;
+    deleted := 0;
+    IF gone IS NOT NULL THEN
+        SELECT r.deleted, r.fault INTO catch_up.deleted, catch_up.fault
+        FROM carillon.reap_watched(watched, gone, gone_at) r;
+    END IF;
+EXCEPTION
+    WHEN OTHERS THEN
+        missed_from := watched.missed_from;
+        deleted := 0;
+        fault := SQLERRM;
+END
+$$;
+
+-- One batch of a pass. `place` is null at the beginning, and then what the batch before returned as `next`. The state is
+-- 'more', 'over', or 'busy': somebody else is at it, which may be a pass in one long transaction.
+CREATE FUNCTION carillon.reap_batch(
+    app text DEFAULT NULL, place text DEFAULT NULL, most integer DEFAULT 1000,
+    OUT state text, OUT next text, OUT of_app text, OUT handled bigint, OUT deleted bigint, OUT faults text[]
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+    only_app CONSTANT integer := CASE WHEN reap_batch.app IS NOT NULL THEN carillon.app_id(reap_batch.app) END;
+    -- What tables have missed comes first; then, app by app, what waits.
+    at_table integer := coalesce(split_part(place, ' ', 1)::integer, 0);
+    at_app integer := coalesce(split_part(place, ' ', 2)::integer, -2147483648);
+    at_id bigint := coalesce(split_part(place, ' ', 3)::bigint, 0);
+    watched carillon.watched_tables;
+    made record;
+    target integer;
+    ids bigint[];
+    told bigint[];
+    gone text[];
+    gone_at timestamptz[];
+BEGIN
+    handled := 0;
+    deleted := 0;
+    faults := '{}';
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('carillon.reap', 0)) THEN
+        state := 'busy';
+        next := place;
+        RETURN;
+    END IF;
+    state := 'more';
+    IF place IS NULL THEN
+        UPDATE carillon.watched_tables w SET last_error = NULL
+        WHERE w.last_error IS NOT NULL AND w.missed_from IS NULL AND (only_app IS NULL OR w.app_id = only_app);
+    END IF;
+
+    SELECT w.* INTO watched FROM carillon.watched_tables w
+    WHERE w.id > at_table AND w.missed_from IS NOT NULL AND (only_app IS NULL OR w.app_id = only_app)
+    ORDER BY w.id LIMIT 1;
+    IF FOUND THEN
+        SELECT c.* INTO made FROM carillon.catch_up(watched, most) c;
+        deleted := made.deleted;
+        IF made.fault IS NOT NULL THEN
+            faults := ARRAY[watched.relation || ': ' || made.fault];
+        END IF;
+        UPDATE carillon.watched_tables w SET missed_from = made.missed_from, last_error = made.fault
+        WHERE w.id = watched.id AND (w.missed_from, w.last_error) IS DISTINCT FROM (made.missed_from, made.fault);
+        -- One that has got no further is left until the next pass.
+        IF made.missed_from IS NULL OR made.missed_from = watched.missed_from THEN
+            at_table := watched.id;
+        END IF;
+        SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = watched.app_id;
+        next := format('%s %s %s', at_table, at_app, at_id);
+        RETURN;
+    END IF;
+    -- Tables that cannot be reaped from here on miss it until the next pass.
+    at_table := 2147483647;
+
+    IF only_app IS NOT NULL THEN
+        target := only_app;
+    ELSE
+        SELECT f.app_id INTO target FROM carillon.feedback f
+        WHERE f.handled_at IS NULL AND (f.app_id, f.id) > (at_app, at_id) ORDER BY f.app_id, f.id LIMIT 1;
+    END IF;
+    -- Of BadDeviceToken nobody can judge before all workers have written down how the pushes about then fared.
+    SELECT array_agg(f.id), max(f.id), array_agg(f.id) FILTER (WHERE f.tells), array_agg(f.token) FILTER (WHERE f.tells),
+        array_agg(f.at) FILTER (WHERE f.tells)
+    INTO ids, at_id, told, gone, gone_at
+    FROM (
+        SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, carillon.feedback_tells(f) AS tells
+        FROM carillon.feedback f
+        WHERE f.app_id = target AND f.handled_at IS NULL AND f.id > CASE WHEN target = at_app THEN at_id ELSE 0 END
+            AND (f.reason = 'BadDeviceToken' AND f.seen_at > now() - interval '5 minutes') IS NOT TRUE
+        ORDER BY f.id LIMIT most) f;
+    IF ids IS NULL THEN
+        -- Perhaps there was something that nobody can judge yet.
+        IF target IS NULL OR only_app IS NOT NULL THEN
+            state := 'over';
+        END IF;
+        next := format('%s %s %s', at_table, target, 9223372036854775807);
+        RETURN;
+    END IF;
+    next := format('%s %s %s', at_table, target, at_id);
+    SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = target;
+
+    IF gone IS NOT NULL THEN
+        -- A row that somebody holds is being registered, perhaps: nobody waits for it, it comes again.
+        WITH gone AS (
+            SELECT lower(u.token) AS token, max(u.at) AS at FROM unnest(gone, gone_at) AS u(token, at) GROUP BY 1
+        ), dead AS (
+            SELECT t.token, g.at FROM gone g JOIN carillon.tokens t
+                ON t.app_id = target AND t.token = g.token AND t.last_update < g.at
+            ORDER BY t.token FOR UPDATE OF t SKIP LOCKED
+        )
+        DELETE FROM carillon.tokens t USING dead d WHERE t.app_id = target AND t.token = d.token AND t.last_update < d.at;
+        GET DIAGNOSTICS deleted = ROW_COUNT;
+
+        FOR watched IN SELECT w.* FROM carillon.watched_tables w WHERE w.app_id = target ORDER BY w.id LOOP
+            BEGIN
+                IF watched.missed_from IS NULL THEN
+                    SELECT r.* INTO made FROM carillon.reap_watched(watched, gone, gone_at) r;
+                    deleted := deleted + made.deleted;
+                    IF made.fault IS NOT NULL THEN
+                        faults := faults || (watched.relation || ': ' || made.fault);
+                        UPDATE carillon.watched_tables w SET last_error = made.fault WHERE w.id = watched.id;
+                    END IF;
+                ELSIF watched.missed_from > told[1] THEN
+                    UPDATE carillon.watched_tables w SET missed_from = told[1] WHERE w.id = watched.id;
+                END IF;
+            EXCEPTION
+                WHEN OTHERS THEN
+                    -- It harms no other, and makes up for it in a later pass.
+                    faults := faults || (watched.relation || ': ' || SQLERRM);
+                    UPDATE carillon.watched_tables w SET last_error = SQLERRM, missed_from = told[1]
+                    WHERE w.id = watched.id;
+            END;
+        END LOOP;
+    END IF;
+    UPDATE carillon.feedback f SET handled_at = now() WHERE f.id = ANY (ids) AND f.id <> ALL (ARRAY(
+        SELECT u.id FROM unnest(told, gone, gone_at) AS u(id, token, at)
+        JOIN carillon.tokens t ON t.app_id = target AND t.token = lower(u.token) AND t.last_update < u.at));
+    GET DIAGNOSTICS handled = ROW_COUNT;
+END
+$$;
+
+-- A whole pass in one transaction, for callers who want that. Returns how many tokens it has deleted.
+CREATE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    step record;
+    place text;
+    total bigint := 0;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('carillon.reap', 0));
+    LOOP
+        SELECT b.* INTO step FROM carillon.reap_batch(reap.app, place) b;
+        total := total + step.deleted;
+        EXIT WHEN step.state = 'over';
+        place := step.next;
+    END LOOP;
+    RETURN total;
+END
+$$;
+
+-- A whole pass that commits after each batch: CALL carillon.reap_all(), for pg_cron.
+CREATE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
+LANGUAGE plpgsql AS $$
+DECLARE
+    step record;
+    place text;
+BEGIN
+    LOOP
+        SELECT b.* INTO step FROM carillon.reap_batch(app, place) b;
+        COMMIT;
+        EXIT WHEN step.state = 'over';
+        place := step.next;
+        IF step.state = 'busy' THEN
+            PERFORM pg_catalog.pg_sleep(0.1);
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- What a pass would delete now, table by table; a fault says why nobody can tell. Changes nothing, and locks nothing.
+CREATE FUNCTION carillon.reapable(app text DEFAULT NULL)
+RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    only_app CONSTANT integer := CASE WHEN reapable.app IS NOT NULL THEN carillon.app_id(reapable.app) END;
+    target record;
+    watched carillon.watched_tables;
+BEGIN
+    FOR target IN
+        SELECT a.id, a.name FROM carillon.apps a WHERE only_app IS NULL OR a.id = only_app ORDER BY a.name
+    LOOP
+        of_app := target.name;
+        relation := 'carillon.tokens';
+        fault := NULL;
+        SELECT count(*) INTO tokens FROM carillon.tokens t JOIN (
+            SELECT lower(d.token) AS token, max(d.at) AS at FROM carillon.dead_tokens(target.id) d GROUP BY 1
+        ) g ON t.app_id = target.id AND t.token = g.token AND t.last_update < g.at;
+        RETURN NEXT;
+        FOR watched IN SELECT w.* FROM carillon.watched_tables w WHERE w.app_id = target.id ORDER BY w.id LOOP
+            relation := watched.relation;
+            tokens := NULL;
+            fault := NULL;
+            BEGIN
+                EXECUTE format('SELECT count(*) FROM %s w, ', watched.relation) || carillon.watched_match(watched,
+                    format('carillon.dead_tokens(%s, %L)', watched.app_id, watched.missed_from)) INTO tokens;
+            EXCEPTION
+                WHEN OTHERS THEN
+                    fault := SQLERRM;
+            END;
+            RETURN NEXT;
+        END LOOP;
+    END LOOP;
+END
+$$;
+
+-- Pauses those of the apps of which more than half of the pushes of the last minute failed as BadDeviceToken, if they are
+-- a hundred or more: the environment is wrong, most likely, and the rest of the queue would fail in the same way. The last
+-- minute is the running one and the one before it. An app that somebody else is changing just now is left for the next time.
+CREATE FUNCTION carillon.open_breakers(apps integer[]) RETURNS TABLE (app_id integer, app text, reason text)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    target record;
+    since timestamptz;
+    bad bigint;
+    pushes bigint;
+BEGIN
+    FOR target IN
+        SELECT a.id, a.name, a.environment, b.closed_at, b.closed_bad_tokens, b.closed_pushes
+        FROM carillon.apps a LEFT JOIN carillon.breakers b ON b.app_id = a.id
+        WHERE a.id = ANY (apps) AND NOT a.paused ORDER BY a.id FOR NO KEY UPDATE OF a SKIP LOCKED
+    LOOP
+        since := greatest(date_trunc('minute', now()) - interval '1 minute', date_trunc('minute', target.closed_at));
+        SELECT sum(t.bad_tokens), sum(t.sent + t.failed) INTO bad, pushes FROM carillon.activity t
+        WHERE t.minute >= since AND t.app_id = target.id;
+        IF since = date_trunc('minute', target.closed_at) THEN
+            bad := bad - target.closed_bad_tokens;
+            pushes := pushes - target.closed_pushes;
+        END IF;
+        CONTINUE WHEN (pushes >= 100 AND bad * 2 > pushes) IS NOT TRUE;
+        app_id := target.id;
+        app := target.name;
+        reason := format('%s of %s pushes within a minute failed as BadDeviceToken: the app''s tokens are probably not of '
+            'the environment %s. Mend that, and resume with: carillon app resume %s', bad, pushes, target.environment,
+            target.name);
+        UPDATE carillon.apps a SET paused = true, paused_reason = open_breakers.reason WHERE a.id = target.id;
+        INSERT INTO carillon.breakers AS b (app_id, bad_tokens, pushes) VALUES (target.id, bad, pushes)
+        ON CONFLICT (app_id) DO UPDATE SET opened_at = now(), bad_tokens = excluded.bad_tokens,
+            pushes = excluded.pushes, closed_at = NULL, closed_bad_tokens = 0, closed_pushes = 0;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+REVOKE EXECUTE ON ALL ROUTINES IN SCHEMA carillon FROM PUBLIC;
+GRANT EXECUTE ON ROUTINE
+    carillon.bad_token_tells, carillon.feedback_tells, carillon.dead_tokens, carillon.watched_match,
+    carillon.reap_watched, carillon.catch_up, carillon.reap_batch, carillon.reap, carillon.reap_all, carillon.reapable, carillon.open_breakers
+TO carillon_worker;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (18, 'reap');
