@@ -34,6 +34,7 @@ import Testing
         #expect(reason.action(status: status) == action)
         #expect(reason.isRetryable(status: status) == retry)
         #expect(Reason.all.contains { $0.reason == reason && $0.status == status })
+        #expect((reason == .badDeviceToken) == (name == "BadDeviceToken"))
     }
 
     @Test(arguments: [

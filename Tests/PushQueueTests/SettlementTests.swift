@@ -5,7 +5,7 @@ import Testing
 @testable import PushQueue
 
 @Suite struct SettlementTests {
-    private let now: Int64 = 1_000_000_000_000
+    private let now: Int64 = 1_800_000_000_000_000
 
     private func settle(
         _ claim: ClaimBuilder,
@@ -199,17 +199,19 @@ import Testing
         #expect(settlement.ended.map(\.expired) == [1])
     }
 
-    @Test func `a dead token has Apple's time of death, or now`() {
-        var claim = ClaimBuilder()
+    @Test func `a dead token has Apple's time of death, or that of its claim`() {
+        let claimedAt = self.now - 3_000_000
+        var claim = ClaimBuilder(claimedAt: claimedAt)
         claim.add(tokens: ["aa", "bb", "cc"])
         let settlement = self.settle(
             claim,
             [
                 self.rejected(410, "Unregistered", timestamp: 1_700_000_000_123), self.rejected(410, "ExpiredToken"),
-                self.rejected(410, "Unregistered", timestamp: .max),
+                self.rejected(400, "BadDeviceToken"),
             ]
         )
-        #expect(settlement.failures.map(\.unregisteredAt) == [1_700_000_000_123_000, self.now, self.now])
+        #expect(settlement.failures.map(\.unregisteredAt) == [1_700_000_000_123_000, claimedAt, nil])
+        #expect(settlement.tally.badTokens == 1)
     }
 
     @Test(arguments: [

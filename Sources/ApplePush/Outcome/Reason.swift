@@ -55,6 +55,9 @@ public struct Reason: Hashable, Sendable {
     /// The topic or another field holds what no header can hold; it was never sent.
     public static let malformedHeader = Self(index: 2)
 
+    /// The token is not of this environment, or of no device at all.
+    public static let badDeviceToken = Self(index: 4)
+
     /// The reason that APNs calls so, or nil where the table has none.
     public init?(name: String) {
         guard let index = Self.indices[name] else { return nil }

@@ -69,6 +69,8 @@ package struct Settlement: Sendable {
         package var retried = 0
         package var returned = 0
         package var unknown = 0
+        /// Those of the failed that are no tokens of this environment, as APNs says: BadDeviceToken.
+        package var badTokens = 0
 
         static func += (left: inout Self, right: Self) {
             left.sent += right.sent
@@ -77,6 +79,7 @@ package struct Settlement: Sendable {
             left.retried += right.retried
             left.returned += right.returned
             left.unknown += right.unknown
+            left.badTokens += right.badTokens
         }
     }
 
@@ -99,6 +102,7 @@ package struct Settlement: Sendable {
     private let gatewayAnswers: Bool
     /// The database's clock, in microseconds since 1970.
     private let now: Int64
+    private let claimedAt: Int64
 
     /// Pushes that are pending stay in flight. Where those of `earlier` have been settled, only what was pending then is
     /// settled now.
@@ -115,6 +119,7 @@ package struct Settlement: Sendable {
         self.policy = policy
         self.mostAttempts = mostAttempts
         self.now = now
+        self.claimedAt = claim.claimedAt
         self.credentialWorks = outcomes.contains { $0.verdict == .delivered }
         self.gatewayAnswers = outcomes.contains { $0.status != 0 }
         self.trouble = Trouble(outcomes, credentialWorks: self.credentialWorks)
@@ -261,14 +266,15 @@ package struct Settlement: Sendable {
 
     private mutating func fail(_ push: Int32, with outcome: Outcome, of outcomes: Outcomes, _ share: inout Share) {
         share.failed += 1
+        if outcome.verdict == .rejected, outcome.reason == .badDeviceToken { self.tally.badTokens += 1 }
         let isDead = outcome.action == .deleteToken
         let failure = Failure(
             job: share.job,
             token: .push(push),
             status: outcome.status == 0 ? nil : Int16(clamping: outcome.status),
             reason: outcome.verdict == .unknown ? LocalReason.outcomeUnknown.name : outcomes.text(of: outcome.reason),
-            // Apple's milliseconds; where they are missing, it is dead as of now.
-            unregisteredAt: isDead ? outcome.timestamp.flatMap(Self.microseconds) ?? self.now : nil
+            unregisteredAt: isDead
+                ? TimeOfDeath.of(timestamp: outcome.timestamp, claimedAt: self.claimedAt, now: self.now) : nil
         )
         self.failures.append(failure)
     }
@@ -287,10 +293,5 @@ package struct Settlement: Sendable {
     private func microseconds(after wait: Duration) -> Int64 {
         let (seconds, attoseconds) = wait.components
         return self.now + seconds * 1_000_000 + attoseconds / 1_000_000_000_000
-    }
-
-    /// A number out of an answer may be anything; one beyond what PostgreSQL can hold is no time.
-    private static func microseconds(_ milliseconds: Int64) -> Int64? {
-        (0..<32_503_680_000_000).contains(milliseconds) ? milliseconds * 1000 : nil
     }
 }

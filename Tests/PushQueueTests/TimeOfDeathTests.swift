@@ -1,0 +1,30 @@
+import Testing
+
+@testable import PushQueue
+
+/// What a gateway writes as a timestamp may be anything.
+@Suite struct TimeOfDeathTests {
+    private static let now: Int64 = 1_800_000_000_000_000
+    private static let claimedAt = Self.now - 5_000_000
+
+    private static func time(_ timestamp: Int64?) -> Int64 {
+        TimeOfDeath.of(timestamp: timestamp, claimedAt: Self.claimedAt, now: Self.now)
+    }
+
+    @Test func `milliseconds are Apple's, and seconds can be nothing else`() {
+        #expect(Self.time(1_700_000_000_123) == 1_700_000_000_123_000)
+        #expect(Self.time(1_700_000_000) == 1_700_000_000_000_000)
+        #expect(Self.time(Self.now / 1000) == Self.now)
+    }
+
+    @Test(arguments: [
+        nil, 0, 1, -1, -1_700_000_000_000, 123_456, .min, .max, 1_800_000_000_001, 1_800_000_001, 1_700_000_000_123_456,
+    ])
+    func `what is missing, absurd or in the future says no more than its status`(_ timestamp: Int64?) {
+        #expect(Self.time(timestamp) == Self.claimedAt)
+    }
+
+    @Test func `a database whose clock is years behind believes nothing`() {
+        #expect(TimeOfDeath.of(timestamp: 1_700_000_000_123, claimedAt: 5, now: 6) == 5)
+    }
+}
