@@ -14,7 +14,8 @@ import Testing
             "pushes_total", "retries_total", "unknown_outcomes_total", "claims_total", "stale_results_total",
             "takeovers_total", "database_errors_total", "in_flight_pushes", "database_up", "queue_jobs",
             "queue_oldest_age_seconds", "credential_expiry_seconds", "connections", "enqueue_to_claim_seconds",
-            "send_to_answer_seconds",
+            "send_to_answer_seconds", "reaped_tokens_total", "feedback_handled_total", "feedback_pass_seconds",
+            "feedback_pass_errors_total", "breakers_opened_total",
         ] {
             #expect(text.contains("# TYPE carillon_\(family) "))
         }

@@ -12,12 +12,13 @@ extension Command {
             "SIGTERM drains: nothing more is claimed, answers are waited for and settled. A second one gives up "
             + "at once and leaves every unsent job claimable. Ends with 0 when all that was claimed is settled, 69 when "
             + "the database cannot be reached at the start, 75 when it gave up, 78 when the schema is missing or not "
-            + "this program's; with --once also with 69 or 78 when an app could not send. Of several databases one that "
+            + "this program's; with --once, which leaves feedback passes to 'carillon feedback', also with 69 or 78 when "
+            + "an app could not send. Of several databases one that "
             + "cannot be served stops no other: it is tried again until the worker is told to stop, which then ends with "
             + "that status.",
         options: [
             .once, .maxInFlight, .connections, .idleTimeout, .requestTimeout, .drainTimeout, .lease, .patience,
-            .retryBase, .retryCap, .retention, .http, .embedded, .data, .databases,
+            .retryBase, .retryCap, .retention, .feedbackInterval, .http, .embedded, .data, .databases,
         ],
         examples: [
             "carillon worker --database postgresql://localhost/shop --http 127.0.0.1:9464",
@@ -116,7 +117,8 @@ private struct Work: Sendable {
         )
         if site.hasGivenUp || !report.isClean { return .tryAgain }
         guard invocation.settings.isOn(.once) else { return .done }
-        // The log has said what each trouble is when it came up.
+        // The log has said what each trouble is when it came up; an app that was paused for its tokens is one too.
+        if !report.counters.breakers.isEmpty { return .configuration }
         let kinds = report.troubles.map(\.trouble.kind)
         if kinds.contains(where: { $0 == .credential || $0 == .setting }) { return .configuration }
         if kinds.contains(.connection) { return .unavailable }

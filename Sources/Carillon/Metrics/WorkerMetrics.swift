@@ -14,6 +14,7 @@ struct WorkerMetrics {
         addPushes(to: &metrics)
         addTimes(to: &metrics)
         addWork(to: &metrics)
+        addFeedback(to: &metrics)
         addState(to: &metrics)
         addQueues(to: &metrics)
         return metrics
@@ -79,6 +80,39 @@ struct WorkerMetrics {
         metrics.add(counters.takeovers)
         metrics.begin("carillon_database_errors_total", .counter, "Statements and connections that failed.")
         metrics.add(counters.databaseErrors)
+    }
+
+    private func addFeedback(to metrics: inout MetricsText) {
+        metrics.begin(
+            "carillon_reaped_tokens_total",
+            .counter,
+            "Tokens that this worker's feedback passes have deleted, in whichever table."
+        )
+        for (app, count) in counters.reaped.sorted(by: { $0.key < $1.key }) { metrics.add(count, ["app": app]) }
+        metrics.begin(
+            "carillon_feedback_handled_total",
+            .counter,
+            "Rows of feedback that this worker's feedback passes are done with."
+        )
+        metrics.add(counters.feedbackHandled)
+        metrics.begin(
+            "carillon_feedback_pass_seconds",
+            .histogram,
+            "How long this worker's feedback passes took, their pauses included."
+        )
+        metrics.add(counters.feedbackPasses)
+        metrics.begin(
+            "carillon_feedback_pass_errors_total",
+            .counter,
+            "What kept watched tables from being reaped, once a table and pass."
+        )
+        metrics.add(counters.feedbackFaults)
+        metrics.begin(
+            "carillon_breakers_opened_total",
+            .counter,
+            "How often this worker has paused an app because most of its pushes failed as BadDeviceToken."
+        )
+        for (app, count) in counters.breakers.sorted(by: { $0.key < $1.key }) { metrics.add(count, ["app": app]) }
     }
 
     private func addState(to metrics: inout MetricsText) {

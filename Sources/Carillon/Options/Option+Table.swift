@@ -39,7 +39,11 @@ extension Option {
     static let messages = Option("messages", .count(1...1_000_000), default: "20000", "How many pushes to send.")
 
     // worker
-    static let once = Option("once", .flag, "Send what is due, then exit; a retry that is due later is left for later.")
+    static let once = Option(
+        "once",
+        .flag,
+        "Do what is due, then exit; what is due later, such as a retry, is left for later."
+    )
     static let embedded = Option(
         "embedded",
         .flag,
@@ -106,6 +110,12 @@ extension Option {
         default: "7d",
         "How long results and failures are kept."
     )
+    static let feedbackInterval = Option(
+        "feedback-interval",
+        .duration(.zero ... .seconds(604_800)),
+        default: "10m",
+        "How often the fleet's feedback pass deletes dead tokens; with 0s this one runs none."
+    )
     static let http = Option("http", .address, "Where to answer over HTTP, such as 127.0.0.1:9464.")
 
     // credential import
@@ -143,6 +153,12 @@ extension Option {
     )
     static let maxRate = Option("max-rate", .count(1...10_000_000), "The most pushes a second, over the whole fleet.")
     static let maxAttempts = Option("max-attempts", .count(1...1_000), "How often one push is tried.")
+
+    static let reapBadTokens = Option(
+        "reap-bad-tokens",
+        .flag,
+        "Delete a token for BadDeviceToken too, unless most pushes fail so, as they do in the wrong environment."
+    )
 
     // send
     static let app = Option("app", .text("APP"), "The name of the app.")
@@ -243,10 +259,12 @@ extension Option {
     static let all: [Option] =
         common + [
             json, database, messages, once, embedded, data, maxInFlight, connections, idleTimeout, requestTimeout,
-            drainTimeout, lease, patience, retryBase, retryCap, retention, http, file, key, keyID, teamID, passphrase,
+            drainTimeout, lease, patience, retryBase, retryCap, retention, feedbackInterval, http, file, key, keyID,
+            teamID, passphrase,
             topic,
             credential,
-            environment, gateway, gatewayCA, `protocol`, maxRate, maxAttempts, app, token, alert, badge, sound,
+            environment, gateway, gatewayCA, `protocol`, maxRate, maxAttempts, reapBadTokens, app, token, alert, badge,
+            sound,
             payload, pushType, priority, collapseID, expiresIn, wait, reason, since, message, limit, dryRun, watch,
             interval, to, after, host, port, caOut,
             requestLog, answer, delay, goAwayAfter, resetAfter, maxStreams, allowTopic,

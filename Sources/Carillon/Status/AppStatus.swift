@@ -9,13 +9,14 @@ struct AppStatus: Sendable {
             s.sent_last_minute::int8, s.failed_last_minute::int8, s.sent_last_hour::int8, s.failed_last_hour::int8,
             s.credential, s.credential_status, s.credential_error,
             (SELECT count(*) FROM carillon.pending p WHERE p.app_id = s.app_id AND p.state = 'scheduled'),
-            extract(epoch FROM s.credential_not_after - now())::int8
+            extract(epoch FROM s.credential_not_after - now())::int8, s.paused_reason
         FROM carillon.app_status s ORDER BY s.app
         """
     )
 
     let name: String
     let isPaused: Bool
+    let pauseReason: String?
     let depth: Int64
     let inFlight: Int64
     /// Seconds.
@@ -46,11 +47,13 @@ struct AppStatus: Sendable {
         credentialError = try rows.stringIfPresent(row, 11)
         scheduled = try rows.int64(row, 12)
         credentialExpiresIn = try rows.int64IfPresent(row, 13)
+        pauseReason = try rows.stringIfPresent(row, 14)
     }
 
     var json: JSONValue {
         .object([
-            ("app", .string(name)), ("paused", .bool(isPaused)), ("depth", .int(depth)), ("scheduled", .int(scheduled)),
+            ("app", .string(name)), ("paused", .bool(isPaused)), ("paused_reason", JSONValue(pauseReason)),
+            ("depth", .int(depth)), ("scheduled", .int(scheduled)),
             ("in_flight", .int(inFlight)), ("oldest_age_seconds", oldestAge.map { .int($0) } ?? .null),
             ("sent_last_minute", .int(sentLastMinute)), ("failed_last_minute", .int(failedLastMinute)),
             ("sent_last_hour", .int(sentLastHour)), ("failed_last_hour", .int(failedLastHour)),

@@ -50,6 +50,10 @@ struct StatusSnapshot: Sendable {
         }
         var text = apps.isEmpty ? "There are no apps yet: add one with 'carillon app add'.\n" : table.text(for: stream)
         for app in apps {
+            guard let reason = app.pauseReason else { continue }
+            text += stream.styled("\(app.name.visible) is paused: ", .yellow) + reason.asSentence.visible + "\n"
+        }
+        for app in apps {
             guard let error = app.credentialError else { continue }
             text += stream.styled("\(app.name.visible): ", .yellow) + error.asSentence.visible + "\n"
         }

@@ -57,6 +57,13 @@ struct WorkerLog: Sendable {
             log.info("The app can send again.", ["app": .string(name)])
         case .maintained:
             log.debug("History was put in order.")
+        case .reaped(let tally, let duration):
+            FeedbackLog(log: log).tell(tally, in: duration)
+        case .breakerOpened(_, let name, let reason):
+            log.error(
+                "An app was paused: most of its pushes fail as BadDeviceToken.",
+                ["app": .string(name), "reason": .string(reason)]
+            )
         case .draining:
             log.info("Stopping: waiting for the answers to what was sent.")
         case .gaveUp:

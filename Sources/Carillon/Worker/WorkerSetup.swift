@@ -19,6 +19,7 @@ extension WorkerOptions {
         retry = RetryPolicy(base: settings.duration(.retryBase), cap: settings.duration(.retryCap))
         idleTimeout = settings.duration(.idleTimeout)
         retention = settings.duration(.retention)
+        feedbackInterval = settings.duration(.feedbackInterval)
     }
 
     static var hostName: String {

@@ -6,8 +6,8 @@ enum AppStatements {
         "app_add",
         """
         INSERT INTO carillon.apps (name, topic, certificate_id, environment, protocol, gateway, gateway_ca,
-            feedback_gateway, max_rate, max_attempts)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce($10, 10))
+            feedback_gateway, max_rate, max_attempts, reap_bad_tokens)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce($10, 10), $11)
         """
     )
 
@@ -15,7 +15,7 @@ enum AppStatements {
         "app_list",
         """
         SELECT a.id, a.name, a.topic, c.name, a.environment, a.protocol, a.gateway, a.gateway_ca IS NOT NULL,
-            a.feedback_gateway, a.paused, a.max_rate, a.max_attempts
+            a.feedback_gateway, a.paused, a.max_rate, a.max_attempts, a.paused_reason, a.reap_bad_tokens
         FROM carillon.apps a LEFT JOIN carillon.certificates c ON c.id = a.certificate_id ORDER BY a.name
         """
     )
@@ -48,6 +48,7 @@ enum AppStatements {
         }
         parameters.append(app.maxRate)
         parameters.append(app.maxAttempts)
+        parameters.append(app.reapsBadTokens)
         return parameters
     }
 
@@ -69,8 +70,10 @@ enum AppStatements {
             hasGatewayCA: try rows.bool(row, 7),
             feedbackGateway: try rows.stringIfPresent(row, 8),
             isPaused: try rows.bool(row, 9),
+            pauseReason: try rows.stringIfPresent(row, 12),
             maxRate: try rows.int32IfPresent(row, 10),
-            maxAttempts: try rows.int32(row, 11)
+            maxAttempts: try rows.int32(row, 11),
+            reapsBadTokens: try rows.bool(row, 13)
         )
     }
 }

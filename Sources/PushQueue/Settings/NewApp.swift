@@ -18,6 +18,8 @@ package struct NewApp: Sendable {
     /// Pushes a second, the whole fleet together.
     package var maxRate: Int32?
     package var maxAttempts: Int32?
+    /// BadDeviceToken deletes the token too.
+    package var reapsBadTokens: Bool
 
     package init(
         name: String,
@@ -29,7 +31,8 @@ package struct NewApp: Sendable {
         gatewayCA: String? = nil,
         feedbackGateway: String? = nil,
         maxRate: Int32? = nil,
-        maxAttempts: Int32? = nil
+        maxAttempts: Int32? = nil,
+        reapsBadTokens: Bool = false
     ) {
         self.name = name
         self.topic = topic
@@ -41,5 +44,6 @@ package struct NewApp: Sendable {
         self.feedbackGateway = feedbackGateway
         self.maxRate = maxRate
         self.maxAttempts = maxAttempts
+        self.reapsBadTokens = reapsBadTokens
     }
 }

@@ -11,6 +11,10 @@ package struct StoredApp: Sendable, Equatable, Identifiable {
     package let hasGatewayCA: Bool
     package let feedbackGateway: String?
     package let isPaused: Bool
+    /// Why, if somebody said so.
+    package let pauseReason: String?
     package let maxRate: Int32?
     package let maxAttempts: Int32
+    /// BadDeviceToken deletes the token too.
+    package let reapsBadTokens: Bool
 }

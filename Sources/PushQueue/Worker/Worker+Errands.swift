@@ -2,15 +2,24 @@ import IO
 import Postgres
 
 /// What may take long, or wait for somebody's lock: it goes over a connection of its own, opened for it and closed after
-/// it, one at a time. Heartbeats and settlements share the worker's connection, and must not stand behind it.
+/// it, one of a kind at a time. Heartbeats and settlements share the worker's connection, and must not stand behind it.
 extension Worker {
-    /// Does nothing while another errand is under way, or without a database: errands come again.
-    func run(_ work: (PostgresConnection) async throws(PostgresError) -> Void) async {
-        guard !self.isOnErrand, self.connection != nil, self.state.phase != .over else { return }
-        self.isOnErrand = true
+    enum Errand: Hashable {
+        case chore
+        /// May take minutes, in which others go on.
+        case feedback
+    }
+
+    /// Does nothing while another errand of the kind is under way, or without a database: errands come again.
+    func run(
+        _ errand: Errand = .chore,
+        _ work: (PostgresConnection) async throws(PostgresError) -> Void
+    ) async {
+        guard !self.errands.contains(errand), self.connection != nil, self.state.phase != .over else { return }
+        self.errands.insert(errand)
         do throws(PostgresError) {
             let connection = try await self.connect()
-            self.errand = connection
+            self.errandConnections[errand] = connection
             // Told to end while it was connecting.
             if Task.isCancelled || self.state.phase == .over { await connection.close() }
             try await work(connection)
@@ -18,10 +27,9 @@ extension Worker {
             self.count { $0.databaseErrors += 1 }
             if self.state.phase == .working { self.tell(.databaseError(error.description)) }
         }
-        // Nobody else begins one before the flag says so.
-        await self.errand?.close()
-        self.errand = nil
-        self.isOnErrand = false
+        // Nobody else begins one before the set says so.
+        await self.errandConnections.removeValue(forKey: errand)?.close()
+        self.errands.remove(errand)
     }
 
     /// Cuts a message that is too large to be claimed as it is.

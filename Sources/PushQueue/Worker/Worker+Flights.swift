@@ -116,6 +116,13 @@ extension Worker {
         }
         for job in writing.refused { self.tell(.unrecorded(app: jobs.app, message: jobs.jobs[Int(job)].message)) }
         self.count { $0.add(settlement, of: jobs.app) }
+        if self.state.isSuspect(jobs.app), let connection {
+            do throws(PostgresError) {
+                try await self.countActivity(on: connection)
+            } catch {
+                self.failed(error, on: connection)
+            }
+        }
         if let report = self.state.learned(from: settlement, of: jobs, at: .now) { await self.tell(report) }
     }
 

@@ -45,7 +45,8 @@ extension Worker {
         }
     }
 
-    private func countActivity(on connection: PostgresConnection) async throws(PostgresError) {
+    /// Brings the counts up to date; for an app with bad tokens among them, what follows from that too.
+    func countActivity(on connection: PostgresConnection) async throws(PostgresError) {
         let counts = self.state.takeActivity()
         guard !counts.isEmpty else { return }
         var parameters = Parameters()
@@ -55,12 +56,30 @@ extension Worker {
         parameters.append(PostgresArray(counts.values.lazy.map { Int64($0.failed) }))
         parameters.append(PostgresArray(counts.values.lazy.map { Int64($0.expired) }))
         parameters.append(PostgresArray(counts.values.lazy.map { Int64($0.retried) }))
+        parameters.append(PostgresArray(counts.values.lazy.map { Int64($0.badTokens) }))
         do throws(PostgresError) {
             try await connection.execute(WorkerStatements.countActivity, parameters)
         } catch {
             self.state.activityFailed(counts, error.outcome)
             throw error
         }
+        let suspects = counts.filter { $0.value.badTokens > 0 }.map(\.key)
+        if !suspects.isEmpty { try await self.openBreakers(of: suspects, on: connection) }
+    }
+
+    private func openBreakers(of apps: [Int32], on connection: PostgresConnection) async throws(PostgresError) {
+        var parameters = Parameters()
+        parameters.append(PostgresArray(apps))
+        let opened = try await self.ask(connection, WorkerStatements.openBreakers, parameters) { rows in
+            try rows.indices.map { row in
+                (app: try rows.int32(row, 0), name: try rows.string(row, 1), reason: try rows.string(row, 2))
+            }
+        }
+        for breaker in opened {
+            self.tell(.breakerOpened(app: breaker.app, name: breaker.name, reason: breaker.reason))
+        }
+        // At once: each moment costs pushes.
+        try await self.readApps(opened.map(\.app), on: connection)
     }
 
     /// Leaves nothing behind: true if the worker's row is gone, and with it every claim.

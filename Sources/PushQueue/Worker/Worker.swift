@@ -20,9 +20,9 @@ package actor Worker {
     /// Lasts as long as the lease: what waits in the backend when it is over is not sent.
     var permit = SendingPermit(for: .zero)
     var connection: PostgresConnection?
-    /// The connection of the errand that is under way.
-    var errand: PostgresConnection?
-    var isOnErrand = false
+    /// The errands that are under way, and their connections.
+    var errands: Set<Errand> = []
+    var errandConnections: [Errand: PostgresConnection] = [:]
     /// Large statements that are under way, and those that wait for their turn.
     var largeStatements = 0
     var inLine: ArraySlice<CheckedContinuation<Void, Never>> = []
@@ -69,6 +69,7 @@ package actor Worker {
             group.addTask { await self.keepLease() }
             group.addTask { await self.keepApps() }
             group.addTask { await self.keepHouse() }
+            group.addTask { await self.keepFeedback() }
             group.addTask { await self.lookForWork() }
             group.addTask { await self.sweep() }
             group.addTask { await self.surrender() }
@@ -79,7 +80,7 @@ package actor Worker {
                 if self.state.isDone { break }
             }
             group.cancelAll()
-            await self.errand?.close()
+            for connection in self.errandConnections.values { await connection.close() }
         }
     }
 

@@ -50,6 +50,16 @@ package struct WorkerCounters: Sendable {
     package internal(set) var unrecorded = 0
     package internal(set) var takeovers = 0
     package internal(set) var databaseErrors = 0
+    /// Tokens that were deleted, by the app's name.
+    package internal(set) var reaped: [String: Int] = [:]
+    /// Rows of feedback that are done with.
+    package internal(set) var feedbackHandled = 0
+    /// How long feedback passes took.
+    package internal(set) var feedbackPasses = DurationHistogram()
+    /// What kept watched tables from being reaped.
+    package internal(set) var feedbackFaults = 0
+    /// How often apps were paused because most of their pushes failed as BadDeviceToken, by the app's name.
+    package internal(set) var breakers: [String: Int] = [:]
     package internal(set) var inFlight = 0
     package internal(set) var isConnected = false
     /// When the database has answered anything last.
@@ -83,6 +93,12 @@ package struct WorkerCounters: Sendable {
         case .tookOver(_, let claims, _): self.takeovers += claims
         case .trouble(let app, _, let trouble, _): self.troubles[app] = trouble
         case .troubleOver(let app, _): self.troubles[app] = nil
+        case .reaped(let tally, let duration):
+            self.reaped.merge(tally.deleted, uniquingKeysWith: +)
+            self.feedbackHandled += tally.handled
+            self.feedbackFaults += tally.faults.count
+            if tally.isWhole { self.feedbackPasses.add(nanoseconds: duration.nanoseconds) }
+        case .breakerOpened(_, let name, _): self.breakers[name, default: 0] += 1
         default: break
         }
     }

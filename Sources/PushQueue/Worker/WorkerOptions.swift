@@ -22,6 +22,8 @@ package struct WorkerOptions: Sendable {
     package var idleTimeout: Duration = .seconds(300)
     /// How long `results` and `failures` are kept.
     package var retention: Duration = .seconds(7 * 86400)
+    /// How long after a feedback pass of the fleet this worker runs the next one; zero: it runs none.
+    package var feedbackInterval: Duration = .seconds(600)
 
     package init() {}
 

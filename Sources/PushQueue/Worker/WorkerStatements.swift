@@ -115,14 +115,20 @@ package enum WorkerStatements {
     static let countActivity = Statement(
         "count_activity",
         """
-        INSERT INTO carillon.activity AS a (minute, app_id, worker_id, sent, failed, expired, retried)
-        SELECT date_trunc('minute', now()), c.app, $1, c.sent, c.failed, c.expired, c.retried
-        FROM unnest($2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
-            AS c(app, sent, failed, expired, retried)
+        INSERT INTO carillon.activity AS a (minute, app_id, worker_id, sent, failed, expired, retried, bad_tokens)
+        SELECT date_trunc('minute', now()), c.app, $1, c.sent, c.failed, c.expired, c.retried, c.bad_tokens
+        FROM unnest($2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+            AS c(app, sent, failed, expired, retried, bad_tokens)
         ON CONFLICT (minute, app_id, worker_id) DO UPDATE SET sent = a.sent + excluded.sent,
             failed = a.failed + excluded.failed, expired = a.expired + excluded.expired,
-            retried = a.retried + excluded.retried
+            retried = a.retried + excluded.retried, bad_tokens = a.bad_tokens + excluded.bad_tokens
         """
+    )
+
+    /// Of these apps, those are paused of which most pushes failed as BadDeviceToken.
+    static let openBreakers = Statement(
+        "open_breakers",
+        "SELECT b.app_id, b.app, b.reason FROM carillon.open_breakers($1) AS b"
     )
 
     /// Whoever gets the row does the chore.

@@ -9,7 +9,7 @@ extension Command {
         summary: "Add an app: a topic, the credential to send with, and where to send to.",
         arguments: [Argument("NAME", "The name that carillon.enqueue will know the app by.")],
         required: [.topic, .credential],
-        options: [.environment, .gateway, .gatewayCA, .protocol, .maxRate, .maxAttempts, .database],
+        options: [.environment, .gateway, .gatewayCA, .protocol, .maxRate, .maxAttempts, .reapBadTokens, .database],
         examples: [
             "carillon app add shop --topic com.example.shop --credential shop",
             "carillon app add try --topic com.example.try --credential try --gateway localhost:2197 --gateway-ca ca.pem",
@@ -48,7 +48,8 @@ private struct AppAdd {
             gateway: try gateway(),
             gatewayCA: try gatewayCA(),
             maxRate: settings.countIfAny(.maxRate).map(Int32.init),
-            maxAttempts: settings.countIfAny(.maxAttempts).map(Int32.init)
+            maxAttempts: settings.countIfAny(.maxAttempts).map(Int32.init),
+            reapsBadTokens: settings.isOn(.reapBadTokens)
         )
     }
 

@@ -30,6 +30,10 @@ extension Command {
                 )
             }
             invocation.console.print(table)
+            for app in apps {
+                guard let reason = app.pauseReason else { continue }
+                invocation.console.print("\(app.name) is paused: \(reason.asSentence)".visible)
+            }
             return .done
         }
     )
@@ -42,7 +46,9 @@ extension StoredApp {
             ("credential", JSONValue(credential)), ("environment", .string(environment)),
             ("protocol", .string(self.protocol)), ("gateway", JSONValue(gateway)),
             ("feedback_gateway", JSONValue(feedbackGateway)), ("paused", .bool(isPaused)),
+            ("paused_reason", JSONValue(pauseReason)),
             ("max_rate", maxRate.map { .int(Int64($0)) } ?? .null), ("max_attempts", .int(Int64(maxAttempts))),
+            ("reap_bad_tokens", .bool(reapsBadTokens)),
         ])
     }
 }

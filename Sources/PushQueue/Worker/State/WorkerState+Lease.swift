@@ -41,6 +41,12 @@ extension WorkerState {
         return self.activity
     }
 
+    /// So many pushes of the app failed as BadDeviceToken that the fleet is to know it at once.
+    func isSuspect(_ app: Int32) -> Bool {
+        guard let counts = self.activity[app], counts.badTokens >= 100 else { return false }
+        return counts.badTokens * 2 > counts.sent + counts.failed
+    }
+
     mutating func activityFailed(_ counts: [Int32: Settlement.Tally], _ outcome: PostgresError.Outcome) {
         guard outcome == .nothingDone else { return }
         for (app, tally) in counts { self.activity[app, default: Settlement.Tally()] += tally }

@@ -35,6 +35,8 @@ struct WorkerState: Sendable {
     var hasDrained = false
     /// When all is due that went back for a moment.
     var returnsDue: MonotonicInstant?
+    /// The latest feedback pass of this worker has not ended well.
+    var hasFeedbackFailed = false
     var polling = PollingPace()
     var reconnection = ReconnectionPace()
     var random: SeededGenerator

@@ -1,0 +1,135 @@
+import IO
+import Postgres
+import PushQueue
+
+extension Command {
+    static let feedback = Command(
+        "feedback",
+        summary: "Delete dead tokens: run the feedback pass once, or whenever it is due.",
+        discussion:
+            "Deletes each token that Apple called dead and that was not registered again since, in carillon.tokens and "
+            + "in the tables that apps have named by carillon.watch_tokens, in small transactions. Workers do so by "
+            + "themselves; this is for those that run with --feedback-interval 0s or --once. With --once a pass runs now; "
+            + "otherwise this runs those of the fleet on --feedback-interval, until SIGTERM. Ends with 1 when a table "
+            + "could not be reaped, which is named, and with 75 when it was interrupted in a pass.",
+        options: [.once, .dryRun, .app, .feedbackInterval, .json, .database],
+        examples: ["carillon feedback --once", "carillon feedback --dry-run --app shop"],
+        run: { invocation in
+            let feedback = try Feedback(invocation)
+            return try await DatabaseScope.with(invocation) { connection, loop in
+                try await Interruption.cancelling(on: loop) { try await feedback.run(connection, loop) }
+            }
+        }
+    )
+}
+
+private struct Feedback: Sendable {
+    let console: Console
+    let settings: Settings
+
+    init(_ invocation: Invocation) throws(UsageError) {
+        console = invocation.console
+        settings = invocation.settings
+        guard !settings.isOn(.once), !settings.isOn(.dryRun) else { return }
+        if settings.text(.app) != nil {
+            throw UsageError("--app goes with --once or --dry-run: what is due is due for all apps.")
+        }
+        if settings.duration(.feedbackInterval) == .zero {
+            throw UsageError("--feedback-interval takes more than 0s here; --once runs a pass now.")
+        }
+    }
+
+    func run(_ connection: PostgresConnection, _ loop: EventLoop) async throws -> ExitStatus {
+        if settings.isOn(.dryRun) {
+            return show(try await FeedbackPreview.read(of: settings.text(.app), on: connection))
+        }
+        if settings.isOn(.once) {
+            let began = MonotonicInstant.now
+            let tally = try await pass(of: settings.text(.app), connection, loop)
+            return show(tally, in: .now - began)
+        }
+        try await keepOn(connection, loop)
+        return .done
+    }
+
+    /// Runs a pass, which throws when it is interrupted.
+    private func pass(
+        of app: String?,
+        _ connection: PostgresConnection,
+        _ loop: EventLoop
+    ) async throws -> FeedbackTally {
+        var pass = FeedbackPass(of: app)
+        try await pass.run(on: connection, loop, whileTrue: { !Task.isCancelled })
+        try Task.checkCancellation()
+        return pass.tally
+    }
+
+    /// Runs the passes of the fleet that nobody else runs, until it is interrupted.
+    private func keepOn(_ connection: PostgresConnection, _ loop: EventLoop) async throws {
+        let interval = settings.duration(.feedbackInterval)
+        while true {
+            if try await FeedbackChore.take(every: interval, on: connection) {
+                let began = MonotonicInstant.now
+                let tally = try await pass(of: nil, connection, loop)
+                FeedbackLog(log: console.log).tell(tally, in: .now - began)
+            }
+            do {
+                try await loop.sleep(for: min(.seconds(5), interval / 2))
+            } catch {
+                return  // interrupted, which is how this ends
+            }
+        }
+    }
+
+    private func show(_ tables: [FeedbackPreview]) -> ExitStatus {
+        if settings.isOn(.json) {
+            console.print(.array(tables.map(\.json)))
+        } else {
+            var table = TextTable(("APP", .left), ("TABLE", .left), ("WOULD GO", .right))
+            for row in tables {
+                table.add(row.app, row.relation, row.tokens.map { Int($0).grouped } ?? "-")
+            }
+            console.print(table)
+            for row in tables {
+                guard let fault = row.fault else { continue }
+                console.warn("\(row.relation) cannot be reaped: \(fault)".visible)
+            }
+        }
+        return tables.contains { $0.fault != nil } ? .failed : .done
+    }
+
+    private func show(_ tally: FeedbackTally, in duration: Duration) -> ExitStatus {
+        let apps = tally.deleted.sorted { $0.key < $1.key }
+        if settings.isOn(.json) {
+            console.print(
+                .object([
+                    ("reaped", .int(Int64(tally.total))),
+                    ("by_app", .object(apps.map { ($0.key, .int(Int64($0.value))) })),
+                    ("feedback", .int(Int64(tally.handled))),
+                    ("errors", .array(tally.faults.map { .string($0) })),
+                    ("seconds", .double(duration.roundedSeconds)),
+                ])
+            )
+        } else {
+            let tokens = tally.total == 1 ? "1 token" : "\(tally.total.grouped) tokens"
+            let shares = apps.map { "\($0.key.visible): \($0.value.grouped)" }.joined(separator: ", ")
+            console.print(
+                "Deleted \(tokens)\(shares.isEmpty ? "" : " (\(shares))") by \(tally.handled.grouped) rows of feedback."
+            )
+            for fault in tally.faults {
+                console.warn("A table could not be reaped. \(fault)".visible)
+            }
+        }
+        return tally.faults.isEmpty ? .done : .failed
+    }
+}
+
+extension FeedbackPreview {
+    fileprivate var json: JSONValue {
+        .object([
+            ("app", .string(app)), ("table", .string(relation)),
+            ("tokens", tokens.map { .int($0) } ?? .null),
+            ("error", JSONValue(fault)),
+        ])
+    }
+}

@@ -1,0 +1,33 @@
+import PushQueue
+
+/// What feedback passes have done, as lines of the log.
+struct FeedbackLog: Sendable {
+    let log: Log
+
+    /// A pass that found nothing to do is not worth much.
+    func tell(_ tally: FeedbackTally, in duration: Duration) {
+        for fault in tally.faults {
+            log.error("A watched table could not be reaped.", ["error": .string(fault)])
+        }
+        let fields: KeyValuePairs<String, JSONValue> = [
+            "reaped": .int(Int64(tally.total)),
+            "by_app": .object(tally.deleted.sorted { $0.key < $1.key }.map { ($0.key, .int(Int64($0.value))) }),
+            "feedback": .int(Int64(tally.handled)), "seconds": .double(duration.roundedSeconds),
+        ]
+        if !tally.isWhole {
+            log.info("A feedback pass was broken off; another goes on with it.", fields)
+        } else if tally.total > 0 {
+            log.info("Reaped dead tokens.", fields)
+        } else {
+            log.debug("A feedback pass found nothing to delete.", fields)
+        }
+    }
+}
+
+extension Duration {
+    /// To the millisecond.
+    var roundedSeconds: Double {
+        let (seconds, attoseconds) = self.components
+        return Double(seconds) + Double(attoseconds / 1_000_000_000_000_000) / 1000
+    }
+}

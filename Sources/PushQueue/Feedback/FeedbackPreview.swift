@@ -1,0 +1,34 @@
+package import Postgres
+
+/// What a feedback pass would delete in one table.
+package struct FeedbackPreview: Sendable {
+    package let app: String
+    package let relation: String
+    /// Nil: nobody can tell.
+    package let tokens: Int64?
+    /// Why not.
+    package let fault: String?
+
+    private static let statement = Statement(
+        "reapable",
+        "SELECT r.of_app, r.relation, r.tokens, r.fault FROM carillon.reapable($1) AS r"
+    )
+
+    /// - Parameter app: nil: of all apps.
+    package static func read(of app: String?, on connection: PostgresConnection) async throws
+        -> [Self]
+    {
+        var parameters = Parameters()
+        parameters.append(app)
+        return try await connection.query(Self.statement, parameters) { rows in
+            try rows.indices.map { row in
+                Self(
+                    app: try rows.string(row, 0),
+                    relation: try rows.string(row, 1),
+                    tokens: try rows.int64IfPresent(row, 2),
+                    fault: try rows.stringIfPresent(row, 3)
+                )
+            }
+        }
+    }
+}

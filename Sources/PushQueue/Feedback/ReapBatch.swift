@@ -1,0 +1,62 @@
+import Postgres
+
+/// One batch of a feedback pass, as the database answers it.
+struct ReapBatch: Sendable {
+    enum State: String, Sendable {
+        case more
+        case over
+        /// Somebody else runs a pass, perhaps in one long transaction.
+        case busy
+    }
+
+    let state: State
+    /// Where the next one begins.
+    let next: String?
+    /// The app that it was about.
+    let app: String?
+    /// Rows of `feedback` that are done with.
+    let handled: Int
+    /// Tokens that are gone, in whichever table.
+    let deleted: Int
+    /// What kept watched tables from being reaped: each names its table.
+    let faults: [String]
+
+    static let statement = Statement(
+        "reap_batch",
+        "SELECT b.state, b.next, b.of_app, b.handled, b.deleted, b.faults FROM carillon.reap_batch($1, $2) AS b"
+    )
+
+    init(
+        _ state: State,
+        next: String?,
+        app: String?,
+        handled: Int,
+        deleted: Int,
+        faults: [String] = []
+    ) {
+        self.state = state
+        self.next = next
+        self.app = app
+        self.handled = handled
+        self.deleted = deleted
+        self.faults = faults
+    }
+
+    init(_ rows: borrowing Rows) throws(PostgresError) {
+        let text = try rows.string(0, 0)
+        guard let state = State(rawValue: text) else {
+            throw PostgresError(
+                .unexpectedValue,
+                "a batch of a feedback pass was answered with “\(text)”"
+            )
+        }
+        self.init(
+            state,
+            next: try rows.stringIfPresent(0, 1),
+            app: try rows.stringIfPresent(0, 2),
+            handled: Int(try rows.int64(0, 3)),
+            deleted: Int(try rows.int64(0, 4)),
+            faults: try rows.strings(0, 5).compactMap(\.self)
+        )
+    }
+}

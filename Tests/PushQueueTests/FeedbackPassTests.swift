@@ -1,0 +1,27 @@
+import Testing
+
+@testable import PushQueue
+
+@Suite struct FeedbackPassTests {
+    private static func batch(_ state: ReapBatch.State, deleted: Int = 0, faults: [String] = []) -> ReapBatch {
+        ReapBatch(state, next: "0 1 2", app: "shop", handled: deleted, deleted: deleted, faults: faults)
+    }
+
+    @Test func `a pass rests longer than its batches take, and not for ever`() {
+        var pass = FeedbackPass()
+        #expect(pass.answered(Self.batch(.more), after: .milliseconds(10)) == .milliseconds(20))
+        #expect(pass.answered(Self.batch(.more), after: .seconds(60)) == FeedbackPass.longestRest)
+        #expect(pass.answered(Self.batch(.busy), after: .zero) == FeedbackPass.waitForOthers)
+        #expect(!pass.tally.isWhole)
+        #expect(pass.answered(Self.batch(.over), after: .zero) == nil)
+        #expect(pass.tally.isWhole)
+    }
+
+    @Test func `it counts what went by app, and each fault once`() {
+        var pass = FeedbackPass()
+        for _ in 0..<2 { _ = pass.answered(Self.batch(.more, deleted: 5, faults: ["devices: no"]), after: .zero) }
+        #expect(pass.tally.deleted == ["shop": 10])
+        #expect(pass.tally.total == 10 && pass.tally.handled == 10)
+        #expect(pass.tally.faults == ["devices: no"])
+    }
+}
