@@ -142,6 +142,9 @@ struct Audit {
         if self.outcomes.inFlight > 0 { self.add("I6", "\(self.outcomes.inFlight) claims are still in flight") }
         if self.outcomes.waiting > 0 { self.add("I1", "\(self.outcomes.waiting) jobs still wait") }
         if self.outcomes.unfinished > 0 { self.add("I1", "\(self.outcomes.unfinished) messages are unfinished") }
+        for token in self.outcomes.wrongDeletions {
+            self.add("I13", "\(token) was deleted, though it was registered after all that was heard of it")
+        }
         if self.outcomes.deadlocks > 0 { self.add("I15", "PostgreSQL has seen \(self.outcomes.deadlocks) deadlocks") }
     }
 

@@ -25,6 +25,8 @@ struct Outcomes: Sendable {
     var inFlight = 0
     var unfinished = 0
     var deadlocks = 0
+    /// Tokens that passes have deleted without a reason.
+    var wrongDeletions: [String] = []
 
     static func read(by client: Client) async throws -> Outcomes {
         var outcomes = Outcomes()
@@ -72,6 +74,9 @@ struct Outcomes: Sendable {
         outcomes.deadlocks = try await client.number(
             "SELECT d.deadlocks FROM pg_stat_database d WHERE d.datname = current_database()"
         )
+        outcomes.wrongDeletions = try await client.query(Deletions.wrong) { rows in
+            try rows.indices.map { try rows.string($0, 0) }
+        }
         return outcomes
     }
 }

@@ -71,6 +71,7 @@ struct Scene: Sendable {
     private func play(_ body: (Scene) async throws -> Void) async throws {
         try await attempt {
             do {
+                try await self.client.run(Deletions.keep)
                 try await self.addApp(Self.app, topic: Self.topic, to: self.simulator)
                 await self.vigil.begin()
                 try await body(self)
