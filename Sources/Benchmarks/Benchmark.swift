@@ -12,10 +12,11 @@ enum Benchmark: String, CaseIterable {
     case fairness
     case silence
     case depth
+    case reap
 
     /// What runs when nothing is named: a few minutes in all. The others take their time, or gigabytes.
     static let short: [Benchmark] = [.sender, .payload, .storms, .rows, .claim, .tokens, .insert]
-    static let long: [Benchmark] = [.latency, .horizon, .fairness, .silence, .depth]
+    static let long: [Benchmark] = [.latency, .horizon, .fairness, .silence, .reap, .depth]
 
     /// Its size, where the command line names none: the one that published numbers have.
     private var usualSize: Int {
@@ -26,7 +27,7 @@ enum Benchmark: String, CaseIterable {
         case .tokens: 1500
         case .insert: 20
         case .latency: 300
-        case .horizon: 1_000_000
+        case .horizon, .reap: 1_000_000
         case .fairness, .silence: 2_000_000
         case .depth: 10_000_000
         }
@@ -43,6 +44,7 @@ enum Benchmark: String, CaseIterable {
         case .fairness: "rows of the large app"
         case .silence: "rows of the app that goes on"
         case .depth: "rows in the deep queue"
+        case .reap: "tokens, a tenth of them dead"
         }
     }
 
@@ -70,6 +72,7 @@ enum Benchmark: String, CaseIterable {
         case .fairness: try await FairnessBenchmark(rows: size).run(into: &report)
         case .silence: try await SilenceBenchmark(rows: size).run(into: &report)
         case .depth: try await DepthBenchmark(depth: size).run(into: &report)
+        case .reap: try await ReapBenchmark(tokens: size).run(into: &report)
         }
     }
 }
