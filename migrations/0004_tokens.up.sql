@@ -28,8 +28,6 @@ CREATE TABLE carillon.feedback (
     CONSTRAINT feedback_source_is_known CHECK (source IN ('http2', 'binary'))
 );
 CREATE INDEX feedback_to_handle ON carillon.feedback (app_id, id) WHERE handled_at IS NULL;
--- For a watched table that makes up for what it has missed.
-CREATE INDEX feedback_by_app ON carillon.feedback (app_id, id);
 CREATE INDEX feedback_by_time_handled ON carillon.feedback (handled_at) WHERE handled_at IS NOT NULL;
 ALTER TABLE carillon.feedback SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000);
 

@@ -19,22 +19,20 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
                 GROUP BY t.minute) m), false)
 $$;
 
--- Whether a row of feedback can be held against registrations. One from the future was written by another clock than
--- what has been registered since: the database's was set back.
-CREATE FUNCTION carillon.feedback_tells(f carillon.feedback) RETURNS boolean
-LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT f.seen_at <= clock_timestamp()
-        AND (f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_tells(f.app_id, f.seen_at))
-$$;
-
 -- What of an app's feedback counts: that which waits, and all from a row on. A time in the future is nobody's: no token is
--- gone later than we heard of it.
+-- gone later than we heard of it. And a row from the future was written by another clock than what has been registered
+-- since, for the database's was set back: it tells nothing.
 CREATE FUNCTION carillon.dead_tokens(app integer, missed_from bigint DEFAULT NULL)
 RETURNS TABLE (token text, at timestamptz)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT f.token, least(f.unregistered_at, f.seen_at) FROM carillon.feedback f
-    WHERE f.app_id = dead_tokens.app AND (f.handled_at IS NULL OR f.id >= dead_tokens.missed_from)
-        AND carillon.feedback_tells(f)
+    SELECT f.token, least(f.unregistered_at, f.seen_at) FROM (
+        SELECT * FROM carillon.feedback w WHERE w.app_id = dead_tokens.app AND w.handled_at IS NULL
+        UNION ALL
+        SELECT * FROM carillon.feedback h
+        WHERE h.app_id = dead_tokens.app AND h.handled_at IS NOT NULL AND h.id >= dead_tokens.missed_from
+    ) f
+    WHERE f.seen_at <= clock_timestamp()
+        AND (f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_tells(f.app_id, f.seen_at))
 $$;
 
 -- The rows of a watched table to delete, as the end of a statement: `w` is the table, and `g` holds the tokens that are
@@ -104,7 +102,8 @@ BEGIN
     SELECT array_agg(f.token) FILTER (WHERE f.tells), array_agg(f.at) FILTER (WHERE f.tells), max(f.id), count(*)
     INTO gone, gone_at, last, rows
     FROM (
-        SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, carillon.feedback_tells(f) AS tells
+        SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, f.seen_at <= clock_timestamp() AND (
+                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_tells(f.app_id, f.seen_at)) AS tells
         FROM carillon.feedback f WHERE f.app_id = watched.app_id AND f.id >= watched.missed_from
         ORDER BY f.id LIMIT most) f;
     missed_from := CASE WHEN rows = most THEN last + 1 END;
@@ -142,6 +141,8 @@ DECLARE
     told bigint[];
     gone text[];
     gone_at timestamptz[];
+    candidates bigint;
+    waiting bigint[] := '{}';
 BEGIN
     handled := 0;
     deleted := 0;
@@ -190,7 +191,8 @@ BEGIN
         array_agg(f.at) FILTER (WHERE f.tells)
     INTO ids, at_id, told, gone, gone_at
     FROM (
-        SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, carillon.feedback_tells(f) AS tells
+        SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, f.seen_at <= clock_timestamp() AND (
+                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_tells(f.app_id, f.seen_at)) AS tells
         FROM carillon.feedback f
         WHERE f.app_id = target AND f.handled_at IS NULL AND f.id > CASE WHEN target = at_app THEN at_id ELSE 0 END
             AND (f.reason = 'BadDeviceToken' AND f.seen_at > now() - interval '5 minutes') IS NOT TRUE
@@ -210,13 +212,22 @@ BEGIN
         -- A row that somebody holds is being registered, perhaps: nobody waits for it, it comes again.
         WITH gone AS (
             SELECT lower(u.token) AS token, max(u.at) AS at FROM unnest(gone, gone_at) AS u(token, at) GROUP BY 1
-        ), dead AS (
-            SELECT t.token, g.at FROM gone g JOIN carillon.tokens t
+        ), seen AS MATERIALIZED (
+            SELECT t.ctid AS place, g.at FROM gone g JOIN carillon.tokens t
                 ON t.app_id = target AND t.token = g.token AND t.last_update < g.at
-            ORDER BY t.token FOR UPDATE OF t SKIP LOCKED
+        ), dead AS MATERIALIZED (
+            -- Of a row that has changed since it was seen, the time is looked at again.
+            SELECT t.ctid AS place FROM seen s JOIN carillon.tokens t ON t.ctid = s.place AND t.last_update < s.at
+            FOR UPDATE OF t SKIP LOCKED
+        ), deletion AS (
+            DELETE FROM carillon.tokens t WHERE t.ctid = ANY (ARRAY(SELECT d.place FROM dead d)) RETURNING t.app_id
         )
-        DELETE FROM carillon.tokens t USING dead d WHERE t.app_id = target AND t.token = d.token AND t.last_update < d.at;
-        GET DIAGNOSTICS deleted = ROW_COUNT;
+        SELECT (SELECT count(*) FROM deletion), (SELECT count(*) FROM seen) INTO deleted, candidates;
+        IF candidates > deleted THEN
+            waiting := ARRAY(
+                SELECT u.id FROM unnest(told, gone, gone_at) AS u(id, token, at)
+                JOIN carillon.tokens t ON t.app_id = target AND t.token = lower(u.token) AND t.last_update < u.at);
+        END IF;
 
         FOR watched IN SELECT w.* FROM carillon.watched_tables w WHERE w.app_id = target ORDER BY w.id LOOP
             BEGIN
@@ -239,9 +250,7 @@ BEGIN
             END;
         END LOOP;
     END IF;
-    UPDATE carillon.feedback f SET handled_at = now() WHERE f.id = ANY (ids) AND f.id <> ALL (ARRAY(
-        SELECT u.id FROM unnest(told, gone, gone_at) AS u(id, token, at)
-        JOIN carillon.tokens t ON t.app_id = target AND t.token = lower(u.token) AND t.last_update < u.at));
+    UPDATE carillon.feedback f SET handled_at = now() WHERE f.id = ANY (ids) AND f.id <> ALL (waiting);
     GET DIAGNOSTICS handled = ROW_COUNT;
 END
 $$;
@@ -362,8 +371,8 @@ $$;
 
 REVOKE EXECUTE ON ALL ROUTINES IN SCHEMA carillon FROM PUBLIC;
 GRANT EXECUTE ON ROUTINE
-    carillon.bad_token_tells, carillon.feedback_tells, carillon.dead_tokens, carillon.watched_match,
-    carillon.reap_watched, carillon.catch_up, carillon.reap_batch, carillon.reap, carillon.reap_all, carillon.reapable, carillon.open_breakers
+    carillon.bad_token_tells, carillon.dead_tokens, carillon.watched_match, carillon.reap_watched, carillon.catch_up,
+    carillon.reap_batch, carillon.reap, carillon.reap_all, carillon.reapable, carillon.open_breakers
 TO carillon_worker;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (18, 'reap');
