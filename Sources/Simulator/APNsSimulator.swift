@@ -18,18 +18,25 @@ import TLS
 public final class APNsSimulator: Sendable {
     private struct Running {
         let server: SimulatorServer
+        let feedback: FeedbackServer?
         let loop: EventLoop
-        let port: UInt16
+        let ports: Ports
+    }
+
+    private struct Ports {
+        var gateway: UInt16
+        var feedback: UInt16?
     }
 
     private enum State {
-        case stopped(port: UInt16, SimulatorStatistics, [Delivery])
+        case stopped(Ports, SimulatorStatistics, [Delivery])
         case changing
         case running(Running)
     }
 
     private let configuration: SimulatorConfiguration
     private let authority: CertificateAuthority
+    private let deadTokens: DeadTokens?
     private let state: Guarded<State>
 
     /// Prepares a simulator; nothing listens yet.
@@ -41,22 +48,33 @@ public final class APNsSimulator: Sendable {
             throw SimulatorError(.unavailable, error.message, underlying: error)
         }
         self.configuration = configuration
-        state = Guarded(.stopped(port: configuration.port, SimulatorStatistics(), []))
+        deadTokens = configuration.feedbackPort == nil ? nil : DeadTokens()
+        for dead in configuration.deadTokens { deadTokens?.add(dead) }
+        let ports = Ports(gateway: configuration.port, feedback: configuration.feedbackPort)
+        state = Guarded(.stopped(ports, SimulatorStatistics(), []))
     }
 
     /// The certificate, in PEM, of the authority that clients must trust.
     public var rootPEM: String { authority.pem }
 
     /// The port it listens on, or listened on last.
-    public var port: UInt16 {
+    public var port: UInt16 { ports?.gateway ?? 0 }
+
+    /// The port that its feedback service listens on, or listened on last; nil where it has none.
+    public var feedbackPort: UInt16? { ports?.feedback }
+
+    private var ports: Ports? {
         state.withLock { state in
             switch state {
-            case .running(let running): running.port
-            case .stopped(let port, _, _): port
-            case .changing: 0
+            case .running(let running): running.ports
+            case .stopped(let ports, _, _): ports
+            case .changing: nil
             }
         }
     }
+
+    /// Has the feedback service tell of a token that is dead.
+    public func reportDead(_ dead: DeadToken) { deadTokens?.add(dead) }
 
     /// Makes a client certificate that names these topics in Apple's way.
     public func issueCertificate(
@@ -88,14 +106,14 @@ public final class APNsSimulator: Sendable {
             defer { state = .changing }
             return state
         }
-        guard case .stopped(let port, _, _) = previous else {
+        guard case .stopped(let ports, _, _) = previous else {
             throw SimulatorError(.unavailable, "The simulator runs already: stop it before it is started again.")
         }
         do throws(SimulatorError) {
-            let running = try await Self.run(configuration, authority, port: port)
+            let running = try await run(on: ports)
             state.withLock { $0 = .running(running) }
         } catch {
-            state.withLock { $0 = .stopped(port: port, SimulatorStatistics(), []) }
+            state.withLock { $0 = .stopped(ports, SimulatorStatistics(), []) }
             throw error
         }
     }
@@ -109,10 +127,11 @@ public final class APNsSimulator: Sendable {
         }
         guard let running else { return }
         await running.server.stop()
+        await running.feedback?.stop()
         let (statistics, deliveries) = await running.server.told
         running.loop.stop()
         running.loop.join()
-        state.withLock { $0 = .stopped(port: running.port, statistics, deliveries) }
+        state.withLock { $0 = .stopped(running.ports, statistics, deliveries) }
     }
 
     /// What it has seen and answered since it was started.
@@ -134,11 +153,7 @@ public final class APNsSimulator: Sendable {
         }
     }
 
-    private static func run(
-        _ configuration: SimulatorConfiguration,
-        _ authority: CertificateAuthority,
-        port: UInt16
-    ) async throws(SimulatorError) -> Running {
+    private func run(on ports: Ports) async throws(SimulatorError) -> Running {
         let loop: EventLoop
         let identity: Identity
         do {
@@ -152,9 +167,15 @@ public final class APNsSimulator: Sendable {
             throw SimulatorError(.unavailable, "The simulator cannot start: \(error).", underlying: error)
         }
         do throws(SimulatorError) {
-            let server = try SimulatorServer(configuration, identity: identity, loop: loop)
-            let port = try await server.listen(host: configuration.host, port: port)
-            return Running(server: server, loop: loop, port: port)
+            let server = try SimulatorServer(configuration, identity: identity, deadTokens: deadTokens, loop: loop)
+            var opened = Ports(gateway: try await server.listen(host: configuration.host, port: ports.gateway))
+            var feedback: FeedbackServer?
+            if let deadTokens, let port = ports.feedback {
+                let service = try FeedbackServer(configuration, identity: identity, deadTokens: deadTokens, loop: loop)
+                opened.feedback = try await service.listen(host: configuration.host, port: port)
+                feedback = service
+            }
+            return Running(server: server, feedback: feedback, loop: loop, ports: opened)
         } catch {
             loop.stop()
             loop.join()

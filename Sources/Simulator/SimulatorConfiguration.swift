@@ -32,6 +32,12 @@ public struct SimulatorConfiguration: Sendable {
     /// Concurrent streams, announced from the first SETTINGS on. With nil it is as at Apple's: 1000, but 1 until the
     /// first valid provider token where there is no client certificate.
     public var maximumStreams: UInt32?
+    /// The port of the legacy feedback service; 0 lets the system choose. With nil there is none.
+    public var feedbackPort: UInt16?
+    /// Tokens that are dead from the start, as the feedback service reports them.
+    public var deadTokens: [DeadToken] = []
+    /// The feedback service's first connection is reset after so many bytes of the list; later ones are not.
+    public var feedbackCutAfter: Int?
     /// A file that gets a JSON line for each request, appended.
     public var logFile: String?
     /// Keeps every request in memory, for ``APNsSimulator/deliveries()``.
@@ -46,7 +52,9 @@ public struct SimulatorConfiguration: Sendable {
     public init() {}
 
     func check() throws(SimulatorError) {
-        for (name, value) in [("goaway-after", goAwayAfter), ("reset-after", resetAfter)] {
+        for (name, value) in [
+            ("goaway-after", goAwayAfter), ("reset-after", resetAfter), ("feedback-cut-after", feedbackCutAfter),
+        ] {
             if let value, value < 1 {
                 throw SimulatorError(.badConfiguration, "\(name) counts requests from 1, so it cannot be \(value).")
             }

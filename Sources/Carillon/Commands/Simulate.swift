@@ -9,10 +9,11 @@ extension Command {
         summary: "Run a stand-in for APNs, as strict as Apple, for tests and trials.",
         discussion: "It makes an authority of its own and writes the root certificate to --ca-out, or to standard "
             + "output; give that to 'app add --gateway-ca'. It takes any client certificate, and provider tokens of "
-            + "any key, or of the key in --file only. SIGTERM ends it.",
+            + "any key, or of the key in --file only. With --feedback-port it is the legacy feedback service too: that tells "
+            + "each client certificate once which tokens of its topics were answered with 410. SIGTERM ends it.",
         options: [
-            .host, .port, .caOut, .requestLog, .answer, .delay, .goAwayAfter, .resetAfter, .maxStreams, .http,
-            .environment, .file, .keyID, .teamID, .allowTopic,
+            .host, .port, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut, .requestLog, .answer, .delay,
+            .goAwayAfter, .resetAfter, .maxStreams, .http, .environment, .file, .keyID, .teamID, .allowTopic,
         ],
         examples: [
             "carillon simulator --ca-out ca.pem --log requests.log --answer dead=410:Unregistered",
@@ -74,6 +75,7 @@ private struct Simulate {
             "The simulator is listening.",
             [
                 "host": JSONValue(invocation.settings.text(.host)), "port": .int(Int64(simulator.port)),
+                "feedback_port": simulator.feedbackPort.map { .int(Int64($0)) } ?? .null,
                 "ca": JSONValue(invocation.settings.text(.caOut)),
             ]
         )
@@ -84,6 +86,16 @@ private struct Simulate {
         var configuration = SimulatorConfiguration()
         configuration.host = settings.text(.host) ?? configuration.host
         configuration.port = UInt16(settings.count(.port))
+        configuration.feedbackPort = settings.countIfAny(.feedbackPort).map(UInt16.init)
+        configuration.deadTokens = try settings.texts(.deadToken).map(DeadToken.init(parsing:))
+        configuration.feedbackCutAfter = settings.countIfAny(.feedbackCutAfter)
+        if configuration.feedbackPort == nil, !configuration.deadTokens.isEmpty || configuration.feedbackCutAfter != nil
+        {
+            throw UsageError(
+                "--dead-token and --feedback-cut-after are about the feedback service, which needs --feedback-port.",
+                command: invocation.command.words
+            )
+        }
         configuration.environment = settings.text(.environment) == "sandbox" ? .sandbox : .production
         configuration.topics = settings.texts(.allowTopic)
         configuration.answers = try settings.texts(.answer).map(AnswerRule.init(parsing:))

@@ -222,6 +222,22 @@ extension Option {
         default: "2197",
         "The port of the HTTP/2 gateway; 0 takes a free one."
     )
+    static let feedbackPort = Option(
+        "feedback-port",
+        .count(0...65_535),
+        "The port of the legacy feedback service, at Apple 2196; 0 takes a free one, and without it there is none."
+    )
+    static let deadToken = Option(
+        "dead-token",
+        .text("TOKEN[:UNIX_SECONDS]"),
+        repeatable: true,
+        "Have the feedback service tell of this token; may be repeated."
+    )
+    static let feedbackCutAfter = Option(
+        "feedback-cut-after",
+        .count(1...Int.max),
+        "Break off the feedback service's first list after N bytes; the next one has the rest."
+    )
     static let caOut = Option("ca-out", .file("FILE"), "Write the root certificate here rather than print it.")
     static let requestLog = Option("log", .file("FILE"), "Write a line for each request here.")
     static let answer = Option(
@@ -266,7 +282,7 @@ extension Option {
             environment, gateway, gatewayCA, `protocol`, maxRate, maxAttempts, reapBadTokens, app, token, alert, badge,
             sound,
             payload, pushType, priority, collapseID, expiresIn, wait, reason, since, message, limit, dryRun, watch,
-            interval, to, after, host, port, caOut,
+            interval, to, after, host, port, feedbackPort, deadToken, feedbackCutAfter, caOut,
             requestLog, answer, delay, goAwayAfter, resetAfter, maxStreams, allowTopic,
         ]
 }

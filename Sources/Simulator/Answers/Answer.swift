@@ -4,6 +4,8 @@ struct Answer {
     let status: UInt16?
     let reason: String?
     let retryAfter: [UInt8]
+    /// Since when the token is dead, in milliseconds since 1970, where a rule says so.
+    private let milliseconds: Int64?
     /// The body, unless it tells the time of the request.
     private let body: [UInt8]
     private let tellsTime: Bool
@@ -13,12 +15,14 @@ struct Answer {
         status: UInt16?,
         reason: String? = nil,
         retryAfter: UInt32? = nil,
+        milliseconds: Int64? = nil,
         body: [UInt8] = [],
         tellsTime: Bool = false,
         resetsStream: Bool = false
     ) {
         self.status = status
         self.reason = reason
+        self.milliseconds = milliseconds
         self.retryAfter = retryAfter.map { Array(String($0).utf8) } ?? []
         self.body = body
         self.tellsTime = tellsTime
@@ -41,10 +45,16 @@ struct Answer {
                 status: status,
                 reason: status == 200 ? nil : reason,
                 retryAfter: rule.retryAfter,
+                milliseconds: timestamp.milliseconds,
                 body: status == 200 ? [] : AnswerBody.of(reason: reason, timestamp: timestamp, now: 0),
                 tellsTime: timestamp == .now
             )
         }
+    }
+
+    /// Since when a token is dead that gets this answer at `now`, in seconds since 1970; nil: it is not.
+    func death(now: Int64) -> UInt32? {
+        status == 410 ? UInt32(truncatingIfNeeded: (milliseconds ?? now) / 1000) : nil
     }
 
     /// The body of an answer to a request taken at `now`, in milliseconds since 1970.

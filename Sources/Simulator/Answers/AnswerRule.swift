@@ -18,6 +18,10 @@ public struct AnswerRule: Sendable, Hashable {
         case now
         /// Milliseconds since 1970.
         case milliseconds(Int64)
+
+        var milliseconds: Int64? {
+            if case .milliseconds(let milliseconds) = self { milliseconds } else { nil }
+        }
     }
 
     /// Hexadecimal digits in lower case; empty for every token.

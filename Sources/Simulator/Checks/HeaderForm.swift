@@ -48,6 +48,18 @@ enum HeaderForm {
     }
 
     /// The value of a hexadecimal digit in either case.
+    /// What hexadecimal digits stand for; nil where something else is among them, or one is left over.
+    static func bytes(of digits: Span<UInt8>) -> [UInt8]? {
+        guard digits.count % 2 == 0 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        for place in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = nibble(digits[place]), let low = nibble(digits[place + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
     static func nibble(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")

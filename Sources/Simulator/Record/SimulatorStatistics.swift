@@ -28,6 +28,10 @@ public struct SimulatorStatistics: Sendable, Hashable, Codable {
     public var goAways = 0
     /// Connections reset because of ``SimulatorConfiguration/resetAfter``.
     public var resets = 0
+    /// Dead tokens that the feedback service has told of.
+    public var deadTokensTold = 0
+    /// Dead tokens that nobody has asked it for yet.
+    public var deadTokensWaiting = 0
     /// Times that the log could not be written.
     public var logErrors = 0
 
@@ -40,6 +44,8 @@ public struct SimulatorStatistics: Sendable, Hashable, Codable {
         case failedHandshakes = "failed_handshakes"
         case providerTokens = "provider_tokens"
         case goAways = "goaways"
+        case deadTokensTold = "dead_tokens_told"
+        case deadTokensWaiting = "dead_tokens_waiting"
         case logErrors = "log_errors"
     }
 

@@ -15,6 +15,8 @@ struct Desk: ~Copyable {
     let goAwayAfter: Int?
     let resetAfter: Int?
     let maximumStreams: UInt32?
+    /// Where tokens that were answered with 410 are noted, if there is a feedback service to tell of them.
+    let deadTokens: DeadTokens?
 
     /// What was read last, what goes back next.
     var input = [UInt8](repeating: 0, count: 32_768)
@@ -23,7 +25,7 @@ struct Desk: ~Copyable {
     /// Milliseconds since 1970, as of the last bytes that came.
     private(set) var now: Int64 = 0
 
-    init(_ configuration: SimulatorConfiguration) throws(SimulatorError) {
+    init(_ configuration: SimulatorConfiguration, deadTokens: DeadTokens?) throws(SimulatorError) {
         judge = Judge(configuration)
         recorder = try Recorder(configuration)
         answers = Answers(rules: configuration.answers)
@@ -32,6 +34,7 @@ struct Desk: ~Copyable {
         goAwayAfter = configuration.goAwayAfter
         resetAfter = configuration.resetAfter
         maximumStreams = configuration.maximumStreams
+        self.deadTokens = deadTokens
     }
 
     /// How many streams a connection may have before it has shown a good credential, and after.

@@ -186,6 +186,11 @@ final class SimulatorConnection {
             let origin = Recorder.Origin(now: desk.now, connection: number, stream: request.stream)
             delivery = desk.recorder.keep(head, in: bytes, id: id.span, payload: payload, from: origin, answer: answer)
         }
+        if let deadTokens = desk.deadTokens, let seconds = answer.death(now: desk.now) {
+            let token = HeaderForm.bytes(of: bytes.extracting(RequestCheck.token(of: head, in: bytes)))
+            let topic = head.topic.isPresent ? bytes.extracting(head.topic.range).array : nil
+            if let token { deadTokens.add(token, seconds: seconds, topic: topic) }
+        }
         guard let status = answer.status else { return (answer, nil) }
         desk.block.reset(status: status)
         desk.block.append("apns-id", id.span.bytes, indexing: .never)

@@ -25,10 +25,15 @@ actor SimulatorServer {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    init(_ configuration: SimulatorConfiguration, identity: Identity, loop: EventLoop) throws(SimulatorError) {
+    init(
+        _ configuration: SimulatorConfiguration,
+        identity: Identity,
+        deadTokens: DeadTokens?,
+        loop: EventLoop
+    ) throws(SimulatorError) {
         self.loop = loop
         environment = configuration.environment
-        desk = try Desk(configuration)
+        desk = try Desk(configuration, deadTokens: deadTokens)
         do {
             // Whoever it is may come: the certificate itself says what for.
             context = try TLSContext.server(identity: identity, clients: .requested(), alpn: ["h2"])
@@ -60,6 +65,7 @@ actor SimulatorServer {
         told.connections = opened
         told.openConnections = open.count
         told.providerTokens = desk.judge.goodTokens
+        if let counts = desk.deadTokens?.counts { (told.deadTokensWaiting, told.deadTokensTold) = counts }
         return told
     }
 

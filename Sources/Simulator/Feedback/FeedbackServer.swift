@@ -1,0 +1,131 @@
+import Glibc
+import IO
+import TLS
+
+/// The legacy feedback service: whoever comes with a certificate is told at once which tokens of its topics are dead, and
+/// then never again.
+actor FeedbackServer {
+    private static let handshakeTimeout = Duration.seconds(10)
+    /// How long a client may take nothing.
+    private static let writeTimeout = Duration.seconds(30)
+
+    private let loop: EventLoop
+    private let context: TLSContext
+    private let environment: SimulatorConfiguration.Environment
+    private let deadTokens: DeadTokens
+    /// After how many bytes the first list breaks off.
+    private var cutAfter: Int?
+    private var listener: Listener?
+    private var lastNumber = 0
+    private var lines: [Int: Task<Void, Never>] = [:]
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    init(
+        _ configuration: SimulatorConfiguration,
+        identity: Identity,
+        deadTokens: DeadTokens,
+        loop: EventLoop
+    ) throws(SimulatorError) {
+        self.loop = loop
+        self.deadTokens = deadTokens
+        environment = configuration.environment
+        cutAfter = configuration.feedbackCutAfter
+        do {
+            context = try TLSContext.server(identity: identity, clients: .required())
+        } catch {
+            throw SimulatorError(.unavailable, error.message, underlying: error)
+        }
+    }
+
+    /// Listens from here on; returns the port.
+    func listen(host: String, port: UInt16) throws(SimulatorError) -> UInt16 {
+        do {
+            let listener = try Listener(host: host, port: port, on: loop) { [weak self] socket in
+                let descriptor = socket.release()
+                guard let self else {
+                    _ = Socket(owning: descriptor)
+                    return
+                }
+                self.assumeIsolated { $0.accepted(descriptor) }
+            }
+            self.listener = listener
+            return listener.port
+        } catch {
+            throw SimulatorError(.unavailable, error.message, underlying: error)
+        }
+    }
+
+    /// Breaks off what it is telling; that is told the next time.
+    func stop() async {
+        listener?.close()
+        listener = nil
+        let tasks = Array(lines.values)
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+
+    private func accepted(_ descriptor: CInt) {
+        lastNumber += 1
+        let number = lastNumber
+        lines[number] = Task {
+            await tell(descriptor)
+            lines[number] = nil
+        }
+    }
+
+    private func tell(_ descriptor: CInt) async {
+        do {
+            var stream = try await TLSStream.accept(
+                Socket(owning: descriptor),
+                context: context,
+                timeout: Self.handshakeTimeout,
+                on: loop
+            )
+            let credential = ClientCredential(stream.peerCertificate, environment: environment, now: Int64(time(nil)))
+            guard case .certificate(let certificate) = credential, certificate.refusal == nil else { return }
+            let entries = deadTokens.take(for: certificate)
+            let told = await tell(entries, over: &stream)
+            if told < entries.count { deadTokens.putBack(entries[told...]) }
+        } catch {
+            // The handshake itself has told the client what was wrong.
+            return
+        }
+    }
+
+    /// Answers with how many went out whole.
+    private func tell(_ entries: [FeedbackBook.Entry], over stream: inout TLSStream) async -> Int {
+        let cut = cutAfter.take()
+        var told = 0
+        var sent = 0
+        while told < entries.count {
+            var bytes: [UInt8] = []
+            var next = told
+            while next < entries.count, bytes.count < 16_384 {
+                bytes += entries[next].tuple
+                next += 1
+            }
+            let room = cut.map { $0 - sent } ?? .max
+            let isCut = bytes.count > room
+            do {
+                try await stream.send(Array(bytes.prefix(room)), until: .now + Self.writeTimeout, on: loop)
+            } catch {
+                return told
+            }
+            guard !isCut else { return told + Self.whole(entries[told..<next], in: room) }
+            sent += bytes.count
+            told = next
+        }
+        stream.closeNotify()
+        return told
+    }
+
+    /// How many of them so many bytes hold.
+    private static func whole(_ entries: ArraySlice<FeedbackBook.Entry>, in room: Int) -> Int {
+        var left = room
+        return entries.prefix { entry in
+            left -= entry.tuple.count
+            return left >= 0
+        }.count
+    }
+}
