@@ -10,11 +10,9 @@ public protocol Backend: Sendable {
         terms: DeliveryTerms
     ) async -> Delivered
 
-    /// The tokens that the gateway reports dead, for gateways that keep such a list. Reading clears the list.
-    func feedback(
-        from gateway: Gateway,
-        with credential: Credential
-    ) async throws(PushError) -> AsyncStream<Feedback>
+    /// The tokens that a gateway of the feedback service reports dead, over a connection of its own. Reading clears the
+    /// gateway's list.
+    func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList
 
     /// A backend of the same kind that shares no connection with this one.
     func separate() -> Self

@@ -29,7 +29,7 @@ public struct Connection: Sendable {
     }
 
     /// The tokens that the gateway reports dead.
-    func feedback() async throws(PushError) -> AsyncStream<Feedback> {
+    func feedback() async throws(PushError) -> FeedbackList {
         try await self.backend.feedback(from: self.gateway, with: self.credential)
     }
 }

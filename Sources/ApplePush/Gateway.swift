@@ -44,6 +44,11 @@ public struct Gateway: Hashable, Sendable, CustomStringConvertible {
     /// `sandbox` on the port that firewalls can tell from the web's.
     public static let sandboxOnPort2197 = Self(host: "api.sandbox.push.apple.com", port: 2197)
 
+    /// Apple's feedback service for `production`, of the time before HTTP/2.
+    public static let feedback = Self(host: "feedback.push.apple.com", port: 2196)
+    /// Apple's feedback service for `sandbox`, of the time before HTTP/2.
+    public static let feedbackSandbox = Self(host: "feedback.sandbox.push.apple.com", port: 2196)
+
     /// The address as `host:port`.
     public var description: String {
         self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"

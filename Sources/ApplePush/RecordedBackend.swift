@@ -109,14 +109,8 @@ public struct RecordedBackend: Backend {
     }
 
     /// Plays the list of dead tokens.
-    public func feedback(
-        from gateway: Gateway,
-        with credential: Credential
-    ) async throws(PushError) -> AsyncStream<Feedback> {
-        AsyncStream { stream in
-            for report in self.deadTokens { stream.yield(report) }
-            stream.finish()
-        }
+    public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
+        FeedbackList(RecordedFeedback(self.deadTokens))
     }
 
     /// The same recording.

@@ -6,10 +6,7 @@ protocol RecordingBackend: Backend {
 }
 
 extension RecordingBackend {
-    func feedback(
-        from gateway: Gateway,
-        with credential: Credential
-    ) async throws(PushError) -> AsyncStream<Feedback> {
+    func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
         try await self.recorded.feedback(from: gateway, with: credential)
     }
 

@@ -19,9 +19,13 @@ public struct APNs: Sendable {
         return Result(of: message, outcomes)
     }
 
-    /// The tokens that the gateway reports dead, for gateways that keep such a list. Over HTTP/2 there is none: each
+    /// The tokens that the gateway reports dead, where it is one of the legacy feedback service, such as
+    /// `Gateway.feedback`: with a certificate, over a connection of its own. Other gateways have no such list: there each
     /// `Result` has its own `feedback`.
-    public func feedback() async throws(PushError) -> AsyncStream<Feedback> {
+    ///
+    /// - Throws: A `PushError` if no connection could be made. What goes wrong after that ends the list, and is its
+    ///   `failure`.
+    public func feedback() async throws(PushError) -> FeedbackList {
         try await self.connection.feedback()
     }
 }

@@ -66,15 +66,15 @@ public final class HTTP2Backend: Backend {
     /// What goes on at the moment, and went on so far.
     package var traffic: Traffic { self.meter.reading }
 
-    /// There is no such list over HTTP/2.
-    public func feedback(
-        from gateway: Gateway,
-        with credential: Credential
-    ) async throws(PushError) -> AsyncStream<Feedback> {
-        throw PushError(
-            .unsupported,
-            "APNs has no feedback service over HTTP/2: the dead tokens are in the feedback of each result."
-        )
+    /// The list of a gateway of the legacy feedback service, which has nothing to do with HTTP/2: it is read over a
+    /// connection of its own, that nothing else goes over.
+    public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
+        let loop = try self.shared.withLock { shared throws(PushError) in
+            if shared.isShutDown { throw ConnectionPool.shutDownError }
+            return try self.nextLoop(&shared)
+        }
+        let line = try await FeedbackLine.open(to: gateway, with: credential, self.configuration, on: loop, of: self)
+        return FeedbackList(line)
     }
 
     /// A backend with the same configuration and connections of its own.

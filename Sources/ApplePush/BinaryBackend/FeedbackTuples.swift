@@ -1,0 +1,62 @@
+/// Reads the tuples of the feedback service, however the network has cut them: four bytes of seconds since 1970, two of
+/// the token's length, the token. A value: bytes go in, reports come out, and it never keeps more than one tuple.
+struct FeedbackTuples {
+    private static let headCount = 6
+
+    /// The beginning of a tuple whose end has not come yet.
+    private var rest: [UInt8] = []
+    /// Tuples without any token in them.
+    private(set) var empty = 0
+
+    /// Whether the last tuple came to its end.
+    var isWhole: Bool { self.rest.isEmpty }
+
+    /// Takes what came; answers with the reports that are whole now.
+    mutating func append(_ bytes: ArraySlice<UInt8>) -> [Feedback] {
+        var reports: [Feedback] = []
+        var bytes = bytes
+        // What lies here is completed first; only then can what came be read where it is.
+        while !self.rest.isEmpty, !bytes.isEmpty {
+            let missing = Self.count(of: self.rest[...]) - self.rest.count
+            self.rest += bytes.prefix(missing)
+            bytes = bytes.dropFirst(missing)
+            if self.rest.count >= Self.headCount, self.rest.count == Self.count(of: self.rest[...]) {
+                self.take(self.rest[...], into: &reports)
+                self.rest.removeAll(keepingCapacity: true)
+            }
+        }
+        while bytes.count >= Self.headCount, bytes.count >= Self.count(of: bytes) {
+            let count = Self.count(of: bytes)
+            self.take(bytes.prefix(count), into: &reports)
+            bytes = bytes.dropFirst(count)
+        }
+        self.rest += bytes
+        return reports
+    }
+
+    /// How many bytes the tuple has that begins here: those of its head, as long as the length has not come.
+    private static func count(of bytes: ArraySlice<UInt8>) -> Int {
+        guard bytes.count >= Self.headCount else { return Self.headCount }
+        let start = bytes.startIndex
+        return Self.headCount + Int(bytes[start + 4]) << 8 + Int(bytes[start + 5])
+    }
+
+    private mutating func take(_ tuple: ArraySlice<UInt8>, into reports: inout [Feedback]) {
+        let seconds = tuple.prefix(4).reduce(Int64(0)) { $0 << 8 | Int64($1) }
+        let token = tuple.dropFirst(Self.headCount)
+        guard !token.isEmpty else {
+            self.empty += 1
+            return
+        }
+        reports.append(Feedback(token: Self.digits(of: token), timestamp: seconds * 1000))
+    }
+
+    private static func digits(of token: ArraySlice<UInt8>) -> String {
+        var digits: [UInt8] = []
+        digits.reserveCapacity(token.count * 2)
+        for byte in token {
+            for nibble in [byte >> 4, byte & 15] { digits.append(nibble < 10 ? 0x30 + nibble : 0x57 + nibble) }
+        }
+        return String(decoding: digits, as: UTF8.self)
+    }
+}
