@@ -32,6 +32,7 @@ CREATE TABLE carillon.apps (
     gateway          text,  -- host:port instead of Apple's
     gateway_ca       text,  -- PEM, trust root of that gateway
     feedback_gateway text,  -- host:port instead of Apple's
+    feedback_error   text,  -- why its list of dead tokens could not be read the last time
     paused           boolean NOT NULL DEFAULT false,
     paused_reason    text,  -- for people; cleared when it is resumed
     max_rate         integer,  -- pushes a second, the whole fleet together; null: no limit

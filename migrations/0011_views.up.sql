@@ -53,7 +53,7 @@ SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, 
         WHEN c.status = 'ok' AND c.not_after <= now() + interval '30 days' THEN 'expiring' ELSE c.status END
         AS credential_status,
     c.not_after AS credential_not_after,
-    c.last_error AS credential_error
+    c.last_error AS credential_error, a.feedback_error
 FROM carillon.apps a
 LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
 LEFT JOIN (

@@ -29,7 +29,7 @@ TO carillon_app;
 -- carillon_worker: reads settings, moves the queue, writes history, runs the chores.
 GRANT SELECT ON carillon.installation, carillon.apps, carillon.certificates, carillon.watched_tables TO carillon_worker;
 GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO carillon_worker;
-GRANT UPDATE (paused, paused_reason) ON carillon.apps TO carillon_worker;
+GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers TO carillon_worker;
 GRANT UPDATE (last_error, missed_from) ON carillon.watched_tables TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, carillon.inflight, carillon.workers,
@@ -47,7 +47,7 @@ GRANT EXECUTE ON FUNCTION
 TO carillon_worker;
 
 -- carillon_reader: dashboards.
-GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, feedback_gateway, paused, paused_reason,
+GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, feedback_gateway, feedback_error, paused, paused_reason,
     max_rate, max_attempts, reap_bad_tokens, created_at, updated_at) ON carillon.apps TO carillon_reader;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.results, carillon.failures, carillon.feedback,
     carillon.activity, carillon.breakers, carillon.workers, carillon.broadcasts TO carillon_reader;

@@ -4,6 +4,27 @@ import PushQueue
 struct FeedbackLog: Sendable {
     let log: Log
 
+    func tell(_ report: FeedbackReport) {
+        if let failure = report.failure {
+            log.error(
+                "An app's list of dead tokens could not be read to its end.",
+                [
+                    "app": .string(report.app), "gateway": JSONValue(report.gateway),
+                    "tokens": .int(Int64(report.tokens)),
+                    "error": .string(failure),
+                ]
+            )
+        } else {
+            log.info(
+                "Read an app's list of dead tokens.",
+                [
+                    "app": .string(report.app), "gateway": JSONValue(report.gateway),
+                    "tokens": .int(Int64(report.tokens)),
+                ]
+            )
+        }
+    }
+
     /// A pass that found nothing to do is not worth much.
     func tell(_ tally: FeedbackTally, in duration: Duration) {
         for fault in tally.faults {

@@ -57,6 +57,8 @@ struct WorkerLog: Sendable {
             log.info("The app can send again.", ["app": .string(name)])
         case .maintained:
             log.debug("History was put in order.")
+        case .feedbackRead(let report):
+            FeedbackLog(log: log).tell(report)
         case .reaped(let tally, let duration):
             FeedbackLog(log: log).tell(tally, in: duration)
         case .breakerOpened(_, let name, let reason):

@@ -31,6 +31,7 @@ struct AppRow: Sendable {
     var credentialSince: Int64?
     /// Nobody has read the credential since, and written down what it says.
     var isUnjudged = false
+    var feedbackGateway: String?
 
     /// The apps asked for. Credentials come along only if they are not those that the caller knows already.
     static let statement = Statement(
@@ -41,7 +42,7 @@ struct AppRow: Sendable {
             CASE WHEN k.version IS DISTINCT FROM c.xmin::text::bigint THEN c.certificate END,
             CASE WHEN k.version IS DISTINCT FROM c.xmin::text::bigint THEN c.private_key END,
             CASE WHEN k.version IS DISTINCT FROM c.xmin::text::bigint THEN c.passphrase END, c.key_id, c.team_id,
-            c.updated_at, c.id IS NOT NULL AND c.status IS NULL
+            c.updated_at, c.id IS NOT NULL AND c.status IS NULL, a.feedback_gateway
         FROM carillon.apps a
         LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
         LEFT JOIN unnest($2::integer[], $3::bigint[]) AS k(id, version) ON k.id = c.id
@@ -77,8 +78,19 @@ struct AppRow: Sendable {
             )
         }
         guard let gateway else { return self.environment == "sandbox" ? .sandbox : .production }
+        return try self.gateway(at: gateway)
+    }
+
+    /// Where the app's list of dead tokens is read, of the time before HTTP/2.
+    func feedbackDestination() throws(Trouble) -> Gateway {
+        guard let feedbackGateway else { return self.environment == "sandbox" ? .feedbackSandbox : .feedback }
+        return try self.gateway(at: feedbackGateway)
+    }
+
+    /// One that was set for the app, and is trusted by what was set for it.
+    private func gateway(at address: String) throws(Trouble) -> Gateway {
         do {
-            return try Gateway(gateway, trust: self.gatewayAuthority.map { .pem($0) } ?? .system)
+            return try Gateway(address, trust: self.gatewayAuthority.map { .pem($0) } ?? .system)
         } catch {
             throw Trouble(.setting, error.message)
         }
@@ -102,6 +114,7 @@ extension AppRow {
         self.version = try rows.int64IfPresent(row, 11)
         self.credentialSince = try rows.timestampIfPresent(row, 18)
         self.isUnjudged = try rows.bool(row, 19)
+        self.feedbackGateway = try rows.stringIfPresent(row, 20)
         guard try rows.bool(row, 12) else {
             self.secret = nil
             return

@@ -10,6 +10,9 @@ extension Worker {
         guard interval > .zero, !self.options.once else { return }
         while !Task.isCancelled {
             try? await self.loop.sleep(for: self.state.feedbackWait())
+            // What was read is written whatever happens; the rest is for workers that go on.
+            if self.feedbackLists != nil { await self.run(.feedback, self.readLists) }
+            if self.state.isReadingFeedback { continue }
             guard !Task.isCancelled, self.state.phase == .working, let connection = await self.database() else {
                 return
             }
@@ -33,6 +36,7 @@ extension Worker {
             guard try await connection.execute(FeedbackChore.take, parameters) == 1 else {
                 return self.state.feedbackEnded()
             }
+            try await self.readLists(on: connection)
             let began = MonotonicInstant.now
             var pass = FeedbackPass()
             defer { self.tell(.reaped(pass.tally, in: .now - began)) }
@@ -44,6 +48,24 @@ extension Worker {
             try await connection.execute(FeedbackChore.end, parameters)
             self.state.feedbackEnded()
         }
+    }
+
+    /// What the legacy feedback service has to tell, before anything is reaped.
+    private func readLists(on connection: PostgresConnection) async throws(PostgresError) {
+        var lists: FeedbackLists
+        if let begun = self.feedbackLists.take() {
+            lists = begun
+        } else {
+            lists = try await FeedbackLists(of: nil, on: connection)
+        }
+        defer {
+            for report in lists.takeReports() { self.tell(.feedbackRead(report)) }
+            if lists.isUnderWay { self.feedbackLists = lists }
+            self.state.isReadingFeedback = lists.isUnderWay
+            self.dispatchBell.ring()
+        }
+        self.state.isReadingFeedback = true
+        try await lists.goOn(by: self.backend, on: connection, whileTrue: { self.goesOnWithFeedback })
     }
 
     private var goesOnWithFeedback: Bool { self.state.phase == .working && !Task.isCancelled }

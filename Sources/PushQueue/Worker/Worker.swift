@@ -23,6 +23,8 @@ package actor Worker {
     /// The errands that are under way, and their connections.
     var errands: Set<Errand> = []
     var errandConnections: [Errand: PostgresConnection] = [:]
+    /// Lists of dead tokens, the database having been lost while they were read.
+    var feedbackLists: FeedbackLists?
     /// Large statements that are under way, and those that wait for their turn.
     var largeStatements = 0
     var inLine: ArraySlice<CheckedContinuation<Void, Never>> = []

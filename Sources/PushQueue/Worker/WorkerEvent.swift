@@ -21,6 +21,8 @@ package enum WorkerEvent: Sendable {
     /// A certificate that an app uses has so many days left; less than none: it has expired.
     case credentialExpires(name: String, days: Int64)
     case maintained
+    /// This worker has read an app's list of the legacy feedback service, or tried to.
+    case feedbackRead(FeedbackReport)
     /// This worker has run a feedback pass, or as much of it as it could.
     case reaped(FeedbackTally, in: Duration)
     /// Most pushes of an app failed as BadDeviceToken: it was paused, for that reason.

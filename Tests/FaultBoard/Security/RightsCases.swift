@@ -20,6 +20,7 @@ import Testing
             )
             .union([
                 "update tokens.last_update", "update apps.paused", "update apps.paused_reason",
+                "update apps.feedback_error",
                 "update watched_tables.last_error", "update watched_tables.missed_from",
                 "update certificates.not_after", "update certificates.topics", "update certificates.status",
                 "update certificates.last_error",

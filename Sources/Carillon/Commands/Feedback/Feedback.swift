@@ -7,11 +7,12 @@ extension Command {
         "feedback",
         summary: "Delete dead tokens: run the feedback pass once, or whenever it is due.",
         discussion:
-            "Deletes each token that Apple called dead and that was not registered again since, in carillon.tokens and "
-            + "in the tables that apps have named by carillon.watch_tokens, in small transactions. Workers do so by "
-            + "themselves; this is for those that run with --feedback-interval 0s or --once. With --once a pass runs now; "
-            + "otherwise this runs those of the fleet on --feedback-interval, until SIGTERM. Ends with 1 when a table "
-            + "could not be reaped, which is named, and with 75 when it was interrupted in a pass.",
+            "Reads the lists of the legacy feedback service, for apps that have one, and then deletes each token that Apple "
+            + "called dead and that was not registered again since, in carillon.tokens and in the tables that apps have "
+            + "named by carillon.watch_tokens, in small transactions. Workers do so by themselves; this is for those that "
+            + "run with --feedback-interval 0s or --once. With --once a pass runs now; otherwise this runs those of the "
+            + "fleet on --feedback-interval, until SIGTERM. Ends with 1 when a list could not be read or a table not be "
+            + "reaped, which is named, and with 75 when it was interrupted in a pass.",
         options: [.once, .dryRun, .app, .feedbackInterval, .json, .database],
         examples: ["carillon feedback --once", "carillon feedback --dry-run --app shop"],
         run: { invocation in
@@ -26,10 +27,12 @@ extension Command {
 private struct Feedback: Sendable {
     let console: Console
     let settings: Settings
+    private let lists: FeedbackListReader
 
     init(_ invocation: Invocation) throws(UsageError) {
         console = invocation.console
         settings = invocation.settings
+        lists = FeedbackListReader(log: console.log, database: settings.text(.database) ?? "")
         guard !settings.isOn(.once), !settings.isOn(.dryRun) else { return }
         if settings.text(.app) != nil {
             throw UsageError("--app goes with --once or --dry-run: what is due is due for all apps.")
@@ -45,8 +48,9 @@ private struct Feedback: Sendable {
         }
         if settings.isOn(.once) {
             let began = MonotonicInstant.now
+            let reports = try await lists.read(of: settings.text(.app), on: connection, loop)
             let tally = try await pass(of: settings.text(.app), connection, loop)
-            return show(tally, in: .now - began)
+            return show(tally, unread: reports.compactMap(\.failure), in: .now - began)
         }
         try await keepOn(connection, loop)
         return .done
@@ -69,6 +73,7 @@ private struct Feedback: Sendable {
         let interval = settings.duration(.feedbackInterval)
         while true {
             if try await FeedbackChore.take(every: interval, on: connection) {
+                _ = try await lists.read(of: nil, on: connection, loop)
                 let began = MonotonicInstant.now
                 let tally = try await pass(of: nil, connection, loop)
                 FeedbackLog(log: console.log).tell(tally, in: .now - began)
@@ -98,7 +103,8 @@ private struct Feedback: Sendable {
         return tables.contains { $0.fault != nil } ? .failed : .done
     }
 
-    private func show(_ tally: FeedbackTally, in duration: Duration) -> ExitStatus {
+    /// - Parameter unread: why lists of the legacy feedback service were not read to their end, as the log has said.
+    private func show(_ tally: FeedbackTally, unread: [String], in duration: Duration) -> ExitStatus {
         let apps = tally.deleted.sorted { $0.key < $1.key }
         if settings.isOn(.json) {
             console.print(
@@ -106,7 +112,7 @@ private struct Feedback: Sendable {
                     ("reaped", .int(Int64(tally.total))),
                     ("by_app", .object(apps.map { ($0.key, .int(Int64($0.value))) })),
                     ("feedback", .int(Int64(tally.handled))),
-                    ("errors", .array(tally.faults.map { .string($0) })),
+                    ("errors", .array((unread + tally.faults).map { .string($0) })),
                     ("seconds", .double(duration.roundedSeconds)),
                 ])
             )
@@ -120,7 +126,7 @@ private struct Feedback: Sendable {
                 console.warn("A table could not be reaped. \(fault)".visible)
             }
         }
-        return tally.faults.isEmpty ? .done : .failed
+        return unread.isEmpty && tally.faults.isEmpty ? .done : .failed
     }
 }
 

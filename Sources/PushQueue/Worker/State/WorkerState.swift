@@ -35,6 +35,8 @@ struct WorkerState: Sendable {
     var hasDrained = false
     /// When all is due that went back for a moment.
     var returnsDue: MonotonicInstant?
+    /// It is being told which tokens are dead, by somebody who tells it only once.
+    var isReadingFeedback = false
     /// The latest feedback pass of this worker has not ended well.
     var hasFeedbackFailed = false
     var polling = PollingPace()
@@ -61,7 +63,7 @@ struct WorkerState: Sendable {
     var isDone: Bool {
         switch self.phase {
         case .working: self.hasDrained
-        case .draining, .givingUp: self.isIdle
+        case .draining, .givingUp: self.isIdle && !self.isReadingFeedback
         case .over: true
         }
     }

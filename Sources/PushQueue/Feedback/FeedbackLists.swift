@@ -1,0 +1,86 @@
+package import ApplePush
+package import Postgres
+
+/// The lists of the legacy feedback service that are to be read, one after the other. Wherever it is left because the
+/// database was lost, it goes on.
+package struct FeedbackLists: Sendable {
+    private var waiting: ArraySlice<FeedbackOrigin>
+    private var reading: FeedbackReading?
+    private var reports: [FeedbackReport] = []
+
+    private static let tell = Statement(
+        "tell_feedback_error",
+        "UPDATE carillon.apps a SET feedback_error = $2 WHERE a.id = $1 AND a.feedback_error IS DISTINCT FROM $2"
+    )
+
+    /// - Parameter app: nil: of all apps.
+    package init(of app: String?, on connection: PostgresConnection) async throws(PostgresError) {
+        self.waiting = try await FeedbackOrigin.read(of: app, on: connection)[...]
+    }
+
+    /// Something was read that is not in the table yet, or is still coming.
+    package var isUnderWay: Bool { self.reading != nil }
+
+    /// What came of those that were read since this was asked last.
+    package mutating func takeReports() -> [FeedbackReport] {
+        defer { self.reports = [] }
+        return self.reports
+    }
+
+    /// Reads all of them. A list that was begun is read to its end, since nobody will ever be told again what is on its way.
+    package mutating func goOn(
+        by backend: any Backend,
+        on connection: PostgresConnection,
+        whileTrue mayGoOn: () -> Bool
+    ) async throws(PostgresError) {
+        while self.isUnderWay || mayGoOn() {
+            guard self.reading == nil else {
+                try await self.finish(on: connection)
+                continue
+            }
+            guard let origin = self.waiting.first else { return }
+            do throws(Trouble) {
+                self.reading = try await Self.open(origin, by: backend)
+            } catch {
+                try await self.tell(of: origin, 0, error.message, on: connection)
+            }
+            self.waiting.removeFirst()
+        }
+    }
+
+    private static func open(_ origin: FeedbackOrigin, by backend: any Backend) async throws(Trouble) -> FeedbackReading
+    {
+        let route = try origin.route.get()
+        do {
+            return FeedbackReading(of: origin, try await backend.feedback(from: route.gateway, with: route.credential))
+        } catch {
+            throw Trouble(error)
+        }
+    }
+
+    private mutating func finish(on connection: PostgresConnection) async throws(PostgresError) {
+        guard var reading = self.reading else { return }
+        do throws(PostgresError) {
+            try await reading.goOn(on: connection)
+            try await self.tell(of: reading.origin, reading.kept, await reading.failure?.message, on: connection)
+            self.reading = nil
+        } catch {
+            self.reading = reading
+            throw error
+        }
+    }
+
+    private mutating func tell(
+        of origin: FeedbackOrigin,
+        _ tokens: Int,
+        _ failure: String?,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) {
+        var parameters = Parameters()
+        parameters.append(origin.app)
+        parameters.append(failure)
+        try await connection.execute(Self.tell, parameters)
+        let gateway = (try? origin.route.get())?.gateway.description
+        self.reports.append(FeedbackReport(app: origin.name, gateway: gateway, tokens: tokens, failure: failure))
+    }
+}

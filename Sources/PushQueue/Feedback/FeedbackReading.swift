@@ -1,0 +1,50 @@
+import ApplePush
+import Postgres
+
+/// One list of the legacy feedback service on its way into the table. Each piece is written before the next one is asked
+/// for, since the gateway forgets what it has told; so when the database is lost, it goes on over the next connection with
+/// what it has in hand. A piece whose commit nobody heard of may be written twice, which changes nothing.
+struct FeedbackReading: Sendable {
+    let origin: FeedbackOrigin
+    private let list: FeedbackList
+    private var inHand: [Feedback] = []
+    /// Reports that are in the table.
+    private(set) var kept = 0
+
+    private static let keep = Statement(
+        "keep_feedback",
+        """
+        INSERT INTO carillon.feedback (app_id, token, unregistered_at, source)
+        SELECT $1, r.token, to_timestamp(r.milliseconds / 1000.0), 'binary'
+        FROM unnest($2::text[], $3::bigint[]) AS r(token, milliseconds)
+        """
+    )
+
+    init(of origin: FeedbackOrigin, _ list: FeedbackList) {
+        self.origin = origin
+        self.list = list
+    }
+
+    /// Why the list broke off, at its end.
+    var failure: PushError? { get async { await self.list.failure } }
+
+    /// Reads to the end of the list.
+    mutating func goOn(on connection: PostgresConnection) async throws(PostgresError) {
+        repeat {
+            guard !self.inHand.isEmpty else { continue }
+            var parameters = Parameters()
+            parameters.append(self.origin.app)
+            parameters.append(PostgresArray(self.inHand.map(\.token)))
+            parameters.append(PostgresArray(self.inHand.map { $0.timestamp ?? 0 }))
+            try await connection.execute(Self.keep, parameters)
+            self.kept += self.inHand.count
+            self.inHand = []
+        } while await self.readOn()
+    }
+
+    private mutating func readOn() async -> Bool {
+        guard let piece = await self.list.nextPiece() else { return false }
+        self.inHand = piece
+        return true
+    }
+}
