@@ -4,12 +4,12 @@ import TLS
 
 /// The legacy feedback service: whoever comes with a certificate is told at once which tokens of its topics are dead, and
 /// then never again.
-actor FeedbackServer {
+actor FeedbackServer: SimulatorService {
     private static let handshakeTimeout = Duration.seconds(10)
     /// How long a client may take nothing.
     private static let writeTimeout = Duration.seconds(30)
 
-    private let loop: EventLoop
+    nonisolated let loop: EventLoop
     private let context: TLSContext
     private let environment: SimulatorConfiguration.Environment
     private let deadTokens: DeadTokens
@@ -40,20 +40,9 @@ actor FeedbackServer {
 
     /// Listens from here on; returns the port.
     func listen(host: String, port: UInt16) throws(SimulatorError) -> UInt16 {
-        do {
-            let listener = try Listener(host: host, port: port, on: loop) { [weak self] socket in
-                let descriptor = socket.release()
-                guard let self else {
-                    _ = Socket(owning: descriptor)
-                    return
-                }
-                self.assumeIsolated { $0.accepted(descriptor) }
-            }
-            self.listener = listener
-            return listener.port
-        } catch {
-            throw SimulatorError(.unavailable, error.message, underlying: error)
-        }
+        let listener = try listener(host: host, port: port)
+        self.listener = listener
+        return listener.port
     }
 
     /// Breaks off what it is telling; that is told the next time.
@@ -65,7 +54,7 @@ actor FeedbackServer {
         for task in tasks { await task.value }
     }
 
-    private func accepted(_ descriptor: CInt) {
+    func accepted(_ descriptor: CInt) {
         lastNumber += 1
         let number = lastNumber
         lines[number] = Task {

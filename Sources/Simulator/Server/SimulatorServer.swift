@@ -2,7 +2,7 @@ import IO
 import TLS
 
 /// Listens, shakes hands, and gives each connection its turns, all on one loop.
-actor SimulatorServer {
+actor SimulatorServer: SimulatorService {
     /// A connection with what the loop holds of it.
     private struct Open {
         let connection: SimulatorConnection
@@ -13,7 +13,7 @@ actor SimulatorServer {
 
     private static let handshakeTimeout = Duration.seconds(10)
 
-    private let loop: EventLoop
+    nonisolated let loop: EventLoop
     private let context: TLSContext
     private let environment: SimulatorConfiguration.Environment
     private var desk: Desk
@@ -44,20 +44,9 @@ actor SimulatorServer {
 
     /// Listens from here on; returns the port.
     func listen(host: String, port: UInt16) throws(SimulatorError) -> UInt16 {
-        do {
-            let listener = try Listener(host: host, port: port, on: loop) { [weak self] socket in
-                let descriptor = socket.release()
-                guard let self else {
-                    _ = Socket(owning: descriptor)
-                    return
-                }
-                self.assumeIsolated { $0.accepted(descriptor) }
-            }
-            self.listener = listener
-            return listener.port
-        } catch {
-            throw SimulatorError(.unavailable, error.message, underlying: error)
-        }
+        let listener = try listener(host: host, port: port)
+        self.listener = listener
+        return listener.port
     }
 
     private var statistics: SimulatorStatistics {
@@ -87,7 +76,7 @@ actor SimulatorServer {
 
     // MARK: A connection's life
 
-    private func accepted(_ descriptor: CInt) {
+    func accepted(_ descriptor: CInt) {
         lastNumber += 1
         let number = lastNumber
         handshakes[number] = Task { await shakeHands(descriptor, number) }
