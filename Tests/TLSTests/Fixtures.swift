@@ -1,7 +1,9 @@
+import TestSupport
+
 /// Keys and certificates in every form that people have them in, made by the `openssl` command, for tests only: one
 /// key on P-256 with its certificate, in all its wrappings, and keys of other kinds. The passphrase is "s3cret".
 enum Fixtures {
-    static let passphrase = "s3cret"
+    static let passphrase = TestKeys.passphrase
 
     static let certificate = """
         -----BEGIN CERTIFICATE-----
@@ -52,15 +54,7 @@ enum Fixtures {
         -----END EC PRIVATE KEY-----
         """
 
-    static let encryptedKey = """
-        -----BEGIN ENCRYPTED PRIVATE KEY-----
-        MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAiq3qowri1ivwICCAAw
-        DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEHhsdOs+Zv5m9/xi7exdCSAEgZA7
-        vjid7OCMAX4uB3fGIiIsj5Rp6nyIV6s38RmoSlpBHxlcaVSvwDpOwKrNnFa7tshf
-        8Q/uKraANgEPP7v6SCkPEeOfe2LDD7RdM+AGUIbDb3r+d1V3LSj1okjOFW6t8Tcz
-        PzH9n4VtFw2L213VKIkP0XH9AwtW+67/7AtaPhYZMzioTPQNpQJuF7Z6Apx05vo=
-        -----END ENCRYPTED PRIVATE KEY-----
-        """
+    static let encryptedKey = TestKeys.encrypted
 
     static let traditionalEncryptedKey = """
         -----BEGIN EC PRIVATE KEY-----
@@ -73,14 +67,7 @@ enum Fixtures {
         -----END EC PRIVATE KEY-----
         """
 
-    static let p384Key = """
-        -----BEGIN PRIVATE KEY-----
-        MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDCVPE4lXty2PYExyPnn
-        VhFruM0LDfWhAaSf5g0HvXcPnwPahX62mVer2pC2TL48AmShZANiAAReWeccUMtn
-        jYDisG31x8FTzUP3xuWxnqrJAFw9n4/dUuHehIeUGgPU+UTrpjtlVwvw+61JqZXv
-        /8HMxjpv2p57Z5sGf4NHiA4UQi+XOXqW6wbP6j8dXO/yUXQSS+S0bmo=
-        -----END PRIVATE KEY-----
-        """
+    static let p384Key = TestKeys.p384
 
     static let ed25519Key = """
         -----BEGIN PRIVATE KEY-----

@@ -74,9 +74,10 @@ import Testing
             }
             try await scene.withRelay(judge) { relay in
                 try await scene.enqueue(2_000)
-                _ = try scene.fleet.start(["--request-timeout", "2s"], lease: Fleet.calm)
+                let worker = try scene.fleet.start(["--request-timeout", "2s"], lease: Fleet.calm)
                 try await scene.drained(within: .seconds(120))
                 #expect(relay.connections > 2)
+                #expect((worker.mostMemory ?? 0) < 200 << 20)
                 try await scene.finish(duplicates: 2 * Self.inFlight)
             }
         }

@@ -141,10 +141,12 @@ import Testing
             guard frame.frame.isHeaders else { return [] }
             refused.withLock { _ = $0.insert(stream) }
             return [.say(Frames.reset(stream, 7))]
-        } then: { _, worker, _ in
+        } then: { scene, worker, _ in
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             #expect(unknown == 0)
             #expect(refused.withLock { $0.count } > 500)
+            let attempts = try await scene.client.number("SELECT max(r.attempts) FROM carillon.results r")
+            #expect(attempts == 1, "what was refused so has not been tried")
         }
     }
 
@@ -161,14 +163,28 @@ import Testing
     }
 
     @Test func `H8: one stream at first and a thousand later, and the worker follows`() async throws {
-        try await self.send { frame in
+        let open = Mutex((now: 0, most: 0, mostBefore: 0))
+        try await self.send(2000, Self.patient + ["--connections", "1"]) { frame in
             if frame.direction == .down, frame.frame.type == 4, frame.frame.flags == 0 {
-                return [.pass, .say(Frames.settings([(3, 1)]))]
+                return [.say(Frames.settings([(3, 1)]))]
             }
-            return frame.isAnswer && frame.answers == 50 ? [.pass, .say(Frames.settings([(3, 1_000)]))] : [.pass]
+            if frame.direction == .up, frame.frame.isHeaders {
+                open.withLock { open in
+                    open.now += 1
+                    open.most = max(open.most, open.now)
+                }
+            }
+            guard frame.isAnswer else { return [.pass] }
+            open.withLock { open in
+                open.now -= 1
+                if frame.answers == 50 { open.mostBefore = open.most }
+            }
+            return frame.answers == 50 ? [.pass, .say(Frames.settings([(3, 1_000)]))] : [.pass]
         } then: { _, worker, _ in
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             #expect(unknown == 0)
+            let (before, most) = open.withLock { ($0.mostBefore, $0.most) }
+            #expect(before == 1 && most > 10, "\(before), \(most)")
         }
     }
 

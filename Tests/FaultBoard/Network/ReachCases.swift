@@ -90,6 +90,32 @@ import Testing
         init(_ port: consuming SilentPort) { self.port = port }
     }
 
+    @Test func `N6: a handshake that comes drop by drop is given up like one that does not come`() async throws {
+        try await TestLoop.with { loop in
+            try await Reception.with(on: loop) { _, descriptor in
+                let socket = Socket(owning: descriptor)
+                var room = [UInt8](repeating: 0, count: 4_096)
+                // A record of 16 KB, begun and never ended.
+                for byte in [22, 3, 3, 64, 0] + [UInt8](repeating: 2, count: 16_384) {
+                    let drop = [byte]
+                    _ = try socket.write(drop.span.bytes)
+                    let next = MonotonicInstant.now + .milliseconds(200)
+                    do {
+                        _ = try await loop.readiness(of: descriptor, for: .read, until: next, doing: "dropping")
+                        guard case .bytes = try socket.read(into: &room) else { return }
+                    } catch let error as IOError where error.code == .timedOut {
+                        continue
+                    }
+                }
+            } test: { _, port in
+                try await self.blocked(
+                    by: { try await $0.lead(to: "127.0.0.1:\(port)", trusting: $0.simulator.rootPEM) },
+                    saying: "the TLS handshake with 127.0.0.1 took too long"
+                )
+            }
+        }
+    }
+
     @Test func `N8: a host that has no address holds its own app, and no other`() async throws {
         try await self.blocked(
             by: { try await $0.lead(to: "no-such-host.invalid:443", trusting: $0.simulator.rootPEM) },
