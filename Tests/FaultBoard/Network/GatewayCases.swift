@@ -6,9 +6,6 @@ import Testing
 
 /// What happens between a worker and its gateway.
 @Suite struct GatewayCases {
-    /// What a connection may have in flight that has answered a few pushes.
-    private static let inFlight = 128
-
     @Test func `N3: a gateway that vanishes with streams open is noticed by what it does not answer`() async throws {
         try await Scene.with { scene in
             try await scene.withProxyToGateway { proxy in
@@ -62,7 +59,7 @@ import Testing
                 _ = try scene.fleet.start(["--request-timeout", "60s"], lease: Fleet.calm)
                 try await scene.drained(within: .seconds(120))
                 #expect(relay.connections > 6)
-                try await scene.finish(duplicates: 6 * Self.inFlight)
+                try await scene.finish(duplicates: 6 * Scene.inFlight)
             }
         }
     }
@@ -78,7 +75,7 @@ import Testing
                 try await scene.drained(within: .seconds(120))
                 #expect(relay.connections > 2)
                 #expect((worker.mostMemory ?? 0) < 200 << 20)
-                try await scene.finish(duplicates: 2 * Self.inFlight)
+                try await scene.finish(duplicates: 2 * Scene.inFlight)
             }
         }
     }
@@ -100,7 +97,7 @@ import Testing
                 _ = try scene.fleet.start(["--request-timeout", "2s", "--connections", "1"], lease: Fleet.calm)
                 try await scene.drained(within: .seconds(120))
                 #expect(relay.connections > 1)
-                try await scene.finish(duplicates: Self.inFlight)
+                try await scene.finish(duplicates: Scene.inFlight)
             }
         }
     }

@@ -9,45 +9,6 @@ import Testing
 /// Gateways that speak HTTP/2 as they should not, or as nobody expects. The simulator answers; what lies before it says
 /// on some connections what it would not.
 @Suite struct PeerCases {
-    /// On a busy machine an answer may be late; where nothing breaks, none may count as unknown.
-    private static let patient = ["--request-timeout", "60s"]
-    /// What a connection may have in flight that has answered a few pushes.
-    private static let inFlight = 128
-
-    /// Has a worker send so many pushes through that, and every one of them end well.
-    private func send(
-        _ pushes: Int = 2000,
-        duplicates: Int = 0,
-        _ flags: [String] = Self.patient,
-        through judge: @escaping Relay.Judge,
-        then check: (Scene, WorkerProcess, Reception) async throws -> Void = { _, _, _ in }
-    ) async throws {
-        try await Scene.with { scene in
-            try await scene.withRelay(judge) { relay in
-                try await scene.enqueue(pushes)
-                let worker = try scene.fleet.start(flags, lease: Fleet.calm)
-                try await scene.drained(within: .seconds(120))
-                try await check(scene, worker, relay)
-                try await scene.finish(duplicates: duplicates)
-            }
-        }
-    }
-
-    /// The same, where each of the first connections says something instead of its 21st answer.
-    private func survive(
-        _ faults: [@Sendable (UInt32) -> [UInt8]],
-        then check: (Scene, WorkerProcess, Reception) async throws -> Void = { _, _, _ in }
-    ) async throws {
-        try await self.send(duplicates: faults.count * Self.inFlight) { frame in
-            guard frame.isAnswer, frame.answers == 21, frame.connection <= faults.count else { return [.pass] }
-            return [.say(faults[frame.connection - 1](frame.frame.stream))]
-        } then: { scene, worker, relay in
-            #expect(relay.connections > faults.count, "each was the end of its connection")
-            #expect((worker.mostMemory ?? 0) < 200 << 20)
-            try await check(scene, worker, relay)
-        }
-    }
-
     // MARK: Goodbyes
 
     @Test func `H1: a goodbye after every hundred requests costs no push and doubles none`() async throws {
@@ -55,7 +16,7 @@ import Testing
             $0.goAwayAfter = 100
         } _: { scene in
             try await scene.enqueue(Board.sized(5000, full: 50_000))
-            let worker = try scene.fleet.start(Self.patient, lease: Fleet.calm)
+            let worker = try scene.fleet.start(Fleet.patient, lease: Fleet.calm)
             try await scene.drained(within: .seconds(120))
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             #expect(unknown == 0)
@@ -65,7 +26,7 @@ import Testing
 
     @Test func `H2: a goodbye in two steps leaves nothing unknown`() async throws {
         let highest = Mutex<[Int: UInt32]>([:])
-        try await self.send { frame in
+        try await Scene.send { frame in
             if frame.direction == .up, frame.frame.isHeaders {
                 highest.withLock { $0[frame.connection] = frame.frame.stream }
             }
@@ -84,7 +45,7 @@ import Testing
     }
 
     @Test func `H3: a second goodbye that takes back the first ends the connection`() async throws {
-        try await self.survive(
+        try await Scene.survive(
             Array(repeating: { Frames.goAway(last: $0 + 2) + Frames.goAway(last: $0 + 100) }, count: 3)
         )
     }
@@ -95,7 +56,7 @@ import Testing
         } _: { scene in
             let pushes = 400
             try await scene.enqueue(pushes)
-            let worker = try scene.fleet.start(Self.patient, lease: Fleet.calm)
+            let worker = try scene.fleet.start(Fleet.patient, lease: Fleet.calm)
             try await scene.drained(within: .seconds(120))
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             #expect(unknown == 0)
@@ -116,7 +77,7 @@ import Testing
             }
             try await scene.withRelay(judge) { _ in
                 try await scene.enqueue(500)
-                _ = try scene.fleet.start(Self.patient, lease: Fleet.calm)
+                _ = try scene.fleet.start(Fleet.patient, lease: Fleet.calm)
                 try await scene.credential(is: "rejected")
                 let error = try await scene.credential("last_error")
                 #expect(error.contains("BadCertificate"))
@@ -124,7 +85,7 @@ import Testing
                 let issued = try scene.simulator.issueCertificate(topics: [Scene.topic])
                 try await scene.write(issued.certificate, issued.privateKey)
                 // The simulator looks at what follows its last stream; the goodbye was not its own.
-                try await scene.finish(duplicates: 20 * Self.inFlight)
+                try await scene.finish(duplicates: 20 * Scene.inFlight)
             }
         }
     }
@@ -133,7 +94,7 @@ import Testing
 
     @Test func `H6: where half of all streams are refused, each push is taken in the end, once`() async throws {
         let refused = Mutex<Set<UInt32>>([])
-        try await self.send { frame in
+        try await Scene.send { frame in
             guard frame.direction == .up, frame.frame.isHeaders || frame.frame.isData else { return [.pass] }
             let stream = frame.frame.stream
             // The first of them fill the server's compression table.
@@ -152,7 +113,7 @@ import Testing
 
     @Test func `H7: streams that are reset are unknown, and their pushes go out again`() async throws {
         let resets = Atomic<Int>(0)
-        try await self.send(duplicates: 2000) { frame in
+        try await Scene.send(duplicates: 2000) { frame in
             guard frame.isAnswer, frame.answers.isMultiple(of: 10) else { return [.pass] }
             resets.wrappingAdd(1, ordering: .relaxed)
             return [.say(Frames.reset(frame.frame.stream, frame.answers.isMultiple(of: 20) ? 2 : 8))]
@@ -164,7 +125,7 @@ import Testing
 
     @Test func `H8: one stream at first and a thousand later, and the worker follows`() async throws {
         let open = Mutex((now: 0, most: 0, mostBefore: 0))
-        try await self.send(2000, Self.patient + ["--connections", "1"]) { frame in
+        try await Scene.send(2000, Fleet.patient + ["--connections", "1"]) { frame in
             if frame.direction == .down, frame.frame.type == 4, frame.frame.flags == 0 {
                 return [.say(Frames.settings([(3, 1)]))]
             }
@@ -189,7 +150,7 @@ import Testing
     }
 
     @Test func `H9: a thousand streams, one, none, a thousand, and then none for good`() async throws {
-        try await self.send(3000, Self.patient + ["--connections", "1"]) { frame in
+        try await Scene.send(3000, Fleet.patient + ["--connections", "1"]) { frame in
             // The client has seen that there is none as soon as it answers a ping.
             if frame.direction == .up, frame.frame.type == 6, frame.connection == 1 {
                 return [.say(Frames.settings([(3, 1_000)]))]
@@ -211,7 +172,7 @@ import Testing
     }
 
     @Test func `H10: windows of nothing, opened later, and below nothing`() async throws {
-        try await self.send { frame in
+        try await Scene.send { frame in
             if frame.direction == .down, frame.frame.type == 4, frame.frame.flags == 0 {
                 return [.pass, .say(Frames.settings([(4, 0)]) + Frames.ping(1))]
             }
@@ -226,71 +187,10 @@ import Testing
         }
     }
 
-    // MARK: Floods
-
-    @Test func `H11: a header block without end is cut`() async throws {
-        try await self.survive([
-            { stream in
-                let beginning = Frames.frame(1, stream: stream, Frames.block([(":status", "200")]))
-                let more = Frames.frame(9, stream: stream, Frames.block([("a", "b")]))
-                return beginning + Array(repeatElement(more, count: 10_000).joined())
-            }
-        ])
-    }
-
-    @Test func `H12, H13: header fields that grow from nothing, too many of them, and one of 64 KB`() async throws {
-        try await self.survive([
-            { stream in
-                let entry = [0x40] + Frames.string("x") + Frames.string(String(repeating: "y", count: 4_000))
-                let block = Frames.block([(":status", "200")]) + entry + [UInt8](repeating: 0xbe, count: 10_000)
-                return Frames.frame(1, flags: 5, stream: stream, block)
-            },
-            { Frames.headers($0, [(":status", "200")] + (0..<100).map { ("x-\($0)", "y") }, end: true) },
-            { stream in
-                let block = Frames.block([(":status", "200"), ("x", String(repeating: "y", count: 65_536))])
-                let pieces = stride(from: 0, to: block.count, by: 16_384).map {
-                    Array(block[$0..<min($0 + 16_384, block.count)])
-                }
-                return Frames.frame(1, flags: 1, stream: stream, pieces[0])
-                    + pieces.dropFirst().flatMap { Frames.frame(9, stream: stream, $0) }
-                    + Frames.frame(9, flags: 4, stream: stream)
-            },
-        ])
-    }
-
-    private static func many(_ frame: [UInt8]) -> [UInt8] { Array(repeatElement(frame, count: 20_000).joined()) }
-
-    @Test func `H14: floods of frames that mean nothing, each of its kind`() async throws {
-        try await self.survive([
-            { _ in Self.many(Frames.ping(1)) }, { _ in Self.many(Frames.ping(1, acknowledgement: true)) },
-            { _ in Self.many(Frames.settings()) }, { _ in Self.many(Frames.frame(0xbb, stream: 0, [1, 2])) },
-            { Frames.headers($0, [(":status", "200")]) + Self.many(Frames.data($0, [])) },
-            { Self.many(Frames.headers($0, [(":status", "103")])) }, { _ in Self.many(Frames.windowUpdate(0, 1)) },
-        ]) { _, worker, _ in
-            let ends = try await worker.ends(by: "flooded")
-            #expect(ends == 7)
-        }
-    }
-
-    @Test func `H15: a body without end is cut, its status counts, and the connection is kept`() async throws {
-        let pieces = Board.sized(64, full: 6_400)
-        try await self.send { frame in
-            guard frame.isAnswer, frame.answers == 21, frame.connection == 1 else { return [.pass] }
-            let piece = Frames.data(frame.frame.stream, [UInt8](repeating: 120, count: 16_384))
-            return [.say(Frames.headers(frame.frame.stream, [(":status", "200")]))]
-                + (0..<pieces).map { _ in .say(piece) }
-        } then: { _, worker, relay in
-            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
-            #expect(unknown == 0)
-            #expect(relay.connections == 1)
-            #expect((worker.mostMemory ?? 0) < 200 << 20)
-        }
-    }
-
     // MARK: Broken rules
 
     @Test func `H16: whatever rule of HTTP/2 is broken, the connection ends and each push ends once`() async throws {
-        try await self.survive([
+        try await Scene.survive([
             { _ in Frames.windowUpdate(0, 0) }, { _ in Frames.windowUpdate(0, (1 << 31) - 1) },
             { _ in Frames.data(9_999, [1], end: true) }, { Frames.data($0, [UInt8](repeating: 0, count: 16_385)) },
             { Frames.frame(5, flags: 4, stream: $0, [0, 0, 0, 2] + Frames.block([(":method", "GET")])) },
@@ -303,7 +203,7 @@ import Testing
             [("apns-id", "x")], [(":status", "200"), (":status", "200")], [(":status", "2xx")],
             [(":status", "200"), ("Apns-Id", "x")], [(":status", "099")],
         ]
-        try await self.send(duplicates: answers.count) { frame in
+        try await Scene.send(duplicates: answers.count) { frame in
             guard frame.isAnswer, frame.connection == 1, frame.answers > 20, frame.answers <= 20 + answers.count else {
                 return [.pass]
             }
@@ -324,7 +224,7 @@ import Testing
                 return isAcknowledgement && frame.direction == .down && frame.connection == 1 ? [] : [.pass]
             }
             try await scene.withRelay(judge) { relay in
-                let worker = try scene.fleet.start(Self.patient, lease: Fleet.calm)
+                let worker = try scene.fleet.start(Fleet.patient, lease: Fleet.calm)
                 try await scene.underLoad(depth: 200) {
                     try await scene.eventually("another connection was made") { relay.connections > 1 }
                 }
@@ -339,7 +239,7 @@ import Testing
     @Test func `H21: whatever bytes a gateway sends, each push ends once`() async throws {
         let connections = Board.sized(10, full: 200)
         let seed = Board.seed
-        try await self.send(Board.sized(3000, full: 20_000), duplicates: connections * Self.inFlight) { frame in
+        try await Scene.send(Board.sized(3000, full: 20_000), duplicates: connections * Scene.inFlight) { frame in
             guard frame.isAnswer, frame.answers == 30, frame.connection <= connections else { return [.pass] }
             var random = SeededGenerator(seed: seed &+ UInt64(frame.connection))
             let bytes = (0..<Int.random(in: 1...2_000, using: &random)).map { _ in
@@ -355,7 +255,7 @@ import Testing
     @Test func `H18: answers in another order, and one that comes when nobody waits for it any more`() async throws {
         let held = Mutex<[UInt8]>([])
         let late = Mutex<(stream: UInt32, answer: [UInt8])?>(nil)
-        try await self.send(duplicates: 1, ["--request-timeout", "3s", "--connections", "1"]) { frame in
+        try await Scene.send(duplicates: 1, ["--request-timeout", "3s", "--connections", "1"]) { frame in
             guard frame.connection == 1 else { return [.pass] }
             if frame.direction == .up, frame.frame.type == 3 {
                 // The client has given up: now comes the answer.

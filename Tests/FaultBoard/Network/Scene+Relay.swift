@@ -5,7 +5,7 @@ import TestSupport
 extension Scene {
     /// The app's pushes go through a relay, which does to frames what the judge says.
     /// - Parameter piece: how many bytes go on at a time, at most.
-    func withRelay(in piece: Int = .max, _ judge: @escaping Relay.Judge, _ body: (Reception) async throws -> Void)
+    func withRelay(in piece: Int = 16_384, _ judge: @escaping Relay.Judge, _ body: (Reception) async throws -> Void)
         async throws
     {
         let issued = try self.simulator.issueCertificate(topics: [Self.topic])

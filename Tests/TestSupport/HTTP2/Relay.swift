@@ -51,7 +51,7 @@ package actor Relay {
         trusting root: String,
         certificate: String,
         privateKey: String,
-        piece: Int = .max,
+        piece: Int = 16_384,
         judge: @escaping Judge,
         test: (Reception, _ port: UInt16, _ rootPEM: String) async throws -> R
     ) async throws -> R {

@@ -1,0 +1,80 @@
+import TestSupport
+import Testing
+
+/// Gateways that say too much.
+@Suite struct FloodCases {
+    @Test func `H11: a header block without end is cut`() async throws {
+        try await Scene.survive([
+            { stream in
+                let beginning = Frames.frame(1, stream: stream, Frames.block([(":status", "200")]))
+                let more = Frames.frame(9, stream: stream, Frames.block([("a", "b")]))
+                return beginning + Array(repeatElement(more, count: 10_000).joined())
+            }
+        ])
+    }
+
+    @Test func `H12, H13: header fields that grow from nothing, too many of them, and one of 64 KB`() async throws {
+        try await Scene.survive([
+            { stream in
+                let entry = [0x40] + Frames.string("x") + Frames.string(String(repeating: "y", count: 4_000))
+                let block = Frames.block([(":status", "200")]) + entry + [UInt8](repeating: 0xbe, count: 10_000)
+                return Frames.frame(1, flags: 5, stream: stream, block)
+            },
+            { Frames.headers($0, [(":status", "200")] + (0..<100).map { ("x-\($0)", "y") }, end: true) },
+            { stream in
+                let block = Frames.block([(":status", "200"), ("x", String(repeating: "y", count: 65_536))])
+                let pieces = stride(from: 0, to: block.count, by: 16_384).map {
+                    Array(block[$0..<min($0 + 16_384, block.count)])
+                }
+                return Frames.frame(1, flags: 1, stream: stream, pieces[0])
+                    + pieces.dropFirst().flatMap { Frames.frame(9, stream: stream, $0) }
+                    + Frames.frame(9, flags: 4, stream: stream)
+            },
+        ])
+    }
+
+    private static func many(_ frame: [UInt8]) -> [UInt8] { Array(repeatElement(frame, count: 20_000).joined()) }
+
+    @Test func `H14: floods of frames that mean nothing, each of its kind`() async throws {
+        try await Scene.survive([
+            { _ in Self.many(Frames.ping(1)) }, { _ in Self.many(Frames.ping(1, acknowledgement: true)) },
+            { _ in Self.many(Frames.settings()) }, { _ in Self.many(Frames.frame(0xbb, stream: 0, [1, 2])) },
+            { Frames.headers($0, [(":status", "200")]) + Self.many(Frames.data($0, [])) },
+            { Self.many(Frames.headers($0, [(":status", "103")])) }, { _ in Self.many(Frames.windowUpdate(0, 1)) },
+        ]) { _, worker, _ in
+            let ends = try await worker.ends(by: "flooded")
+            #expect(ends == 7)
+        }
+    }
+
+    @Test func `H15: a body without end is cut, its status counts, and the connection is kept`() async throws {
+        try await Scene.send { frame in
+            guard frame.isAnswer, frame.answers == 21, frame.connection == 1 else { return [.pass] }
+            let piece = Frames.data(frame.frame.stream, [UInt8](repeating: 120, count: 16_384))
+            return [.say(Frames.headers(frame.frame.stream, [(":status", "200")]))]
+                + (0..<64).map { _ in .say(piece) }
+        } then: { _, worker, relay in
+            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
+            #expect(unknown == 0)
+            #expect(relay.connections == 1)
+            #expect((worker.mostMemory ?? 0) < 200 << 20)
+        }
+    }
+
+    @Test func `H15: a body of 100 MB, more than there is room for, is the end of its connection`()
+        async throws
+    {
+        let pieces = Board.sized(1_600, full: 6_400)
+        try await Scene.survive([
+            { stream in
+                let piece = Frames.data(stream, [UInt8](repeating: 120, count: 16_384))
+                return (0..<pieces).reduce(into: Frames.headers(stream, [(":status", "200")])) { bytes, _ in
+                    bytes += piece
+                }
+            }
+        ]) { _, worker, _ in
+            let ends = try await worker.ends(by: "violated")
+            #expect(ends == 1)
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import TestSupport
+import Testing
+
+/// Cases in which what lies before the simulator says on some connections what the simulator would not.
+extension Scene {
+    /// What a connection may have in flight that has answered a few pushes.
+    static let inFlight = 128
+
+    /// Has a worker send so many pushes through that, and every one of them end well.
+    static func send(
+        _ pushes: Int = 2000,
+        duplicates: Int = 0,
+        _ flags: [String] = Fleet.patient,
+        through judge: @escaping Relay.Judge,
+        then check: (Scene, WorkerProcess, Reception) async throws -> Void = { _, _, _ in }
+    ) async throws {
+        try await Self.with { scene in
+            try await scene.withRelay(judge) { relay in
+                try await scene.enqueue(pushes)
+                let worker = try scene.fleet.start(flags, lease: Fleet.calm)
+                try await scene.drained(within: .seconds(120))
+                try await check(scene, worker, relay)
+                try await scene.finish(duplicates: duplicates)
+            }
+        }
+    }
+
+    /// The same, where each of the first connections says something instead of its 21st answer.
+    static func survive(
+        _ faults: [@Sendable (UInt32) -> [UInt8]],
+        then check: (Scene, WorkerProcess, Reception) async throws -> Void = { _, _, _ in }
+    ) async throws {
+        try await self.send(duplicates: faults.count * Self.inFlight) { frame in
+            guard frame.isAnswer, frame.answers == 21, frame.connection <= faults.count else { return [.pass] }
+            return [.say(faults[frame.connection - 1](frame.frame.stream))]
+        } then: { scene, worker, relay in
+            #expect(relay.connections > faults.count, "each was the end of its connection")
+            #expect((worker.mostMemory ?? 0) < 200 << 20)
+            try await check(scene, worker, relay)
+        }
+    }
+}
