@@ -9,7 +9,7 @@ import Testing
 
     @Test func `a pass rests longer than its batches take, and not for ever`() {
         var pass = FeedbackPass()
-        #expect(pass.answered(Self.batch(.more), after: .milliseconds(10)) == .milliseconds(30))
+        #expect(pass.answered(Self.batch(.more), after: .milliseconds(10)) == .milliseconds(40))
         #expect(pass.answered(Self.batch(.more), after: .seconds(60)) == FeedbackPass.longestRest)
         #expect(pass.answered(Self.batch(.busy), after: .zero) == FeedbackPass.waitForOthers)
         #expect(!pass.tally.isWhole)

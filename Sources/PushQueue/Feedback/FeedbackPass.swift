@@ -6,7 +6,7 @@ package import Postgres
 package struct FeedbackPass: Sendable {
     /// How much longer than a batch took the database rests before the next one: the pass is in no hurry, and on a busy
     /// machine a batch takes longer.
-    static let leisure = 3
+    static let leisure = 4
     static let longestRest = Duration.seconds(1)
     /// How often to ask whether another pass has ended.
     static let waitForOthers = Duration.milliseconds(200)
