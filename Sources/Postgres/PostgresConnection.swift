@@ -11,6 +11,10 @@ package actor PostgresConnection {
     private var watch: WatchToken?
     private var wantsToWrite = false
     private var pipeline = Pipeline<Job>(limit: 64)
+    /// How much of its input the `COPY` under way was given; nil when the server waits for none.
+    private var fed: Int?
+    /// So much is with libpq at a time, at most.
+    private static let mouthful = 65_536
     private var prepared = PreparedStatements()
     private let kind: ServerKind
     private let settings: SessionSettings
@@ -100,6 +104,19 @@ package actor PostgresConnection {
         _ = try await self.ask(.script, .script(sql))
     }
 
+    /// Runs one `COPY … FROM STDIN` that reads the bytes, when all before it is done and before anything after it; says
+    /// how many rows it took. An error in them is told when all of them are sent.
+    @discardableResult
+    package func copy(_ sql: String, _ bytes: [UInt8]) async throws(PostgresError) -> Int {
+        try await self.ask(.script, .copy(sql, bytes)).affectedRows
+    }
+
+    /// The same for a `COPY … FROM STDIN (FORMAT binary)`.
+    @discardableResult
+    package func copy(_ sql: String, _ rows: consuming CopyRows) async throws(PostgresError) -> Int {
+        try await self.copy(sql, rows.bytes())
+    }
+
     /// Runs the body between `BEGIN` and `COMMIT`, or `ROLLBACK` when it throws. For a connection that no other task
     /// uses meanwhile: what that sent would be part of it.
     package func transaction<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {
@@ -187,7 +204,7 @@ package actor PostgresConnection {
     /// False: the connection is lost.
     private func send(_ work: Job.Work, on wire: Wire) -> Bool {
         switch work {
-        case .script(let sql):
+        case .script(let sql), .copy(let sql, _):
             guard wire.exitPipeline(), wire.send(sql) else { return false }
             return true
         case .statement(let statement, let parameters):
@@ -231,12 +248,45 @@ package actor PostgresConnection {
         return wire.execute(sql: statement.sql, parameters)
     }
 
-    private func flush() {
-        guard let wire, let watch else { return }
-        guard let isDone = wire.flush() else { return self.endAsLost() }
-        guard self.wantsToWrite == isDone else { return }
-        self.wantsToWrite = !isDone
-        self.loop.update(watch, to: isDone ? .read : [.read, .write])
+    /// Whether the kernel took all there is.
+    @discardableResult
+    private func flush() -> Bool {
+        guard let wire, let watch else { return false }
+        guard let isDone = wire.flush() else {
+            self.endAsLost()
+            return false
+        }
+        // Whoever finds the room for what was left, it is the watch that goes on with the input of a COPY.
+        let wantsToWrite = !isDone || self.fed != nil
+        if self.wantsToWrite != wantsToWrite {
+            self.wantsToWrite = wantsToWrite
+            self.loop.update(watch, to: wantsToWrite ? [.read, .write] : .read)
+        }
+        return isDone
+    }
+
+    /// Gives a `COPY` its input by the mouthful, each when the one before is gone: libpq itself would keep it all. True:
+    /// there is none that waits for more.
+    private func feed() -> Bool {
+        guard self.fed != nil else { return true }
+        while let fed, case .copy(_, let bytes)? = self.pipeline.current?.work {
+            guard self.flush(), let wire else { return false }
+            let isTaken: Bool
+            if fed < bytes.count {
+                let end = min(fed + Self.mouthful, bytes.count)
+                isTaken = wire.put(bytes[fed..<end])
+                self.fed = end
+            } else {
+                isTaken = wire.endInput()
+                self.fed = nil
+            }
+            guard isTaken else {
+                self.endAsLost()
+                return false
+            }
+        }
+        self.flush()
+        return true
     }
 
     // MARK: Receiving
@@ -251,7 +301,8 @@ package actor PostgresConnection {
 
     private func receive() {
         var endsInARow = 0
-        while let wire {
+        // While the server waits for input, libpq has nothing else to tell.
+        while self.feed(), let wire {
             switch wire.next() {
             case .incomplete:
                 return
@@ -281,8 +332,13 @@ package actor PostgresConnection {
             break
         case .synchronized:
             self.land()
-        case .copy:
-            self.end(PostgresError(.closed, "COPY between client and server is not possible here"))
+        case .input:
+            guard case .copy? = self.pipeline.current?.work else {
+                return self.end(PostgresError(.closed, "a COPY from the client needs a call of its own"))
+            }
+            self.fed = 0
+        case .output:
+            self.end(PostgresError(.closed, "a COPY to the client is not possible here"))
         }
     }
 

@@ -5,6 +5,8 @@ struct Job {
     enum Work: Sendable {
         case statement(Statement, Parameters)
         case script(String)
+        /// A `COPY … FROM STDIN`, and what it is to read there.
+        case copy(String, [UInt8])
 
         var name: String? {
             if case .statement(let statement, _) = self { statement.name } else { nil }
@@ -73,7 +75,10 @@ enum Answer {
     /// Not run, because one before it in the same transaction failed.
     case skipped
     case synchronized
-    case copy
+    /// The server waits for the input of a `COPY`.
+    case input
+    /// It would send the output of one.
+    case output
 
     init(_ result: ServerResult) {
         self =
@@ -81,7 +86,8 @@ enum Answer {
             case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: .good
             case PGRES_PIPELINE_SYNC: .synchronized
             case PGRES_PIPELINE_ABORTED: .skipped
-            case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH: .copy
+            case PGRES_COPY_IN: .input
+            case PGRES_COPY_OUT, PGRES_COPY_BOTH: .output
             default: .bad
             }
     }

@@ -109,6 +109,18 @@ final class Wire: @unchecked Sendable {
         PQsendQuery(self.session, sql) == 1
     }
 
+    /// Input of the `COPY` that the server waits to be fed. libpq keeps what the kernel does not take, however much.
+    func put(_ bytes: ArraySlice<UInt8>) -> Bool {
+        bytes.withUnsafeBytes { bytes in
+            PQputCopyData(self.session, bytes.assumingMemoryBound(to: CChar.self).baseAddress, CInt(bytes.count)) == 1
+        }
+    }
+
+    /// All of the input is there: from here on the server answers.
+    func endInput() -> Bool {
+        PQputCopyEnd(self.session, nil) == 1
+    }
+
     /// Nil: the connection is lost. True: the kernel took all there is. False: it has no room.
     func flush() -> Bool? {
         switch PQflush(self.session) {
