@@ -7,12 +7,18 @@ package final class BackgroundProgram {
     private let voice: CInt
     private var heard: [UInt8] = []
 
-    package init(_ words: [String], environment: [String: String] = [:], in folder: TemporaryFolder) throws {
+    package init(
+        _ words: [String],
+        environment: [String: String] = [:],
+        in folder: TemporaryFolder,
+        input: ChildProcess.Command.Stream = .nothing
+    ) throws {
         let (ours, theirs) = try SocketPair().release()
         voice = ours
         defer { close(theirs) }
         var command = ChildProcess.Command(try ProgramRun.path, words)
         command.environment = ProgramRun.environment(environment)
+        command.input = input
         command.directory = folder.path
         command.output = .descriptor(theirs)
         command.error = .descriptor(theirs)

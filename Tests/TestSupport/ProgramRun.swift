@@ -22,10 +22,15 @@ package struct ProgramRun {
         return kept.merging(more) { $1 }
     }
 
-    package static func run(_ words: [String], environment: [String: String] = [:]) async throws -> ProgramRun {
+    package static func run(
+        _ words: [String],
+        environment: [String: String] = [:],
+        input: ChildProcess.Command.Stream = .nothing
+    ) async throws -> ProgramRun {
         try await TemporaryFolder.with { folder in
             var command = ChildProcess.Command(try path, words)
             command.environment = Self.environment(environment)
+            command.input = input
             command.output = .file(folder.file("output"))
             command.error = .file(folder.file("errors"))
             let child = try ChildProcess(command)

@@ -5,7 +5,7 @@ extension Command {
         migrateUp, migrateDown, migrateStatus, migrateSQL,
         credentialImport, credentialList, credentialCheck, credentialRemove,
         appAdd, appList, appPause, appResume, appRemove,
-        send, broadcast, failuresList, failuresRequeue, feedback, status, check, simulator,
+        send, broadcast, tokensImport, failuresList, failuresRequeue, feedback, status, check, simulator,
         healthcheck, version, help,
     ]
 }

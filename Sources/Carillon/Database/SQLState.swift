@@ -6,6 +6,8 @@ enum SQLState {
     static let undefinedColumn = "42703"
     static let undefinedSchema = "3F000"
 
+    static let undefinedObject = "42704"
+
     /// The schema is not there, or not the one that the program was built with.
     static let wrongSchema: Set<String> = [undefinedTable, undefinedFunction, undefinedColumn, undefinedSchema]
 

@@ -186,6 +186,13 @@ extension Option {
         "How long to wait for the outcome; 0s only enqueues."
     )
 
+    // tokens import
+    static let rejects = Option(
+        "rejects",
+        .file("FILE"),
+        "Write every line that was refused here as CSV, with its number and the reason."
+    )
+
     // failures
     static let reason = Option("reason", .text("REASON"), "Only what failed for this reason, such as BadDeviceToken.")
     static let since = Option(
@@ -281,7 +288,8 @@ extension Option {
             credential,
             environment, gateway, gatewayCA, `protocol`, maxRate, maxAttempts, reapBadTokens, app, token, alert, badge,
             sound,
-            payload, pushType, priority, collapseID, expiresIn, wait, reason, since, message, limit, dryRun, watch,
+            payload, pushType, priority, collapseID, expiresIn, wait, rejects, reason, since, message, limit, dryRun,
+            watch,
             interval, to, after, host, port, feedbackPort, deadToken, feedbackCutAfter, caOut,
             requestLog, answer, delay, goAwayAfter, resetAfter, maxStreams, allowTopic,
         ]

@@ -34,6 +34,11 @@ struct SmallFile {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw FileError(path: path, reason: FileError.reason(errno)) }
         defer { close(descriptor) }
+        try write(text, to: descriptor, of: path)
+    }
+
+    /// Writes all of the text into a file that is open.
+    static func write(_ text: String, to descriptor: CInt, of path: String) throws(FileError) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

@@ -1,0 +1,139 @@
+import FoundationEssentials
+import IO
+import Postgres
+import PushQueue
+
+extension Command {
+    static let tokensImport = Command(
+        "tokens",
+        "import",
+        summary: "Register the device tokens of a file for an app; those that are there keep their newest time.",
+        discussion:
+            "The file is CSV in UTF-8, parted by commas, semicolons or tabs. Its header names the columns token, "
+            + "last_update and owner in any order, and others, which are passed over; without a header a line is a token, "
+            + "perhaps followed by these two. last_update is a time with its zone, or seconds, milliseconds or "
+            + "microseconds since 1970; where there is none it counts as now, which no feedback of before can delete. "
+            + "Lines that are refused are listed, the others go on, and the status is 1. Interrupted, it ends with what "
+            + "it has read, and with 75. Running it again changes nothing that is there already.",
+        arguments: [Argument("FILE", "The file, or - for standard input.")],
+        required: [.app],
+        options: [.rejects, .json, .database],
+        examples: [
+            "carillon tokens import --app shop tokens.csv",
+            "carillon tokens import --app shop --rejects refused.csv tokens.csv",
+            "psql shop -c \"COPY (SELECT token, last_update FROM devices) TO STDOUT CSV HEADER\" \\\n"
+                + "      | carillon tokens import --app shop -",
+        ],
+        run: { invocation in
+            try await DatabaseScope.with(invocation) { connection, loop in
+                try await TokensImport(invocation: invocation, connection: connection, loop: loop).run()
+            }
+        }
+    )
+}
+
+private struct TokensImport: Sendable {
+    let invocation: Invocation
+    let connection: PostgresConnection
+    let loop: EventLoop
+
+    private var console: Console { invocation.console }
+    private var app: String { invocation.settings.text(.app) ?? "" }
+
+    func run() async throws -> ExitStatus {
+        let source = try InputFile(invocation.name)
+        defer { source.close() }
+        let store = TokenStore(connection)
+        do {
+            try await store.check(app: app)
+        } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {
+            throw CommandError(.usage, "There is no app named '\(app)'.", hint: error.hint)
+        }
+        let rejects = try invocation.settings.text(.rejects).map { path throws(FileError) in
+            try RejectFile(path, besides: source)
+        }
+        defer { rejects?.close() }
+        if source.isTerminal { console.note("Reading tokens from the terminal; Ctrl-D ends them.") }
+        let start = MonotonicInstant.now
+        let task = Task { await follow(source, store, rejects, since: start) }
+        let connection = self.connection
+        let tally = try await Interruption.with(
+            on: loop,
+            signalled: { count in
+                // Asked again, it waits for PostgreSQL no longer.
+                if count == 1 { task.cancel() } else { Task { await connection.close() } }
+            },
+            { await task.value }
+        )
+        return try end(tally, source, after: MonotonicInstant.now - start)
+    }
+
+    private func follow(
+        _ source: InputFile,
+        _ store: TokenStore,
+        _ rejects: RejectFile?,
+        since start: MonotonicInstant
+    ) async -> ImportTally {
+        var work = TokenImport(
+            source,
+            into: store,
+            app: app,
+            on: loop,
+            rejects: rejects,
+            now: Int64(Date.now.timeIntervalSince1970 * 1e6)
+        )
+        var display = ImportDisplay(console: console, start: start, size: source.size)
+        let tally = await work.run { tally, refused in display.show(tally, refused) }
+        display.end(tally, otherColumns: work.otherColumns, hasFile: rejects != nil)
+        return tally
+    }
+
+    private func end(_ tally: ImportTally, _ source: InputFile, after time: Duration) throws -> ExitStatus {
+        if tally.failure == nil || tally.written > 0 { report(tally, time) }
+        if let failure = tally.failure {
+            if let error = failure as? TokenFileError {
+                throw CommandError(.configuration, "Cannot import \(source.name): \(error.reason)")
+            }
+            if tally.line > 0 { console.note(resumption(tally)) }
+            if let error = failure as? PostgresError, error.sqlState == SQLState.insufficientPrivilege,
+                error.message.contains("temporary")
+            {
+                throw CommandError(
+                    .configuration,
+                    error.message.asSentence,
+                    hint: "Importing needs it: GRANT TEMPORARY ON DATABASE ... TO this user."
+                )
+            }
+            throw failure
+        }
+        if tally.isInterrupted {
+            throw CommandError(.tryAgain, "It was interrupted before it was done.", hint: resumption(tally))
+        }
+        return tally.refused > 0 ? .failed : .done
+    }
+
+    private func resumption(_ tally: ImportTally) -> String {
+        "It is done up to line \(tally.line). Run it again: what is there is not written twice."
+    }
+
+    private func report(_ tally: ImportTally, _ time: Duration) {
+        if invocation.settings.isOn(.json) {
+            console.print(
+                .object([
+                    ("app", .string(app)), ("lines", .int(Int64(tally.lines))),
+                    ("imported", .int(Int64(tally.written))), ("new", .int(Int64(tally.new))),
+                    ("changed", .int(Int64(tally.changed))), ("known", .int(Int64(tally.known))),
+                    ("refused", .int(Int64(tally.refused))), ("last_line", .int(Int64(tally.line))),
+                    ("complete", .bool(tally.failure == nil && !tally.isInterrupted)),
+                    ("seconds", .double(Double(time.inSeconds) ?? 0)),
+                ])
+            )
+            return
+        }
+        let rate = Int(Double(tally.written) / max(0.001, time.seconds))
+        console.print(
+            "Imported \(tally.written.grouped) tokens into \(app) in \(time.inSeconds) s (\(rate.grouped) a second): "
+                + "\(tally.new.grouped) new, \(tally.changed.grouped) changed, \(tally.known.grouped) known already."
+        )
+    }
+}

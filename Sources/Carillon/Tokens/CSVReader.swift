@@ -1,0 +1,164 @@
+/// Cuts the bytes of a file into the records of RFC 4180, as they come: it holds no more than what it was fed last and one
+/// record.
+///
+/// A line ends with LF or CR LF; a quoted field may have line breaks in it. A record that breaks the rules costs its first
+/// line only: the next one is judged anew.
+struct CSVReader {
+    enum Step: Equatable {
+        /// A record is there to be read.
+        case record
+        /// A line that is none.
+        case refused(Refusal)
+        /// All that was fed is read.
+        case hungry
+    }
+
+    struct Refusal: Equatable {
+        let line: Int
+        let reason: String
+        /// Its beginning, as it stands in the file.
+        let text: String
+    }
+
+    private enum Cut {
+        case whole(next: Int, lines: Int)
+        case broken(String)
+        case open(String)
+    }
+
+    /// The longest record.
+    static let limit = 65_536
+
+    private(set) var record = CSVRecord()
+    var separator = UInt8(ascii: ",")
+    private var buffer: [UInt8] = []
+    /// Where the next record begins.
+    private var place = 0
+    private var line = 1
+    private(set) var isComplete = false
+    /// The rest of a line that was too long goes by unread.
+    private var isSkipping = false
+
+    private static let lineFeed = UInt8(ascii: "\n")
+    private static let carriageReturn = UInt8(ascii: "\r")
+    private static let quote = UInt8(ascii: "\"")
+
+    mutating func feed(_ bytes: ArraySlice<UInt8>) {
+        buffer.removeFirst(place)
+        place = 0
+        buffer.append(contentsOf: bytes)
+    }
+
+    /// Nothing more will be fed: the last line may lack its end.
+    mutating func finish() { isComplete = true }
+
+    /// The first bytes that were fed and are not read.
+    func begins(with bytes: [UInt8]) -> Bool { buffer[place...].starts(with: bytes) }
+
+    mutating func drop(_ count: Int) { place += count }
+
+    /// The bytes of the line that comes next, as far as they are there.
+    var upcomingLine: ArraySlice<UInt8> { buffer[place...].prefix { $0 != Self.lineFeed } }
+
+    /// Whether the line that comes next is there to its end, or too long to wait for it.
+    var hasLine: Bool { buffer.count - place > Self.limit || buffer[place...].contains(Self.lineFeed) }
+
+    /// Leaves the line that comes next unread; false when its end is not there yet.
+    mutating func skipLine() -> Bool {
+        guard let end = buffer[place...].firstIndex(of: Self.lineFeed) else {
+            place = buffer.count
+            isSkipping = true
+            return false
+        }
+        place = end + 1
+        line += 1
+        isSkipping = false
+        return true
+    }
+
+    /// Comes to the beginning of a line; false when that is not there yet.
+    mutating func skipRest() -> Bool { !isSkipping || skipLine() }
+
+    mutating func next() -> Step {
+        guard skipRest() else { return .hungry }
+        guard place < buffer.count else { return .hungry }
+        record.begin(line: line)
+        switch cut() {
+        case .whole(let next, let lines):
+            place = next
+            line += lines
+            return .record
+        case .broken(let reason):
+            // What is shown of it shall not depend on how the bytes came.
+            return hasLine || isComplete ? refuse(reason) : .hungry
+        case .open(let reason):
+            if buffer.count - place > Self.limit { return refuse(reason) }
+            return isComplete ? refuse(reason) : .hungry
+        }
+    }
+
+    /// Copies the fields of the record at `place`.
+    private mutating func cut() -> Cut {
+        let end = min(buffer.count, place + Self.limit + 1)
+        let isLast = isComplete && end == buffer.count
+        var at = place
+        var lines = 1
+        while true {
+            if at < end, buffer[at] == Self.quote {
+                guard let next = quoted(from: at + 1, to: end, &lines) else { return .open(Self.unclosed) }
+                at = next
+                let isBareReturn = at < end && buffer[at] == Self.carriageReturn
+                if isBareReturn { at += 1 }
+                if at == end, !isLast { return .open(Self.tooLong) }
+                if at < end, buffer[at] != Self.lineFeed, isBareReturn || buffer[at] != separator {
+                    return .broken("after a closing quote there is neither a separator nor the end of the line")
+                }
+            } else {
+                let start = at
+                while at < end, buffer[at] != separator, buffer[at] != Self.lineFeed { at += 1 }
+                if at == end, !isLast { return .open(Self.tooLong) }
+                let isLastField = at == end || buffer[at] == Self.lineFeed
+                let hasReturn = isLastField && at > start && buffer[at - 1] == Self.carriageReturn
+                record.append(buffer[start..<(hasReturn ? at - 1 : at)])
+            }
+            record.endField()
+            if at == end { return .whole(next: at, lines: lines) }
+            at += 1
+            if buffer[at - 1] == Self.lineFeed { return .whole(next: at, lines: lines) }
+        }
+    }
+
+    /// Copies what stands before the closing quote, and says what comes after it; nil when there is none.
+    private mutating func quoted(from start: Int, to end: Int, _ lines: inout Int) -> Int? {
+        var start = start
+        var at = start
+        while at < end {
+            if buffer[at] == Self.lineFeed { lines += 1 }
+            guard buffer[at] == Self.quote else {
+                at += 1
+                continue
+            }
+            record.append(buffer[start..<at])
+            // Which of the two it is shows the byte after it.
+            guard at + 1 < end else { return isComplete && end == buffer.count ? end : nil }
+            guard buffer[at + 1] == Self.quote else { return at + 1 }
+            start = at + 1
+            at += 2
+        }
+        return nil
+    }
+
+    private static let unclosed = "a quote is opened and never closed"
+    private static let tooLong = "the line is longer than \(limit) bytes"
+
+    /// Leaves the line that the record begins on.
+    private mutating func refuse(_ reason: String) -> Step {
+        let refusal = Refusal(
+            line: line,
+            reason: reason,
+            text: String(decoding: upcomingLine.prefix(1_000), as: UTF8.self)
+        )
+        _ = skipLine()
+        return .refused(refusal)
+    }
+}

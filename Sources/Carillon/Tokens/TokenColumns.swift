@@ -1,0 +1,55 @@
+/// Where in a record the parts of a registration stand.
+struct TokenColumns: Equatable {
+    let token: Int
+    let lastUpdate: Int?
+    let owner: Int?
+    /// How many fields a record has.
+    let count: ClosedRange<Int>
+    /// Columns that mean nothing here.
+    let others: [String]
+
+    private static let names = ["token", "last_update", "owner"]
+
+    /// Of a file that has no header.
+    static let usual = TokenColumns(token: 0, lastUpdate: 1, owner: 2, count: 1...3, others: [])
+
+    private init(token: Int, lastUpdate: Int?, owner: Int?, count: ClosedRange<Int>, others: [String]) {
+        self.token = token
+        self.lastUpdate = lastUpdate
+        self.owner = owner
+        self.count = count
+        self.others = others
+    }
+
+    /// What the first record says of all others; nil when it is no header but a record like them.
+    init?(header record: CSVRecord) throws(TokenFileError) {
+        let words = (0..<record.count).map { String(decoding: record[$0].trimmed, as: UTF8.self) }
+        let columns = words.map { $0.lowercased() }
+        for name in Self.names where columns.count(where: { $0 == name }) > 1 {
+            throw TokenFileError("its header names the column '\(name)' twice.")
+        }
+        guard let token = columns.firstIndex(of: "token") else {
+            var digits: [UInt8] = []
+            let isToken = TokenText.read(record[0], into: &digits) == nil
+            guard columns.count > 1, columns.allSatisfy(Self.isName), !isToken else { return nil }
+            throw TokenFileError(
+                "its header names no column 'token', but: \(words.joined(separator: ", ")). The columns that are read are "
+                    + "token, last_update and owner."
+            )
+        }
+        self.init(
+            token: token,
+            lastUpdate: columns.firstIndex(of: "last_update"),
+            owner: columns.firstIndex(of: "owner"),
+            count: columns.count...columns.count,
+            others: zip(words, columns).filter { !Self.names.contains($1) }.map { $0.0 }
+        )
+    }
+
+    private static func isName(_ word: String) -> Bool {
+        guard let first = word.unicodeScalars.first, first.properties.isAlphabetic || first == "_" else { return false }
+        return word.unicodeScalars.allSatisfy {
+            $0.properties.isAlphabetic || $0 == "_" || $0 == " " || $0 == "-" || ("0"..."9").contains($0)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import IO
+import PushQueue
+
+/// Brings the registrations of a file into the database: while one batch is written the next is read, and no more than
+/// these two are held.
+struct TokenImport {
+    let source: InputFile
+    let store: TokenStore
+    let app: String
+    let loop: EventLoop
+    let rejects: RejectFile?
+    private var reader: TokenReader
+    private var tally = ImportTally()
+    private var batch = TokenBatch()
+    private var writing: Task<Written, any Error>?
+
+    private struct Written: Sendable {
+        let change: TokenStore.Change
+        let count: Int
+        let line: Int
+    }
+
+    /// - Parameter now: microseconds since 1970.
+    init(
+        _ source: InputFile,
+        into store: TokenStore,
+        app: String,
+        on loop: EventLoop,
+        rejects: RejectFile?,
+        now: Int64
+    ) {
+        self.source = source
+        self.store = store
+        self.app = app
+        self.loop = loop
+        self.rejects = rejects
+        reader = TokenReader(now: now)
+    }
+
+    var otherColumns: [String] { reader.otherColumns }
+
+    /// Goes on until the file ends; when its task is cancelled, until what was read is written. `report` is told of each
+    /// step, with the lines that were refused since the last.
+    mutating func run(_ report: (ImportTally, [RefusedLine]) -> Void) async -> ImportTally {
+        do {
+            try await readAll(report)
+        } catch {
+            tally.failure = error
+        }
+        do {
+            try await finishWriting()
+        } catch {
+            // The first one tells what happened.
+            tally.failure = tally.failure ?? error
+        }
+        return tally
+    }
+
+    private mutating func readAll(_ report: (ImportTally, [RefusedLine]) -> Void) async throws {
+        var refusals: [RefusedLine] = []
+        var isAtEnd = false
+        while true {
+            let step = try reader.read(into: &batch, upTo: TokenBatch.usualSize, &refusals)
+            tally.lines = reader.count
+            tally.refused += refusals.count
+            try rejects?.write(refusals)
+            if !refusals.isEmpty { report(tally, refusals) }
+            refusals.removeAll(keepingCapacity: true)
+            let isOver = step == .hungry && (isAtEnd || tally.isInterrupted)
+            if batch.count >= TokenBatch.usualSize || isOver {
+                try await write()
+                report(tally, [])
+            }
+            if isOver { return }
+            if step == .hungry { isAtEnd = try await readMore() }
+        }
+    }
+
+    /// Whether that was the end of the file.
+    private mutating func readMore() async throws -> Bool {
+        do {
+            try Task.checkCancellation()
+            let bytes = try await source.read(on: loop)
+            tally.bytes += bytes.count
+            if bytes.isEmpty { reader.finish() } else { reader.feed(bytes) }
+            return bytes.isEmpty
+        } catch let error where error is CancellationError || (error as? IOError)?.code == .cancelled {
+            tally.isInterrupted = true
+            return false
+        }
+    }
+
+    /// Has the batch written when the one before is.
+    private mutating func write() async throws {
+        try await finishWriting()
+        let (batch, line, store, app) = (self.batch, reader.line, self.store, self.app)
+        self.batch = TokenBatch()
+        guard batch.count > 0 else {
+            tally.line = line
+            return
+        }
+        writing = Task { Written(change: try await store.write(batch, to: app), count: batch.count, line: line) }
+    }
+
+    private mutating func finishWriting() async throws {
+        guard let writing else { return }
+        self.writing = nil
+        let written = try await writing.value
+        tally.add(written.change, of: written.count, upTo: written.line)
+    }
+}

@@ -1,0 +1,168 @@
+import PushQueue
+
+/// Makes registrations of the bytes of a file: CSV, with a header that names its columns or without one, which includes
+/// one token a line.
+///
+/// It reads no file itself: feed it, read until it is hungry, feed it again, and tell it when there is no more.
+struct TokenReader {
+    enum Step: Equatable {
+        /// The batch is full, or as many lines were refused as should be kept at once.
+        case full
+        case hungry
+    }
+
+    /// How many lines came to something, tokens or refusals; blank lines, comments and the header do not count.
+    private(set) var count = 0
+    /// The last line that was read.
+    private(set) var line = 0
+    /// Columns that are passed over, once the header is read.
+    var otherColumns: [String] { columns?.others ?? [] }
+
+    private var csv = CSVReader()
+    private var columns: TokenColumns?
+    private var hasBegun = false
+    /// Comments are for lists that people write: where there is a header, a line may begin with anything.
+    private var hasHeader = false
+    private var isFinished = false
+    private var digits: [UInt8] = []
+    /// Microseconds since 1970. A later time would keep a dead token for so long.
+    private let latest: Int64
+
+    private static let longestOwner = 2_048
+    private static let refusalsAtOnce = 1_000
+
+    /// - Parameter now: microseconds since 1970.
+    init(now: Int64) {
+        // Clocks differ, and so do ideas of what zone it is.
+        latest = now + 86_400_000_000
+    }
+
+    mutating func feed(_ bytes: ArraySlice<UInt8>) { csv.feed(bytes) }
+
+    mutating func finish() {
+        csv.finish()
+        isFinished = true
+    }
+
+    /// Reads what there is, until the batch has so many.
+    mutating func read(
+        into batch: inout TokenBatch,
+        upTo size: Int,
+        _ refusals: inout [RefusedLine]
+    ) throws(TokenFileError) -> Step {
+        guard try begin() else { return .hungry }
+        while batch.count < size, refusals.count < Self.refusalsAtOnce {
+            guard csv.skipRest() else { return .hungry }
+            if !hasHeader, csv.begins(with: [UInt8(ascii: "#")]) {
+                guard csv.skipLine() else { return .hungry }
+                continue
+            }
+            if columns == nil { chooseSeparator() }
+            switch csv.next() {
+            case .hungry:
+                return .hungry
+            case .refused(let refusal):
+                line = refusal.line
+                count += 1
+                refusals.append(
+                    RefusedLine(line: line, reason: refusal.reason, token: refusal.text, culprit: refusal.text)
+                )
+            case .record:
+                line = csv.record.line
+                if csv.record.isBlank { continue }
+                if columns == nil {
+                    columns = try TokenColumns(header: csv.record)
+                    hasHeader = columns != nil
+                    if hasHeader { continue }
+                    columns = .usual
+                }
+                count += 1
+                if let refusal = add(csv.record, to: &batch) { refusals.append(refusal) }
+            }
+        }
+        return .full
+    }
+
+    // MARK: The beginning
+
+    /// Looks at the first line once it is there, for what the whole file is. False: it is not there yet.
+    private mutating func begin() throws(TokenFileError) -> Bool {
+        if hasBegun { return true }
+        guard isFinished || csv.hasLine else { return false }
+        if csv.begins(with: [0xEF, 0xBB, 0xBF]) { csv.drop(3) }
+        for (magic, kind, advice) in Self.strangers where csv.begins(with: magic) {
+            throw TokenFileError("it is \(kind): \(advice)")
+        }
+        hasBegun = true
+        return true
+    }
+
+    /// The first line that says something tells what parts the fields of all.
+    private mutating func chooseSeparator() {
+        let line = csv.upcomingLine
+        let separators = [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")]
+        csv.separator = separators.first { line.contains($0) } ?? csv.separator
+    }
+
+    private static let strangers: [([UInt8], String, String)] = [
+        ([0xFF, 0xFE], "UTF-16", "save it as UTF-8."), ([0xFE, 0xFF], "UTF-16", "save it as UTF-8."),
+        ([0x1F, 0x8B], "compressed", "'zcat FILE | carillon tokens import --app APP -' reads it."),
+        ([0x28, 0xB5, 0x2F, 0xFD], "compressed", "'zstdcat FILE | carillon tokens import --app APP -' reads it."),
+        (Array("PK\u{3}\u{4}".utf8), "a ZIP archive or a spreadsheet", "export it as CSV."),
+    ]
+
+    // MARK: A line
+
+    private mutating func add(_ record: CSVRecord, to batch: inout TokenBatch) -> RefusedLine? {
+        guard let columns else { return nil }
+        guard columns.count.contains(record.count) else {
+            let count = record.count == 1 ? "1 column" : "\(record.count) columns"
+            let reason =
+                hasHeader
+                ? "\(count), where the header has \(columns.count.upperBound)"
+                : "\(count), where there should be a token, perhaps its last_update, and perhaps its owner"
+            return refusal(of: record, reason, nil)
+        }
+        if let reason = TokenText.read(record[columns.token], into: &digits) {
+            return refusal(of: record, reason, columns.token)
+        }
+        var lastUpdate: Int64?
+        if let column = columns.lastUpdate, column < record.count, !record[column].trimmed.isEmpty {
+            switch TimeText.read(record[column]) {
+            case .wrong(let reason): return refusal(of: record, reason, column)
+            case .time(let time) where time > latest: return refusal(of: record, "last_update is in the future", column)
+            case .time(let time): lastUpdate = time
+            }
+        }
+        var owner: ArraySlice<UInt8>?
+        if let column = columns.owner, column < record.count, !record[column].isEmpty {
+            if let reason = Self.problem(ofOwner: record[column]) { return refusal(of: record, reason, column) }
+            owner = record[column]
+        }
+        batch.append(token: digits[...], lastUpdate: lastUpdate, owner: owner)
+        return nil
+    }
+
+    /// What PostgreSQL would not take, and refuse a whole batch for.
+    private static func problem(ofOwner bytes: ArraySlice<UInt8>) -> String? {
+        if bytes.count > longestOwner { return "the owner is longer than \(longestOwner) bytes" }
+        if bytes.contains(0) { return "the owner has a NUL in it" }
+        if bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil { return nil }
+        return "the owner is not written in UTF-8"
+    }
+
+    private func refusal(of record: CSVRecord, _ reason: String, _ culprit: Int?) -> RefusedLine {
+        func text(_ column: Int?) -> String {
+            guard let column, column < record.count else { return "" }
+            return String(decoding: record[column].prefix(1_000), as: UTF8.self)
+        }
+        return RefusedLine(
+            line: record.line,
+            reason: reason,
+            token: text(columns?.token),
+            lastUpdate: text(columns?.lastUpdate),
+            owner: text(columns?.owner),
+            culprit: text(culprit ?? columns?.token)
+        )
+    }
+}

@@ -1,0 +1,31 @@
+/// A device token as people write it.
+enum TokenText {
+    static let longest = 512
+
+    private static let open = UInt8(ascii: "<")
+    private static let close = UInt8(ascii: ">")
+
+    /// Puts the token, in lower case, into `digits`; says what is wrong when it is none. Besides hex digits it takes what
+    /// Cocoa printed of data, `<740f4707 bebcf74f>`, and PostgreSQL of a bytea, `\x740f4707`.
+    static func read(_ text: ArraySlice<UInt8>, into digits: inout [UInt8]) -> String? {
+        digits.removeAll(keepingCapacity: true)
+        var text = text.trimmed
+        let isPrintedData = text.count > 1 && text.first == open && text.last == close
+        if isPrintedData {
+            text = text.dropFirst().dropLast()
+        } else if text.starts(with: [UInt8(ascii: "\\"), UInt8(ascii: "x")]) {
+            text = text.dropFirst(2)
+        }
+        for byte in text {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): digits.append(byte)
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): digits.append(byte | 0x20)
+            case UInt8(ascii: " ") where isPrintedData: continue
+            default: return "the token has characters that are no hex digits"
+            }
+        }
+        if digits.isEmpty { return "there is no token" }
+        if digits.count > longest { return "the token has more than \(longest) digits" }
+        return digits.count.isMultiple(of: 2) ? nil : "the token has an odd number of digits"
+    }
+}

@@ -1,0 +1,29 @@
+import Postgres
+
+/// Registrations gathered to be written together.
+package struct TokenBatch: Sendable {
+    /// As many as one transaction writes: few enough to keep nobody waiting for long, many enough that beginning and
+    /// committing cost nothing beside them.
+    package static let usualSize = 50_000
+
+    private(set) var rows: CopyRows
+
+    package init() {
+        self.rows = CopyRows(capacity: 0)
+    }
+
+    package var count: Int { self.rows.count }
+
+    /// - Parameters:
+    ///   - token: hex digits in lower case.
+    ///   - lastUpdate: microseconds since 1970; none means now.
+    ///   - owner: UTF-8 without a NUL.
+    package mutating func append(token: ArraySlice<UInt8>, lastUpdate: Int64?, owner: ArraySlice<UInt8>?) {
+        let place = Int32(truncatingIfNeeded: self.count)
+        self.rows.begin(columns: 4)
+        self.rows.append(place)
+        self.rows.append(text: token)
+        self.rows.append(timestamp: lastUpdate)
+        self.rows.append(text: owner)
+    }
+}
