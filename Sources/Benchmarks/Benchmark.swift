@@ -7,6 +7,7 @@ enum Benchmark: String, CaseIterable {
     case claim
     case tokens
     case insert
+    case `import`
     case latency
     case horizon
     case fairness
@@ -15,7 +16,7 @@ enum Benchmark: String, CaseIterable {
     case reap
 
     /// What runs when nothing is named: a few minutes in all. The others take their time, or gigabytes.
-    static let short: [Benchmark] = [.sender, .payload, .storms, .rows, .claim, .tokens, .insert]
+    static let short: [Benchmark] = [.sender, .payload, .storms, .rows, .claim, .tokens, .insert, .import]
     static let long: [Benchmark] = [.latency, .horizon, .fairness, .silence, .reap, .depth]
 
     /// Its size, where the command line names none: the one that published numbers have.
@@ -27,7 +28,7 @@ enum Benchmark: String, CaseIterable {
         case .tokens: 1500
         case .insert: 20
         case .latency: 300
-        case .horizon, .reap: 1_000_000
+        case .horizon, .import, .reap: 1_000_000
         case .fairness, .silence: 2_000_000
         case .depth: 10_000_000
         }
@@ -40,6 +41,7 @@ enum Benchmark: String, CaseIterable {
         case .rows, .claim, .horizon: "rows"
         case .tokens: "rows of 1,000 tokens"
         case .insert: "seconds"
+        case .import: "device tokens"
         case .latency: "single rows"
         case .fairness: "rows of the large app"
         case .silence: "rows of the app that goes on"
@@ -67,6 +69,7 @@ enum Benchmark: String, CaseIterable {
         case .claim: try await ClaimBenchmark(rows: size).run(into: &report)
         case .tokens: try await QueueBenchmark.manyTokens(rows: size).run(into: &report)
         case .insert: try await InsertBenchmark(seconds: size).run(into: &report)
+        case .import: try await ImportBenchmark(tokens: size).run(into: &report)
         case .latency: try await LatencyBenchmark(samples: size).run(into: &report)
         case .horizon: try await HorizonBenchmark(rows: size).run(into: &report)
         case .fairness: try await FairnessBenchmark(rows: size).run(into: &report)

@@ -1,15 +1,17 @@
 import Glibc
 import IO
 
-/// `carillon worker`, as a user would run it, and what it took of the machine.
-struct WorkerProcess {
+/// A command of `carillon`, as a user would run it, and what it took of the machine.
+struct CommandProcess {
     private let process: ChildProcess
 
+    /// `carillon worker`.
     init(serving database: String, once: Bool = true) throws {
-        var command = ChildProcess.Command(
-            Installation.program("carillon"),
-            ["worker"] + (once ? ["--once"] : []) + ["--database", database]
-        )
+        try self.init(["worker"] + (once ? ["--once"] : []), on: database)
+    }
+
+    init(_ words: [String], on database: String) throws {
+        var command = ChildProcess.Command(Installation.program("carillon"), words + ["--database", database])
         command.output = .nothing
         command.error = .nothing
         self.process = try ChildProcess(command)
@@ -17,7 +19,7 @@ struct WorkerProcess {
 
     /// What it has taken so far.
     func reading() throws -> ProcessReading {
-        guard let reading = ProcessReading(self.process.processID) else { throw BenchmarkError("The worker is gone.") }
+        guard let reading = ProcessReading(self.process.processID) else { throw BenchmarkError("The program is gone.") }
         return reading
     }
 
@@ -38,7 +40,7 @@ struct WorkerProcess {
             do {
                 let exit = try await self.process.wait(on: loop, until: .now + .milliseconds(20))
                 guard exit == .status(0), let usage = self.process.usageIfEnded() else {
-                    throw BenchmarkError("The worker ended with \(exit).")
+                    throw BenchmarkError("The program ended with \(exit).")
                 }
                 return (peakMemory, usage.processorTime)
             } catch let error as IOError where error.code == .timedOut {

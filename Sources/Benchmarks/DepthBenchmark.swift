@@ -49,7 +49,7 @@ struct DepthBenchmark {
     private func rate(on installation: Installation) async throws -> Double {
         try await installation.connection.script("CHECKPOINT")
         let before = await installation.delivered()
-        let worker = try WorkerProcess(serving: installation.url, once: false)
+        let worker = try CommandProcess(serving: installation.url, once: false)
         do {
             _ = try await installation.arrival(of: before + self.warmUp)
             let rate = try await installation.rate(of: self.window)

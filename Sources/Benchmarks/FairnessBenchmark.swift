@@ -16,7 +16,7 @@ struct FairnessBenchmark {
         ) { installation in
             let small = try await installation.addApps(self.apps)
             try await installation.fill(self.rows)
-            let worker = try WorkerProcess(serving: installation.url, once: false)
+            let worker = try CommandProcess(serving: installation.url, once: false)
             do {
                 try await self.measure(installation, small, into: &report)
                 try await worker.stop(on: installation.loop)

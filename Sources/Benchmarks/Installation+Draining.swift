@@ -7,7 +7,7 @@ extension Installation {
     /// Has one worker send all that there is.
     func drain() async throws -> (seconds: Double, end: (peakMemory: Int, processorTime: Duration)) {
         let start = MonotonicInstant.now
-        let worker = try WorkerProcess(serving: self.url)
+        let worker = try CommandProcess(serving: self.url)
         let end = try await worker.wait(on: self.loop)
         return ((MonotonicInstant.now - start) / .seconds(1), end)
     }

@@ -12,7 +12,7 @@ struct LatencyBenchmark {
     func run(into report: inout Report) async throws {
         try await Installation.with(simulator: { $0.recordsDeliveries = true }) { installation in
             for count in [1, 2] {
-                let workers = try (0..<count).map { _ in try WorkerProcess(serving: installation.url, once: false) }
+                let workers = try (0..<count).map { _ in try CommandProcess(serving: installation.url, once: false) }
                 do {
                     let sample = try await self.latencies(installation, workers: count)
                     let name = count == 1 ? "one idle worker" : "\(count) idle workers"
@@ -53,7 +53,7 @@ struct LatencyBenchmark {
     }
 
     private func idle(_ installation: Installation, into report: inout Report) async throws {
-        let worker = try WorkerProcess(serving: installation.url, once: false)
+        let worker = try CommandProcess(serving: installation.url, once: false)
         do {
             try await self.noteIdle("an idle worker", worker, installation, into: &report)
             let apps = try await installation.addApps(self.apps, paused: true)
@@ -82,7 +82,7 @@ struct LatencyBenchmark {
     /// What it takes of a core, and what its session takes of another.
     private func noteIdle(
         _ name: String,
-        _ worker: WorkerProcess,
+        _ worker: CommandProcess,
         _ installation: Installation,
         into report: inout Report
     ) async throws {

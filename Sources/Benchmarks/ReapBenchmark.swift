@@ -19,7 +19,7 @@ struct ReapBenchmark {
     private func run(on installation: Installation, into report: inout Report) async throws {
         let dead = self.tokens / 10
         try await self.fill(installation, dead: dead)
-        let worker = try WorkerProcess(serving: installation.url, once: false)
+        let worker = try CommandProcess(serving: installation.url, once: false)
         do {
             _ = try await installation.arrival(of: Self.sample)
             let before = try await installation.rate(of: Self.sample)

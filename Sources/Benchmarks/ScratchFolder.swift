@@ -34,11 +34,17 @@ final class ScratchFolder: Sendable {
 
     /// Writes a file and returns its path.
     func write(_ name: String, _ text: String) throws -> String {
+        var text: String? = text
+        return try self.write(name) { text.take() }
+    }
+
+    /// Writes a long file, piece by piece until there is none, and returns its path.
+    func write(_ name: String, pieces: () -> String?) throws -> String {
         guard let file = fopen(self.path(name), "w") else {
             throw BenchmarkError("\(self.path(name)) cannot be written.")
         }
         defer { fclose(file) }
-        fputs(text, file)
+        while let piece = pieces() { fputs(piece, file) }
         return self.path(name)
     }
 

@@ -18,7 +18,7 @@ struct SilenceBenchmark {
         do {
             try await Installation.with { installation in
                 try await installation.fill(self.rows)
-                let worker = try WorkerProcess(serving: installation.url, once: false)
+                let worker = try CommandProcess(serving: installation.url, once: false)
                 do {
                     try await self.measure(installation, beside: silent, into: &report)
                     // Drained it would wait for answers that do not come.
