@@ -8,7 +8,7 @@ actor FeedbackLine: FeedbackSource {
     private let loop: EventLoop
     /// Whose loop that is.
     private let owner: any AnyObject & Sendable
-    private let longestSilence: Duration
+    private var patience: ReadingPatience
     private var stream: TLSStream?
     private var tuples = FeedbackTuples()
     private(set) var failure: PushError?
@@ -22,7 +22,7 @@ actor FeedbackLine: FeedbackSource {
     ) {
         self.stream = consume stream
         self.gateway = gateway
-        self.longestSilence = longestSilence
+        self.patience = ReadingPatience(each: longestSilence)
         self.loop = loop
         self.owner = owner
     }
@@ -76,7 +76,13 @@ actor FeedbackLine: FeedbackSource {
     private func receive(into bytes: inout [UInt8]) async -> Int? {
         guard var stream = self.stream.take() else { return nil }
         do {
-            let count = try await stream.receive(into: &bytes, until: .now + self.longestSilence, on: self.loop)
+            let start = MonotonicInstant.now
+            let count = try await stream.receive(
+                into: &bytes,
+                until: self.patience.deadline(from: start),
+                on: self.loop
+            )
+            self.patience.waited(from: start, to: .now)
             if count > 0 {
                 self.stream = consume stream
                 return count

@@ -10,7 +10,10 @@ package struct FeedbackLists: Sendable {
 
     private static let tell = Statement(
         "tell_feedback_error",
-        "UPDATE carillon.apps a SET feedback_error = $2 WHERE a.id = $1 AND a.feedback_error IS DISTINCT FROM $2"
+        """
+        UPDATE carillon.apps a SET feedback_error = $2
+        WHERE a.id = ANY ($1::integer[]) AND a.feedback_error IS DISTINCT FROM $2
+        """
     )
 
     /// - Parameter app: nil: of all apps.
@@ -20,6 +23,9 @@ package struct FeedbackLists: Sendable {
 
     /// Something was read that is not in the table yet, or is still coming.
     package var isUnderWay: Bool { self.reading != nil }
+
+    /// How many reports were read and are not in the table yet.
+    package var unwritten: Int { self.reading?.unwritten ?? 0 }
 
     /// What came of those that were read since this was asked last.
     package mutating func takeReports() -> [FeedbackReport] {
@@ -39,6 +45,7 @@ package struct FeedbackLists: Sendable {
                 continue
             }
             guard let origin = self.waiting.first else { return }
+            try await FeedbackReading.check(origin, on: connection)
             do throws(Trouble) {
                 self.reading = try await Self.open(origin, by: backend)
             } catch {
@@ -77,10 +84,12 @@ package struct FeedbackLists: Sendable {
         on connection: PostgresConnection
     ) async throws(PostgresError) {
         var parameters = Parameters()
-        parameters.append(origin.app)
+        parameters.append(PostgresArray(origin.apps))
         parameters.append(failure)
         try await connection.execute(Self.tell, parameters)
         let gateway = (try? origin.route.get())?.gateway.description
-        self.reports.append(FeedbackReport(app: origin.name, gateway: gateway, tokens: tokens, failure: failure))
+        self.reports += origin.names.map { name in
+            FeedbackReport(app: name, gateway: gateway, tokens: tokens, failure: failure)
+        }
     }
 }

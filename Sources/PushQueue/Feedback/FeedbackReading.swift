@@ -15,8 +15,8 @@ struct FeedbackReading: Sendable {
         "keep_feedback",
         """
         INSERT INTO carillon.feedback (app_id, token, unregistered_at, source)
-        SELECT $1, r.token, to_timestamp(r.milliseconds / 1000.0), 'binary'
-        FROM unnest($2::text[], $3::bigint[]) AS r(token, milliseconds)
+        SELECT a.id, r.token, to_timestamp(r.milliseconds / 1000.0), 'binary'
+        FROM unnest($2::text[], $3::bigint[]) AS r(token, milliseconds), unnest($1::integer[]) AS a(id)
         """
     )
 
@@ -25,6 +25,9 @@ struct FeedbackReading: Sendable {
         self.list = list
     }
 
+    /// How many reports were read and are not in the table yet.
+    var unwritten: Int { self.inHand.count }
+
     /// Why the list broke off, at its end.
     var failure: PushError? { get async { await self.list.failure } }
 
@@ -32,14 +35,27 @@ struct FeedbackReading: Sendable {
     mutating func goOn(on connection: PostgresConnection) async throws(PostgresError) {
         repeat {
             guard !self.inHand.isEmpty else { continue }
-            var parameters = Parameters()
-            parameters.append(self.origin.app)
-            parameters.append(PostgresArray(self.inHand.map(\.token)))
-            parameters.append(PostgresArray(self.inHand.map { $0.timestamp ?? 0 }))
-            try await connection.execute(Self.keep, parameters)
+            try await Self.keep(self.inHand, of: self.origin, on: connection)
             self.kept += self.inHand.count
             self.inHand = []
         } while await self.readOn()
+    }
+
+    /// Throws where nothing can be written, so that a gateway is not asked for what would then be lost.
+    static func check(_ origin: FeedbackOrigin, on connection: PostgresConnection) async throws(PostgresError) {
+        try await self.keep([], of: origin, on: connection)
+    }
+
+    private static func keep(
+        _ reports: [Feedback],
+        of origin: FeedbackOrigin,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) {
+        var parameters = Parameters()
+        parameters.append(PostgresArray(origin.apps))
+        parameters.append(PostgresArray(reports.map(\.token)))
+        parameters.append(PostgresArray(reports.map { $0.timestamp ?? 0 }))
+        try await connection.execute(Self.keep, parameters)
     }
 
     private mutating func readOn() async -> Bool {

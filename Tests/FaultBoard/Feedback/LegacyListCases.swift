@@ -95,6 +95,28 @@ import Testing
         }
     }
 
+    @Test func `F2: apps that share a certificate hear of all tokens of the one list that they have`() async throws {
+        try await self.with(dead: 100) { scene in
+            try await scene.client.run(
+                """
+                INSERT INTO carillon.apps (name, topic, certificate_id, feedback_gateway, gateway_ca)
+                SELECT 'twin', a.topic, a.certificate_id, a.feedback_gateway, a.gateway_ca FROM carillon.apps a
+                """
+            )
+            let environment = ["DATABASE_URL": scene.client.url]
+            let once = try await ProgramRun.run(["feedback", "--once", "--app", "twin"], environment: environment)
+            #expect(once.status == 0)
+            #expect(
+                try await scene.client.text(
+                    """
+                    SELECT string_agg(a.name || ' ' || n.count, ', ' ORDER BY a.name) FROM carillon.apps a,
+                        LATERAL (SELECT count(*) FROM carillon.feedback f WHERE f.app_id = a.id) n
+                    """
+                ) == "board 100, twin 100"
+            )
+        }
+    }
+
     @Test func `F2: a feedback gateway that cannot be reached is told of, and harms no list and no push`() async throws
     {
         try await self.with(dead: 100) { scene in

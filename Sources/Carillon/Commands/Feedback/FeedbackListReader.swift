@@ -6,12 +6,14 @@ import PushQueue
 /// Reads the lists of the legacy feedback service for a command, and writes what they say into the table.
 struct FeedbackListReader: Sendable {
     private static let waitForDatabase = Duration.seconds(1)
+    private static let triesForDatabase = 60
 
     let log: Log
     let database: String
 
     /// Reads those of one app, or of all. What was read is not given up when the database is lost: it is written over
-    /// another connection, as soon as there is one, and only then is this over, in failure. Answers with what came of each.
+    /// another connection, if there is one within a minute, and only then is this over, in failure. Answers with what came
+    /// of each.
     func read(
         of app: String?,
         on connection: PostgresConnection,
@@ -22,12 +24,18 @@ struct FeedbackListReader: Sendable {
         do {
             try await lists.goOn(by: backend, on: connection, whileTrue: { !Task.isCancelled })
         } catch {
-            while lists.isUnderWay {
+            // In a task of its own: told to stop, the command still has this to do.
+            if lists.isUnderWay {
                 log.error("What was read of dead tokens waits for the database.", ["error": .string("\(error)")])
-                try await loop.sleep(for: Self.waitForDatabase)
-                try? await finish(&lists, by: backend, loop)
+                let begun = lists
+                lists = await Task { await finish(begun, by: backend, loop) }.value
             }
             await backend.shutdown()
+            if lists.isUnderWay {
+                let unwritten = JSONValue.int(Int64(lists.unwritten))
+                log.error("Dead tokens that were read could not be written, and are lost.", ["tokens": unwritten])
+            }
+            for report in lists.takeReports() { FeedbackLog(log: log).tell(report) }
             throw error
         }
         await backend.shutdown()
@@ -37,15 +45,23 @@ struct FeedbackListReader: Sendable {
         return reports
     }
 
-    private func finish(_ lists: inout FeedbackLists, by backend: HTTP2Backend, _ loop: EventLoop) async throws {
-        let connection = try await PostgresConnection.connect(database, on: loop, application: "carillon feedback")
-        var result = Result<Void, PostgresError>.success(())
-        do throws(PostgresError) {
-            try await lists.goOn(by: backend, on: connection, whileTrue: { false })
-        } catch {
-            result = .failure(error)
+    private func finish(_ begun: FeedbackLists, by backend: HTTP2Backend, _ loop: EventLoop) async -> FeedbackLists {
+        var lists = begun
+        for _ in 0..<Self.triesForDatabase where lists.isUnderWay {
+            try? await loop.sleep(for: Self.waitForDatabase)
+            do {
+                let connection = try await PostgresConnection.connect(
+                    database,
+                    on: loop,
+                    application: "carillon feedback"
+                )
+                // Where that fails again, the next try has what is left.
+                try? await lists.goOn(by: backend, on: connection, whileTrue: { false })
+                await connection.close()
+            } catch {
+                log.debug("The database is not back.", ["error": .string("\(error)")])
+            }
         }
-        await connection.close()
-        try result.get()
+        return lists
     }
 }

@@ -1,0 +1,22 @@
+import IO
+import Testing
+
+@testable import ApplePush
+
+@Suite struct ReadingPatienceTests {
+    private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+
+    @Test func `each silence is borne for as long as the one before, until all of them were too much`() {
+        var patience = ReadingPatience(each: .seconds(10))
+        for drop in 0..<29 {
+            let now = self.start + .seconds(20 * drop)
+            #expect(patience.deadline(from: now) == now + .seconds(10))
+            patience.waited(from: now, to: now + .seconds(10))
+        }
+        let now = self.start + .seconds(1000)
+        patience.waited(from: now, to: now + .seconds(7))
+        #expect(patience.deadline(from: now) == now + .seconds(3))
+        patience.waited(from: now, to: now + .seconds(4))
+        #expect(patience.deadline(from: now) == now)
+    }
+}
