@@ -10,10 +10,11 @@ import Testing
     /// Hands a queue with one delivery to the test, and returns what the delivery returned with.
     private func deliver(
         _ count: Int,
-        _ terms: DeliveryTerms,
+        _ terms: DeliveryTerms = DeliveryTerms(),
+        waitingTimeout: Duration = .seconds(3600),
         _ test: (DeliveryQueue) throws -> Void
     ) async throws -> Delivered {
-        let queue = DeliveryQueue()
+        let queue = DeliveryQueue(waitingTimeout: waitingTimeout)
         var failure: (any Error)?
         let delivered = await withCheckedContinuation { completion in
             let delivery = Delivery(
@@ -21,7 +22,6 @@ import Testing
                 batch(count),
                 terms,
                 from: self.start,
-                until: .distantFuture,
                 completion: completion,
                 onCancel: {}
             )
@@ -141,6 +141,34 @@ import Testing
             queue.passed(to: self.start + .milliseconds(1))
             #expect(queue.nextDue > self.start + .milliseconds(1))
             queue.end(push, .delivered)
+        }
+    }
+
+    @Test func `the time to wait runs from the last answer`() async throws {
+        let delivered = try await self.deliver(3, waitingTimeout: .seconds(20)) { queue in
+            let first = try #require(queue.next())
+            queue.passed(to: self.start + .seconds(19))
+            #expect(queue.nextDue == self.start + .seconds(20))
+            queue.answered(at: self.start + .seconds(19))
+            queue.end(first, .delivered)
+            queue.passed(to: self.start + .seconds(38))
+            #expect(queue.waiting == 2)
+            #expect(queue.nextDue == self.start + .seconds(39))
+            queue.passed(to: self.start + .seconds(39))
+            #expect(queue.isEmpty)
+        }
+        #expect(self.verdicts(delivered.outcomes) == [.delivered, .safe, .safe])
+    }
+
+    @Test func `a push that is larger than there is room for stays where it is`() async throws {
+        let size = #"{"aps":{"alert":"Hello"}}"#.utf8.count
+        _ = try await self.deliver(2) { queue in
+            #expect(queue.upcoming() == size)
+            #expect(queue.next(upTo: size - 1) == nil)
+            #expect(queue.waiting == 2)
+            queue.end(try #require(queue.next(upTo: size)), .delivered)
+            queue.end(try #require(queue.next()), .delivered)
+            #expect(queue.upcoming() == nil)
         }
     }
 }

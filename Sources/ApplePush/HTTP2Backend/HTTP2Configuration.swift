@@ -14,7 +14,8 @@ public struct HTTP2Configuration: Sendable {
     public var acknowledgementTimeout: Duration = .seconds(10)
     /// How long an answer may take from the moment the push was handed to a connection.
     public var requestTimeout: Duration = .seconds(10)
-    /// How long a push may take in all, the time that it waits for a connection included.
+    /// How long a push may take in all, the time that it waits for a connection included, while the gateway answers
+    /// nothing. As long as it answers others, a push waits for its turn.
     public var totalTimeout: Duration = .seconds(30)
     /// After how long a silence the server is asked whether it is there.
     public var pingAfter: Duration = .seconds(15)
@@ -45,7 +46,8 @@ public struct HTTP2Configuration: Sendable {
         )
     }
 
-    /// How long a push may wait for a connection that takes it: so long that there is time left for an answer.
+    /// How long a push may wait for a connection that takes it while nothing is answered: so long that there is time left
+    /// for an answer.
     var waitingTimeout: Duration {
         self.totalTimeout > self.requestTimeout ? self.totalTimeout - self.requestTimeout : self.totalTimeout
     }

@@ -14,7 +14,7 @@ actor ConnectionPool {
     private(set) var credential: Credential
     let configuration: HTTP2Configuration
     let meter: TrafficMeter
-    let deliveries = DeliveryQueue()
+    let deliveries: DeliveryQueue
     var state: State
     var connections: [PushConnection] = []
     var watches: [Int: WatchToken] = [:]
@@ -51,6 +51,7 @@ actor ConnectionPool {
         self.configuration = configuration
         self.meter = meter
         self.loop = loop
+        self.deliveries = DeliveryQueue(waitingTimeout: configuration.waitingTimeout)
         self.state = State(limit: configuration.connections)
     }
 
@@ -81,7 +82,6 @@ actor ConnectionPool {
                     batch,
                     terms,
                     from: now,
-                    until: now + self.configuration.waitingTimeout,
                     completion: completion,
                     onCancel: cancel
                 )
@@ -96,7 +96,7 @@ actor ConnectionPool {
 
     /// Whoever wanted that delivery has gone: nothing more of it is sent.
     private nonisolated func cancel(_ serial: Int) {
-        self.loop.submit { self.assumeIsolated { $0.deliveries.giveUp { $0.serial == serial } } }
+        self.loop.submit { self.assumeIsolated { $0.deliveries.cancel(serial) } }
     }
 
     /// Closes what has been idle for longer than that. True if nothing is left, not even something under way: then the

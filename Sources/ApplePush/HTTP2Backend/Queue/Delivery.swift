@@ -8,8 +8,7 @@ final class Delivery {
     /// Tells it from every other delivery of its pool, past ones included.
     let serial: Int
     let batch: PushBatch
-    /// Until when its pushes may wait for a connection.
-    let deadline: MonotonicInstant
+    private let arrived: MonotonicInstant
     let permit: SendingPermit?
     private let patience: Duration?
     /// When the caller has waited long enough for all of it.
@@ -25,8 +24,6 @@ final class Delivery {
     private(set) var remaining: Int
     /// How many are neither in flight nor ended.
     private(set) var waiting: Int
-    /// Whether its queue has it in line.
-    var isInLine = false
     /// The caller, until it has something.
     private var completion: CheckedContinuation<Delivered?, Never>?
     /// What the caller has instead, once it has some of the outcomes.
@@ -38,7 +35,6 @@ final class Delivery {
         _ batch: PushBatch,
         _ terms: DeliveryTerms,
         from now: MonotonicInstant,
-        until deadline: MonotonicInstant,
         completion: CheckedContinuation<Delivered?, Never>,
         onCancel: @escaping @Sendable () -> Void
     ) {
@@ -46,7 +42,7 @@ final class Delivery {
         let count = batch.count
         self.outcomes = Outcomes(repeating: .pending, count: count)
         self.batch = batch
-        self.deadline = deadline
+        self.arrived = now
         self.permit = terms.permit
         // With none at all it would be over again at once, and so on.
         self.patience = terms.patience.map { max($0, .milliseconds(1)) }
@@ -57,33 +53,47 @@ final class Delivery {
         self.onCancel = onCancel
     }
 
-    /// When it must be looked at next, if nothing happens to it before.
-    var due: MonotonicInstant {
-        let patienceEnd = self.patienceEnd ?? .distantFuture
-        guard self.isInLine else { return patienceEnd }
-        return min(patienceEnd, self.deadline, self.permit?.end ?? .distantFuture)
+    /// When its caller may have waited for long enough.
+    var returnDue: MonotonicInstant { self.patienceEnd ?? .distantFuture }
+
+    /// Until when its pushes may wait for a connection, if the gateway does not answer any push before: while it does,
+    /// they only wait for their turn.
+    func deadline(lastAnswer: MonotonicInstant, waiting limit: Duration) -> MonotonicInstant {
+        max(self.arrived, lastAnswer) + limit
     }
 
-    /// The next push to submit. One that cannot be sent at all ends here.
-    func next() -> Int? {
-        if self.againCursor < self.again.count {
-            let position = self.again[self.againCursor]
-            self.againCursor += 1
-            if self.againCursor == self.again.count {
-                self.again.removeAll(keepingCapacity: true)
-                self.againCursor = 0
-            }
-            self.waiting -= 1
-            return Int(position)
-        }
+    /// How many bytes the body of the next push has; nil if there is none. Pushes before it that cannot be sent at all
+    /// end here.
+    func upcoming() -> Int? {
+        guard let position = self.peek() else { return nil }
+        return Int(self.batch.headings[Int(self.batch.pushes[position].heading)].payload.count)
+    }
+
+    private func peek() -> Int? {
+        if self.againCursor < self.again.count { return Int(self.again[self.againCursor]) }
         while self.cursor < self.batch.count {
-            let position = self.cursor
-            self.cursor += 1
+            if !self.batch.pushes[self.cursor].isMalformed { return self.cursor }
             self.waiting -= 1
-            if !self.batch.pushes[position].isMalformed { return position }
-            self.end(position, Outcome(.rejected, reason: .malformedToken))
+            self.end(self.cursor, Outcome(.rejected, reason: .malformedToken))
+            self.cursor += 1
         }
         return nil
+    }
+
+    /// The next push to submit.
+    func next() -> Int? {
+        guard let position = self.peek() else { return nil }
+        self.waiting -= 1
+        guard self.againCursor < self.again.count else {
+            self.cursor += 1
+            return position
+        }
+        self.againCursor += 1
+        if self.againCursor == self.again.count {
+            self.again.removeAll(keepingCapacity: true)
+            self.againCursor = 0
+        }
+        return position
     }
 
     /// A push came back without having been processed, because its connection takes no more. It goes out on another,

@@ -1,12 +1,16 @@
 import IO
 
-/// The deliveries of a pool, first come, first served. Confined to the pool's loop, as its connections are.
+/// The deliveries of a pool, which take turns. Confined to the pool's loop, as its connections are.
 final class DeliveryQueue {
     /// By number; a number is free again once the delivery is done.
     private var deliveries: [Delivery?] = []
     private var free: [Int32] = []
-    /// Those with pushes that wait, in the order they came.
-    private var line: [Int32] = []
+    private var numbers: [Int: Int32] = [:]
+    /// Those with pushes that wait.
+    private var line = TurnLine()
+    /// How long pushes wait for a connection while the gateway answers nothing.
+    private let waitingTimeout: Duration
+    private var lastAnswer = MonotonicInstant(nanoseconds: 0)
 
     /// How many of the deliveries have a permit.
     private var permits = 0
@@ -23,6 +27,8 @@ final class DeliveryQueue {
     /// Whether every push has had its outcome.
     var isEmpty: Bool { self.free.count == self.deliveries.count }
 
+    init(waitingTimeout: Duration) { self.waitingTimeout = waitingTimeout }
+
     subscript(number: Int32) -> Delivery {
         guard let delivery = self.deliveries[Int(number)] else {
             preconditionFailure("A push outlived its delivery.")
@@ -34,27 +40,48 @@ final class DeliveryQueue {
         let number = self.free.popLast() ?? Int32(self.deliveries.count)
         if Int(number) == self.deliveries.count { self.deliveries.append(nil) }
         self.deliveries[Int(number)] = delivery
-        self.line.append(number)
-        delivery.isInLine = true
+        self.numbers[delivery.serial] = number
+        self.line.join(number)
         self.waiting += delivery.waiting
         if delivery.permit != nil { self.permits += 1 }
-        self.nextDue = min(self.nextDue, delivery.due)
+        self.nextDue = min(self.nextDue, self.due(number))
     }
 
-    /// Takes the push that is next in line.
-    func next() -> InFlightTable.Push? {
+    /// When a delivery must be looked at next, if nothing happens to it before.
+    private func due(_ number: Int32) -> MonotonicInstant {
+        let delivery = self[number]
+        guard self.line.contains(number) else { return delivery.returnDue }
+        let deadline = delivery.deadline(lastAnswer: self.lastAnswer, waiting: self.waitingTimeout)
+        return min(delivery.returnDue, deadline, delivery.permit?.end ?? .distantFuture)
+    }
+
+    /// How many bytes the body of the push has that is next in line; nil if none waits.
+    func upcoming() -> Int? {
         while let number = self.line.first {
             let delivery = self[number]
             let before = delivery.waiting
-            let position = delivery.next()
+            let size = delivery.upcoming()
             self.waiting -= before - delivery.waiting
-            if let position { return InFlightTable.Push(delivery: number, position: Int32(position)) }
-            self.line.removeFirst()
-            delivery.isInLine = false
+            if let size { return size }
+            self.line.leave(number)
             self.finishIfDone(number)
         }
         return nil
     }
+
+    /// Takes the push that is next in line, if its body has no more bytes than that.
+    func next(upTo limit: Int = .max) -> InFlightTable.Push? {
+        guard let size = self.upcoming(), size <= limit, let number = self.line.first,
+            let position = self[number].next()
+        else { return nil }
+        self.waiting -= 1
+        self.line.took()
+        if self[number].waiting == 0 { self.line.leave(number) }
+        return InFlightTable.Push(delivery: number, position: Int32(position))
+    }
+
+    /// The gateway has answered a push: what waits only waits for its turn.
+    func answered(at now: MonotonicInstant) { self.lastAnswer = now }
 
     /// A push that was taken has its outcome.
     func end(_ push: InFlightTable.Push, _ outcome: Outcome) {
@@ -81,22 +108,31 @@ final class DeliveryQueue {
 
     private func goAgain(_ push: InFlightTable.Push) {
         self.waiting += 1
-        let delivery = self[push.delivery]
-        if delivery.isInLine { return }
-        delivery.isInLine = true
-        self.line.insert(push.delivery, at: 0)
-        self.nextDue = min(self.nextDue, delivery.due)
+        if self.line.contains(push.delivery) { return }
+        self.line.rejoin(push.delivery)
+        self.nextDue = min(self.nextDue, self.due(push.delivery))
     }
 
-    /// What waits and has run out of time, or whose caller has gone, ends unsent.
+    /// What waits and has run out of time ends unsent.
     func giveUp(_ failure: PushError? = nil, where isOver: (Delivery) -> Bool) {
-        for number in self.line where isOver(self[number]) {
-            let delivery = self[number]
-            self.waiting -= delivery.waiting
-            delivery.giveUpWaiting(failure)
-            self.leaveLine(number)
-            self.finishIfDone(number)
+        var place = self.line.head
+        while let number = place {
+            place = self.line.after(number)
+            if isOver(self[number]) { self.giveUp(number, failure) }
         }
+    }
+
+    /// The caller of that delivery has gone: what waits of it ends unsent.
+    func cancel(_ serial: Int) {
+        if let number = self.numbers[serial], self.line.contains(number) { self.giveUp(number, nil) }
+    }
+
+    private func giveUp(_ number: Int32, _ failure: PushError?) {
+        let delivery = self[number]
+        self.waiting -= delivery.waiting
+        delivery.giveUpWaiting(failure)
+        self.line.leave(number)
+        self.finishIfDone(number)
     }
 
     /// What waits and must not be sent any more ends unsent.
@@ -107,26 +143,23 @@ final class DeliveryQueue {
 
     /// Time has passed: what waits may have run out of it, permits may be over, and the patience of callers.
     func passed(to now: MonotonicInstant) {
-        self.giveUp { now >= $0.deadline }
+        self.giveUp { now >= $0.deadline(lastAnswer: self.lastAnswer, waiting: self.waitingTimeout) }
         self.checkPermits(at: now)
         self.nextDue = .distantFuture
-        for case let delivery? in self.deliveries {
+        for number in self.deliveries.indices {
+            guard let delivery = self.deliveries[number] else { continue }
             delivery.returnEarly(at: now, capacity: self.capacity)
-            self.nextDue = min(self.nextDue, delivery.due)
+            self.nextDue = min(self.nextDue, self.due(Int32(number)))
         }
     }
 
     private func finishIfDone(_ number: Int32) {
-        guard self[number].finishIfDone(capacity: self.capacity) else { return }
-        if self[number].permit != nil { self.permits -= 1 }
-        self.leaveLine(number)
+        let delivery = self[number]
+        guard delivery.finishIfDone(capacity: self.capacity) else { return }
+        if delivery.permit != nil { self.permits -= 1 }
+        self.line.leave(number)
+        self.numbers[delivery.serial] = nil
         self.deliveries[Int(number)] = nil
         self.free.append(number)
-    }
-
-    private func leaveLine(_ number: Int32) {
-        guard self[number].isInLine else { return }
-        self[number].isInLine = false
-        self.line.removeAll { $0 == number }
     }
 }

@@ -12,6 +12,7 @@ extension Conversation {
             case .answered(let tag, let answer):
                 let submitted = self.inFlight.submitted(tag)
                 guard let push = self.inFlight.remove(tag) else { break }
+                self.deliveries.answered(at: self.life.lastHeard)
                 self.report.answered(after: self.life.lastHeard.nanoseconds - submitted.nanoseconds)
                 self.ended += 1
                 self.answered(push, answer)

@@ -1,0 +1,73 @@
+import IO
+import TestSupport
+import Testing
+
+@testable import ApplePush
+
+/// Deliveries that share a pool, over real sockets.
+@Suite struct PoolTurnTests {
+    @Test func `a single push does not wait for the message of 20,000 before it`() async throws {
+        let large = 20_000
+        try await TestGateway.with(streams: 10) { server, gateway in
+            try await withBackend { backend in
+                let credential = try TestCredential.certificate()
+                async let all = backend.deliver(batch(large), to: gateway, with: credential)
+                try await eventually { server.seen.count > 100 }
+                let before = server.seen.count
+                let single = await backend.deliver(batch(1, digits: 10), to: gateway, with: credential)
+                let after = server.seen.count
+                #expect(single[0].verdict == .delivered)
+                #expect(after - before < large / 4, "\(after - before) went out before it")
+                #expect(await all.allSatisfy { $0.verdict == .delivered })
+            }
+        }
+    }
+
+    @Test func `callers who go away cost a moment each, however many wait`() async throws {
+        let few = try await self.timeToLetGo(of: 4_000)
+        let many = try await self.timeToLetGo(of: 32_000)
+        // Eight times as many take sixty-four times as long where each is looked for among all.
+        #expect(many < few * 24, "4,000 took \(few), 32,000 took \(many)")
+    }
+
+    /// So many callers wait for a gateway that does not answer, and all go away at once.
+    private func timeToLetGo(of count: Int) async throws -> Duration {
+        try await TestGateway.with(greeting: .noTLS) { _, gateway in
+            try await TestLoop.with { loop in
+                try await withBackend { backend in
+                    var configuration = HTTP2Configuration()
+                    configuration.handshakeTimeout = .seconds(600)
+                    configuration.totalTimeout = .seconds(600)
+                    let credential = try TestCredential.certificate()
+                    let pool = ConnectionPool(
+                        to: gateway,
+                        with: credential,
+                        configuration,
+                        meter: TrafficMeter(),
+                        on: loop
+                    )
+                    return try await withThrowingTaskGroup(of: Delivered?.self) { group in
+                        for _ in 0..<count {
+                            group.addTask {
+                                await pool.deliver(batch(1), with: credential, DeliveryTerms(), for: backend)
+                            }
+                        }
+                        try await loop.eventually("all wait", within: .seconds(120)) {
+                            await pool.waitingPushes == count
+                        }
+                        let start = MonotonicInstant.now
+                        group.cancelAll()
+                        for try await delivered in group { #expect(delivered?.outcomes[0].verdict == .safe) }
+                        let time = MonotonicInstant.now - start
+                        await pool.shutdown()
+                        return time
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension ConnectionPool {
+    fileprivate var waitingPushes: Int { self.deliveries.waiting }
+}

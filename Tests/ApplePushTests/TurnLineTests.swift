@@ -1,0 +1,120 @@
+import IO
+import Testing
+
+@testable import ApplePush
+
+@Suite struct TurnLineTests {
+    private static let quantum = TurnLine.quantum
+
+    /// Takes pushes until the delivery of that number has had so many; answers how many were taken in all.
+    private func take(_ count: Int, of number: Int32, from line: inout TurnLine) -> Int {
+        var all = 0
+        var own = 0
+        while own < count, let first = line.first {
+            line.took()
+            all += 1
+            if first == number { own += 1 }
+        }
+        return all
+    }
+
+    @Test func `a single push does not wait for a long delivery`() {
+        var line = TurnLine()
+        line.join(0)
+        for _ in 0..<20_000 { line.took() }
+        line.join(1)
+        #expect(self.take(1, of: 1, from: &line) <= Self.quantum + 1)
+    }
+
+    @Test func `a single push does not wait for a hundred long deliveries either`() {
+        var line = TurnLine()
+        for number in 0..<100 { line.join(Int32(number)) }
+        for _ in 0..<100 * Self.quantum * 4 { line.took() }
+        line.join(100)
+        #expect(self.take(1, of: 100, from: &line) <= Self.quantum + 1)
+    }
+
+    @Test func `single pushes without end do not stop a long delivery`() {
+        var line = TurnLine()
+        line.join(0)
+        for _ in 0..<1_000 { line.took() }
+        var long = 0
+        for number in 1...10_000 {
+            line.join(1)
+            // One more comes as soon as the one before was taken.
+            while let first = line.first {
+                line.took()
+                if first == 1 { break }
+                long += 1
+            }
+            line.leave(1)
+            #expect(long >= number - Self.quantum)
+        }
+    }
+
+    @Test func `long deliveries share evenly`() {
+        var line = TurnLine()
+        var taken = [0, 0, 0]
+        for number in 0..<3 { line.join(Int32(number)) }
+        for _ in 0..<3 * Self.quantum * 50 {
+            taken[Int(line.first ?? 0)] += 1
+            line.took()
+        }
+        #expect(taken.allSatisfy { abs($0 - 50 * Self.quantum) <= Self.quantum }, "\(taken)")
+    }
+
+    @Test func `what comes back is next, for one turn`() {
+        var line = TurnLine()
+        for number in 0..<3 { line.join(Int32(number)) }
+        for _ in 0..<Self.quantum * 7 { line.took() }
+        line.leave(2)
+        line.rejoin(2)
+        #expect(self.take(1, of: 2, from: &line) <= Self.quantum + 1)
+        #expect(self.take(Self.quantum * 2, of: 2, from: &line) <= Self.quantum * 10)
+    }
+
+    /// Deliveries of random lengths come and go at random; each one's wait is held against what the line promises.
+    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    func `whoever comes and goes, none is lost and none waits for more than its turn`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var line = TurnLine()
+        var left: [Int32: Int] = [:]
+        var sinceTurn: [Int32: Int] = [:]
+        for _ in 0..<20_000 {
+            switch Int.random(in: 0..<100, using: &random) {
+            case 0..<4:
+                let number = Int32.random(in: 0..<40, using: &random)
+                guard left[number] == nil else { continue }
+                left[number] = Bool.random(using: &random) ? 1 : Int.random(in: 1...500, using: &random)
+                sinceTurn[number] = 0
+                line.join(number)
+            case 4:
+                guard let number = left.keys.sorted().randomElement(using: &random) else { continue }
+                left[number] = nil
+                line.leave(number)
+            default:
+                guard let number = line.first else {
+                    #expect(left.isEmpty, "seed \(seed)")
+                    continue
+                }
+                #expect(left[number] != nil, "seed \(seed)")
+                line.took()
+                for other in left.keys { sinceTurn[other, default: 0] += 1 }
+                sinceTurn[number] = 0
+                left[number, default: 1] -= 1
+                if left[number] == 0 {
+                    left[number] = nil
+                    line.leave(number)
+                }
+            }
+            for (number, waited) in sinceTurn where left[number] != nil {
+                // Newcomers take half; so many of them as there may be.
+                #expect(waited <= 4 * Self.quantum * 40, "seed \(seed): \(number) waited for \(waited)")
+            }
+            let walked = Array(sequence(first: line.head, next: { $0.map { line.after($0) } }).prefix { $0 != nil })
+            #expect(walked.count == left.count, "seed \(seed)")
+        }
+        while let number = line.first { line.leave(number) }
+        #expect(line.head == nil)
+    }
+}
