@@ -1,7 +1,6 @@
 -- From arguments to a message that can be sent: every check, and the payload.
 --
--- These functions have no more rights than their caller, and name their schema; the functions that users call pin the
--- search_path for them.
+-- These functions are for others of this schema, and name it; the functions that users call pin the search_path for them.
 
 -- Every refusal of an argument, in one form: what it is, what it takes, and what it got.
 CREATE FUNCTION carillon.refuse(

@@ -1,6 +1,7 @@
 -- carillon.enqueue, from checked arguments to stored jobs.
 --
 -- A call for one token costs what a transaction costs, so the number of functions and expressions on its way is small.
+-- It runs as its owner: apps have no right to the columns in which the queue keeps its own numbers.
 
 -- The most tokens one job holds. Longer lists are cut, so that the fleet shares them.
 CREATE FUNCTION carillon.tokens_per_job() RETURNS integer
@@ -164,7 +165,7 @@ CREATE FUNCTION carillon.enqueue(
     topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane integer DEFAULT 1, reference text DEFAULT NULL,
     dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry'
 ) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     RETURN carillon.submit(false, app, tokens, to_json(alert)::text, badge, sound, content_available,
         mutable_content, category, thread_id, extra, payload, push_type, priority, expires_at, collapse_id, topic,
@@ -181,7 +182,7 @@ CREATE FUNCTION carillon.enqueue(
     topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane integer DEFAULT 1, reference text DEFAULT NULL,
     dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry'
 ) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     RETURN carillon.submit(false, app, tokens, carillon.compact(alert), badge, sound, content_available,
         mutable_content, category, thread_id, extra, payload, push_type, priority, expires_at, collapse_id, topic,

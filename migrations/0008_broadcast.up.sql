@@ -9,7 +9,7 @@ CREATE FUNCTION carillon.broadcast(
     topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane integer DEFAULT 2, reference text DEFAULT NULL,
     dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry'
 ) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     RETURN carillon.submit(true, app, NULL, to_json(alert)::text, badge, sound, content_available,
         mutable_content, category, thread_id, extra, payload, push_type, priority, expires_at, collapse_id, topic,
@@ -25,7 +25,7 @@ CREATE FUNCTION carillon.broadcast(
     topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane integer DEFAULT 2, reference text DEFAULT NULL,
     dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry'
 ) RETURNS bigint
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     RETURN carillon.submit(true, app, NULL, carillon.compact(alert), badge, sound, content_available,
         mutable_content, category, thread_id, extra, payload, push_type, priority, expires_at, collapse_id, topic,

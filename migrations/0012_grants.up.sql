@@ -5,10 +5,10 @@ REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
 
 -- carillon_app: enqueues, by function or plain INSERT; cancels; registers tokens; reads what became of its messages.
 GRANT SELECT (id, name, topic, environment, protocol, paused) ON carillon.apps TO carillon_app;
-GRANT INSERT, SELECT (id) ON carillon.messages TO carillon_app;
-GRANT INSERT ON carillon.scheduled, carillon.broadcasts TO carillon_app;
-GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_app;
-GRANT SELECT, INSERT, UPDATE ON carillon.dedupe TO carillon_app;
+-- The columns that say what is sent. What the queue itself keeps of a message is written by its functions only: they run as
+-- their owner.
+GRANT INSERT (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
+    created_at), SELECT (id) ON carillon.messages TO carillon_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.tokens TO carillon_app;
 GRANT SELECT ON carillon.results, carillon.failures TO carillon_app;
 GRANT EXECUTE ON FUNCTION
@@ -20,9 +20,7 @@ GRANT EXECUTE ON FUNCTION
         timestamptz, text, text, timestamptz, integer, text, text, interval, text),
     carillon.broadcast(text, jsonb, integer, text, boolean, boolean, text, text, jsonb, json, text, integer,
         timestamptz, text, text, timestamptz, integer, text, text, interval, text),
-    carillon.app_id, carillon.refuse, carillon.compact, carillon.token, carillon.check_heading, carillon.compose,
-    carillon.draft, carillon.tokens_per_job, carillon.take_key, carillon.clean_tokens, carillon.store, carillon.submit,
-    carillon.broadcast_progress, carillon.cancel, carillon.cancel_messages, carillon.cancel_broadcast,
+    carillon.app_id, carillon.refuse, carillon.token, carillon.broadcast_progress, carillon.cancel, carillon.cancel_messages, carillon.cancel_broadcast,
     carillon.register_token
 TO carillon_app;
 

@@ -52,6 +52,29 @@ BEGIN
 END
 $$;
 
+-- Numbers that no job of the app has, as many as there are jobs. Where somebody has inserted rows ahead of the sequence,
+-- it leaps, each time twice as far: any number of such rows costs a few looks. Setting it to the highest id there is would
+-- not do, for that may be the highest there can be.
+CREATE FUNCTION carillon.free_ids(app integer, jobs carillon.job[]) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    lanes CONSTANT smallint[] := ARRAY(SELECT DISTINCT j.lane FROM unnest(jobs) AS j);
+    leap bigint := greatest(cardinality(jobs), 16);
+    ids bigint[];
+BEGIN
+    LOOP
+        ids := ARRAY(SELECT nextval('carillon.messages_id_seq') FROM generate_series(1, cardinality(jobs)));
+        IF NOT EXISTS (SELECT FROM carillon.messages m WHERE m.app_id = app AND m.lane = ANY (lanes) AND m.id = ANY (ids))
+            AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = app AND s.id = ANY (ids))
+        THEN
+            RETURN ids;
+        END IF;
+        PERFORM count(nextval('carillon.messages_id_seq')) FROM generate_series(1, leap);
+        leap := leap * 2;
+    END LOOP;
+END
+$$;
+
 -- Gives jobs other ids, because somebody has inserted rows with theirs. They stay what they are: their results, and the
 -- apns-ids of their pushes, are those of the message they came from.
 CREATE FUNCTION carillon.renumber(app integer, jobs carillon.job[]) RETURNS carillon.job[]
@@ -62,10 +85,11 @@ BEGIN
     FROM unnest(jobs) AS j WHERE j.origin IS NULL ORDER BY j.id
     ON CONFLICT (message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
     RETURN ARRAY(
-        SELECT ROW(nextval('carillon.messages_id_seq'), j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at,
+        SELECT ROW(n.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at,
             j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.claims, coalesce(j.origin, j.id),
             j.broadcast_id, j.created_at)::carillon.job
-        FROM unnest(jobs) AS j);
+        FROM unnest(jobs) WITH ORDINALITY AS j
+        JOIN unnest(carillon.free_ids(app, jobs)) WITH ORDINALITY AS n(id, place) ON n.place = j.ordinality);
 END
 $$;
 
@@ -226,7 +250,7 @@ $$;
 
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-    carillon.withdraw, carillon.count_tokens, carillon.called_off, carillon.renumber, carillon.place, carillon.postpone,
+    carillon.withdraw, carillon.count_tokens, carillon.called_off, carillon.free_ids, carillon.renumber, carillon.place, carillon.postpone,
     carillon.restore, carillon.promote, carillon.release, carillon.record_cancelled
 TO carillon_worker;
 

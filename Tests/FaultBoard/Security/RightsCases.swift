@@ -12,8 +12,9 @@ import Testing
     /// What each role may write, as "insert results", or "update apps.paused" where it is that column only.
     private static let mayWrite: [String: Set<String>] = [
         "carillon_reader": [],
-        "carillon_app": Self.rights("insert", on: "messages scheduled broadcasts dedupe tokens")
-            .union(Self.rights("update", on: "dedupe tokens")).union(["delete tokens"]),
+        "carillon_app": Self.rights("insert", on: "tokens " + Self.sentColumns).union([
+            "update tokens", "delete tokens",
+        ]),
         "carillon_worker": Self.rights("insert", on: Self.queue + " results failures failed_messages feedback breakers")
             .union(Self.rights("update", on: Self.queue + " feedback breakers")).union(
                 Self.rights("delete", on: Self.queue + " tokens")
@@ -26,6 +27,10 @@ import Testing
                 "update certificates.last_error",
             ]),
     ]
+    private static let sentColumns = """
+        messages.app_id messages.lane messages.tokens messages.payload messages.push_type messages.priority \
+        messages.expires_at messages.collapse_id messages.topic messages.reference messages.on_unknown messages.created_at
+        """
     private static let queue =
         "messages scheduled inflight workers unfinished activity provider_tokens dedupe chores"
 
@@ -38,7 +43,7 @@ import Testing
         ],
         "carillon_app": [
             "certificates", "provider_tokens", "installation", "messages.payload", "messages.tokens", "scheduled",
-            "inflight", "workers", "apps.gateway_ca", "apps.certificate_id", "failed_messages",
+            "inflight", "workers", "apps.gateway_ca", "apps.certificate_id", "failed_messages", "dedupe", "broadcasts",
         ],
         "carillon_worker": [],
     ]
@@ -47,7 +52,8 @@ import Testing
     private static let mayCall: [String: Set<String>] = [
         "carillon_reader": ["queue_depth", "broadcast_progress"],
         "carillon_app": [
-            "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress", "register_token", "requeue_failures",
+            "enqueue", "broadcast", "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress",
+            "register_token", "requeue_failures",
         ],
         "carillon_worker": ["maintain", "queue_depth", "called_off"],
     ]

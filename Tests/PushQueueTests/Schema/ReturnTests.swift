@@ -83,6 +83,33 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "SELECT carillon.release(1, '{1}')", "SELECT carillon.postpone(1, f.jobs, '{1000}') FROM carillon.inflight f",
+    ])
+    func `any number of ids that somebody took ahead of the sequence cost it one jump`(_ back: String) async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.messages (id, app_id, tokens, payload)
+                SELECT i, 1, '{00}'::text[], '{}'::json FROM generate_series(1, 60000) i
+                UNION ALL SELECT 9223372036854775807, 1, '{00}'::text[], '{}'::json;
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
+                SELECT i, 1, '{00}', '{}', 'infinity'::timestamptz FROM generate_series(1, 70000) i;
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES (1, 1, ARRAY[\(Self.held(7, "{aa}"))]);
+                SET statement_timeout = '5s';
+                \(back)
+                """
+            )
+            let id = try #require(
+                try await database.value(
+                    "SELECT j.id FROM carillon.pending j WHERE j.origin = 7 AND j.state <> 'in flight'"
+                ).flatMap { Int64($0) }
+            )
+            #expect(id > 70000 && id < 300_000)
+            #expect(try await database.value("carillon.enqueue('demo', '{bb}', 'x')") == "\(id + 1)")
+        }
+    }
+
     @Test func `nothing of a cancelled broadcast comes back, in whatever way`() async throws {
         try await SchemaDatabase.with { database async throws in
             let worker = try await database.addWorker()

@@ -101,6 +101,33 @@ import Testing
         )
     }
 
+    @Test func `an app writes what a message says, and never what the queue knows of it`() async throws {
+        try await Self.try(
+            [
+                """
+                INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
+                    topic, reference, on_unknown, created_at)
+                VALUES (1, 2, '{aa}', '{}', 'alert', 5, now(), 'c', 't', 'r', 'fail', now()) RETURNING id
+                """
+            ],
+            as: "carillon_app",
+            allowed: true
+        )
+        try await Self.try(
+            ["id", "attempt", "claims", "origin", "broadcast_id"].map {
+                "INSERT INTO carillon.messages (app_id, tokens, payload, \($0)) VALUES (1, '{aa}', '{}', 7)"
+            } + [
+                "INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at) VALUES (1, '{aa}', '{}', now())",
+                "INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens) VALUES (1, 9, 1, 1, 1, 1)",
+                "INSERT INTO carillon.dedupe (app_id, key, message_id, until) VALUES (1, 'k', 1, now())",
+                "TABLE carillon.dedupe", "SELECT nextval('carillon.messages_id_seq')",
+                "SELECT setval('carillon.messages_id_seq', 1)",
+            ],
+            as: "carillon_app",
+            allowed: false
+        )
+    }
+
     @Test func `a worker may do a worker's work and nothing else`() async throws {
         try await Self.try(
             [
