@@ -44,61 +44,102 @@ BEGIN
 END
 $$;
 
--- How many tokens of a message, or of a broadcast, are in flight.
-CREATE FUNCTION carillon.tokens_in_flight(app integer, message_id bigint, broadcast bigint) RETURNS bigint
+-- How many tokens of a broadcast are in flight, of those of its messages that do not end in one piece.
+CREATE FUNCTION carillon.tokens_in_flight(app integer, broadcast bigint) RETURNS bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(sum(cardinality(j.tokens)), 0) FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
-    WHERE i.app_id = app AND (coalesce(j.origin, j.id) = tokens_in_flight.message_id OR j.broadcast_id = broadcast
-        AND EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = coalesce(j.origin, j.id)))
+    WHERE i.app_id = app AND j.broadcast_id = broadcast
+        AND EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = coalesce(j.origin, j.id))
 $$;
 
--- Takes a message's job out of the queue, and what of it waits for another attempt. What is in flight lands, and is not
--- tried again. What was taken is not counted yet: that locks rows of unfinished.
-CREATE FUNCTION carillon.take_back(message_id bigint, OUT app integer, OUT taken carillon.withdrawn[])
-LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-    job_lane smallint;
-    more carillon.withdrawn[];
-    flying bigint;
-    remaining bigint;
+-- What is left of a message that was taken back: so many tokens are not counted yet, so many of them are in flight.
+CREATE TYPE carillon.remnant AS (app_id integer, message_id bigint, remaining bigint, flying bigint);
+
+-- What is left of messages of which these jobs were taken out of the queue. Reads what is in flight once for all of them.
+CREATE FUNCTION carillon.remnants(message_ids bigint[], taken carillon.withdrawn[]) RETURNS carillon.remnant[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
 BEGIN
+    RETURN ARRAY(
+        SELECT (coalesce(k.app_id, f.app_id), coalesce(k.message_id, f.message_id), k.remaining, coalesce(f.tokens, 0))
+            ::carillon.remnant
+        FROM (
+            SELECT u.app_id, u.message_id, u.remaining - coalesce(t.tokens, 0) AS remaining FROM carillon.unfinished u
+            LEFT JOIN (SELECT w.message_id, sum(w.tokens) AS tokens FROM unnest(taken) w GROUP BY w.message_id) t
+                ON t.message_id = u.message_id
+            WHERE u.message_id = ANY (message_ids)
+        ) k
+        FULL JOIN (
+            SELECT i.app_id, coalesce(j.origin, j.id) AS message_id, sum(cardinality(j.tokens)) AS tokens
+            FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+            WHERE coalesce(j.origin, j.id) = ANY (message_ids) GROUP BY 1, 2
+        ) f ON f.app_id = k.app_id AND f.message_id = k.message_id
+    );
+END
+$$;
+
+-- Takes the jobs of messages out of the queue, and what of them waits for another attempt. What is in flight lands, and is
+-- not tried again. What was taken is not counted yet: that locks rows of unfinished. Returns the jobs, and the app of each.
+CREATE FUNCTION carillon.take_back(message_ids bigint[], OUT apps integer[], OUT taken carillon.withdrawn[])
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+DECLARE
+    -- Those of which there may be more.
+    sought bigint[] := message_ids;
+    more_apps integer[];
+    more carillon.withdrawn[];
+    rest carillon.remnant[];
+    short record;
+    retries carillon.withdrawn[];
+BEGIN
+    apps := '{}';
     taken := '{}';
-    -- A second look finds a job that moved from scheduled to messages under the first.
+    -- A second look finds jobs that moved from scheduled to messages under the first.
     FOR look IN 1..2 LOOP
-        SELECT f.app_id, f.lane INTO app, job_lane FROM carillon.find_job(message_id) f;
-        IF app IS NULL THEN
-            SELECT u.app_id INTO app FROM carillon.unfinished u WHERE u.message_id = take_back.message_id;
-        END IF;
         WITH ready AS (
-            DELETE FROM carillon.messages m WHERE m.app_id = app AND m.lane = job_lane AND m.id = take_back.message_id
-            RETURNING (coalesce(m.origin, m.id), cardinality(m.tokens), m.reference, m.broadcast_id,
-                m.attempt)::carillon.withdrawn
+            DELETE FROM carillon.messages m USING carillon.filled_lanes() l
+            WHERE m.app_id = l.app_id AND m.lane = l.lane AND m.id = ANY (sought)
+            RETURNING m.app_id, (coalesce(m.origin, m.id), cardinality(m.tokens), m.reference, m.broadcast_id,
+                m.attempt)::carillon.withdrawn AS job
         ), later AS (
-            DELETE FROM carillon.scheduled s WHERE s.id = take_back.message_id OR s.origin = take_back.message_id
-            RETURNING (coalesce(s.origin, s.id), cardinality(s.tokens), s.reference, s.broadcast_id,
-                s.attempt)::carillon.withdrawn
+            DELETE FROM carillon.scheduled s WHERE s.id = ANY (sought) OR s.origin = ANY (sought)
+            RETURNING s.app_id, (coalesce(s.origin, s.id), cardinality(s.tokens), s.reference, s.broadcast_id,
+                s.attempt)::carillon.withdrawn AS job
         )
-        SELECT array_agg(g.row) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
+        SELECT array_agg(g.app_id), array_agg(g.job) INTO more_apps, more FROM (TABLE ready UNION ALL TABLE later) g;
+        apps := apps || more_apps;
         taken := taken || more;
-        SELECT u.remaining INTO remaining FROM carillon.unfinished u WHERE u.message_id = take_back.message_id;
-        EXIT WHEN remaining IS NULL AND cardinality(taken) > 0;
-        remaining := remaining - (SELECT coalesce(sum(t.tokens), 0) FROM unnest(taken) t);
-        flying := carillon.tokens_in_flight(app, message_id, NULL);
-        -- Retries that are due have ids of their own in messages, which no index finds: an INSERT would pay for it. The
+        -- A message that waited whole has ended.
+        sought := ARRAY(
+            SELECT s.id FROM unnest(sought) AS s(id)
+            WHERE s.id NOT IN (SELECT t.message_id FROM unnest(more) t)
+                OR EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = s.id));
+        EXIT WHEN cardinality(sought) = 0;
+        rest := carillon.remnants(sought, taken);
+        retries := '{}';
+        -- Retries that are due have ids of their own in messages, which no index finds: an INSERT would pay for it. An
         -- app's rows are looked through only when some of them are missing.
-        IF remaining > flying THEN
+        FOR short IN
+            SELECT r.app_id, array_agg(r.message_id) AS message_ids FROM unnest(rest) r WHERE r.remaining > r.flying
+            GROUP BY r.app_id
+        LOOP
             WITH ready AS (
-                DELETE FROM carillon.messages m WHERE m.app_id = app AND m.origin = take_back.message_id
+                DELETE FROM carillon.messages m WHERE m.app_id = short.app_id AND m.origin = ANY (short.message_ids)
                 RETURNING (m.origin, cardinality(m.tokens), m.reference, m.broadcast_id, m.attempt)::carillon.withdrawn
+                    AS job
             )
-            SELECT array_agg(g.row) INTO more FROM ready g;
-            taken := taken || more;
-            remaining := remaining - (SELECT coalesce(sum(t.tokens), 0) FROM unnest(more) t);
-        END IF;
+            SELECT array_agg(g.job) INTO more FROM ready g;
+            apps := apps || array_fill(short.app_id, ARRAY[coalesce(cardinality(more), 0)]);
+            retries := retries || more;
+        END LOOP;
+        taken := taken || retries;
     END LOOP;
-    IF flying > 0 OR remaining > 0 THEN
-        INSERT INTO carillon.cancelled AS c (message_id) VALUES (take_back.message_id) ON CONFLICT DO NOTHING;
+    IF cardinality(sought) > 0 THEN
+        INSERT INTO carillon.cancelled AS c (message_id)
+        SELECT DISTINCT r.message_id FROM unnest(rest) r
+        WHERE r.flying > 0 OR r.remaining > (
+            SELECT coalesce(sum(t.tokens), 0) FROM unnest(retries) t WHERE t.message_id = r.message_id)
+        ON CONFLICT DO NOTHING;
     END IF;
 END
 $$;
@@ -106,35 +147,39 @@ $$;
 -- Takes back messages, in whatever order they are named. Returns how many jobs that was. What is in flight lands, and is
 -- not tried again.
 CREATE FUNCTION carillon.cancel_messages(message_ids bigint[]) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     ids CONSTANT bigint[] := ARRAY(
         SELECT DISTINCT m.id FROM unnest(message_ids) AS m(id) WHERE m.id IS NOT NULL ORDER BY m.id);
     key bigint;
-    message bigint;
     back record;
-    apps integer[] := '{}';
-    taken carillon.withdrawn[] := '{}';
 BEGIN
     FOR key IN
-        SELECT DISTINCT coalesce(f.broadcast_id, u.broadcast_id, m.id) FROM unnest(ids) AS m(id)
-        LEFT JOIN LATERAL carillon.find_job(m.id) AS f ON true
-        LEFT JOIN carillon.unfinished u ON u.message_id = m.id ORDER BY 1
+        SELECT DISTINCT coalesce(f.broadcast_id, m.id) FROM unnest(ids) AS m(id) LEFT JOIN (
+            SELECT q.id, q.broadcast_id FROM carillon.filled_lanes() l, carillon.messages q
+            WHERE q.app_id = l.app_id AND q.lane = l.lane AND q.id = ANY (ids)
+            UNION ALL
+            SELECT s.id, s.broadcast_id FROM carillon.scheduled s WHERE s.id = ANY (ids)
+            UNION ALL
+            SELECT j.id, j.broadcast_id FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE j.id = ANY (ids)
+            UNION ALL
+            SELECT u.message_id, u.broadcast_id FROM carillon.unfinished u WHERE u.message_id = ANY (ids)
+        ) AS f ON f.id = m.id AND f.broadcast_id IS NOT NULL ORDER BY 1
     LOOP
         PERFORM pg_advisory_xact_lock(hashtextextended('carillon.cancel', key));
     END LOOP;
-    FOREACH message IN ARRAY ids LOOP
-        SELECT t.app, t.taken INTO back FROM carillon.take_back(message) AS t;
-        apps := apps || array_fill(back.app, ARRAY[cardinality(back.taken)]);
-        taken := taken || back.taken;
-    END LOOP;
+    SELECT t.apps, t.taken INTO back FROM carillon.take_back(ids) AS t;
     -- All at once and sorted, whichever apps they are of: so do workers that take over.
-    PERFORM FROM carillon.unfinished u WHERE u.message_id = ANY (ids) ORDER BY u.message_id FOR UPDATE;
+    PERFORM FROM carillon.unfinished u
+    WHERE u.message_id = ANY (ids || ARRAY(SELECT t.message_id FROM unnest(back.taken) AS t))
+    ORDER BY u.message_id FOR UPDATE;
     PERFORM carillon.record_cancelled(a.app, ARRAY(
         SELECT (t.message_id, t.tokens, t.reference, t.broadcast_id, t.attempt)::carillon.withdrawn
-        FROM unnest(apps, taken) AS t(app, message_id, tokens, reference, broadcast_id, attempt) WHERE t.app = a.app))
-    FROM (SELECT DISTINCT u.app FROM unnest(apps) AS u(app)) AS a;
-    RETURN cardinality(taken);
+        FROM unnest(back.apps, back.taken) AS t(app, message_id, tokens, reference, broadcast_id, attempt)
+        WHERE t.app = a.app))
+    FROM (SELECT DISTINCT u.app FROM unnest(back.apps) AS u(app)) AS a;
+    RETURN cardinality(back.taken);
 END
 $$;
 
@@ -179,7 +224,7 @@ BEGIN
         LEFT JOIN (SELECT g.message_id, sum(g.tokens) AS tokens FROM unnest(taken) g GROUP BY g.message_id) t
             ON t.message_id = u.message_id
         WHERE u.broadcast_id = whole.id;
-        IF remaining > carillon.tokens_in_flight(whole.app_id, NULL, whole.id) THEN
+        IF remaining > carillon.tokens_in_flight(whole.app_id, whole.id) THEN
             WITH ready AS (
                 DELETE FROM carillon.messages m WHERE m.app_id = whole.app_id AND m.lane = whole.lane
                     AND m.id > whole.last_id AND m.broadcast_id = whole.id

@@ -66,6 +66,35 @@ import Testing
         }
     }
 
+    @Test func `taking back many messages reads what is in flight as often as taking back one`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs)
+                SELECT 1, 1, array_agg(ROW(i, 1, '{aa}', '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL,
+                    now())::carillon.job)
+                FROM generate_series(1000, 6999) i GROUP BY i / 1000
+                """
+            )
+            // What is in flight lies in pages beside the table.
+            let reads = """
+                SELECT pg_stat_get_xact_blocks_fetched(c.reltoastrelid) FROM pg_class c
+                WHERE c.oid = 'carillon.inflight'::regclass
+                """
+            var counts: [Int] = []
+            for last in [1000, 1999] {
+                try await database.run("BEGIN")
+                let before = try #require(Int(try await database.value(reads) ?? ""))
+                try await database.run(
+                    "SELECT carillon.cancel_messages(ARRAY(SELECT generate_series(1000, \(last))::bigint))"
+                )
+                counts.append(try #require(Int(try await database.value(reads) ?? "")) - before)
+                try await database.run("ROLLBACK")
+            }
+            #expect(counts[0] > 0 && counts[1] == counts[0], "pages read: \(counts)")
+        }
+    }
+
     @Test func `what is left of a message to be tried again is taken back, and its result is whole`() async throws {
         try await SchemaDatabase.with { database async throws in
             try await database.run(
