@@ -48,12 +48,16 @@ struct SlotTable<Value> {
         }
     }
 
+    /// The places stay, so that tokens of now are as unknown afterwards as those of values removed one by one.
     mutating func removeAll() -> [Value] {
-        defer {
-            self.places = []
-            self.free = []
+        var values: [Value] = []
+        for index in self.places.indices {
+            guard let value = self.places[index].value.take() else { continue }
+            values.append(value)
+            self.places[index].generation &+= 1
+            self.free.append(UInt32(index))
         }
-        return self.places.compactMap(\.value)
+        return values
     }
 }
 

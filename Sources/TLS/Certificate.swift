@@ -15,7 +15,7 @@ final class Certificate: Sendable {
 
     /// All the certificates in a text, in its order.
     static func all(in text: [UInt8], what: String) throws(TLSError) -> [Certificate] {
-        let blocks = PEM(text).blocks.filter(\.isCertificate)
+        let blocks = try PEM(text, what: what).blocks.filter(\.isCertificate)
         guard !blocks.isEmpty else {
             throw TLSError(
                 .malformedCertificate,

@@ -43,6 +43,8 @@ package struct Identity: Sendable {
         self.leaf = CertificateFacts(self.certificate)
         let identity = ([self.certificate] + self.chain).flatMap(\.der) + key.publicDER
         self.digest = Digest.sha256(identity.span.bytes)
+        // What OpenSSL would refuse at each connection is the credential's fault, and is said once, here.
+        try TLSContext.check(self)
     }
 
     /// From PEM in strings; see the other initializer.

@@ -9,7 +9,7 @@ extension Key {
 
     /// The private key in a text, which may be encrypted; `what` names the text in sentences.
     static func inText(_ text: [UInt8], passphrase: [UInt8]?, what: String) throws(TLSError) -> Key {
-        guard let block = PEM(text).blocks.first(where: \.isPrivateKey) else {
+        guard let block = try PEM(text, what: what).blocks.first(where: \.isPrivateKey) else {
             throw TLSError(
                 .malformedKey,
                 "\(what) is not a private key in PEM form: it must contain a line -----BEGIN PRIVATE KEY-----"

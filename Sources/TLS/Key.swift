@@ -29,6 +29,12 @@ final class Key: Sendable {
         return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) == "prime256v1"
     }
 
+    /// What kind of key it is, in words: "RSA key of 1024 bits".
+    var name: String {
+        let kind = EVP_PKEY_get0_type_name(self.pointer).map { String(cString: $0) } ?? "unknown"
+        return "\(kind) key of \(EVP_PKEY_get_bits(self.pointer)) bits"
+    }
+
     /// The public half, as certificates carry it.
     var publicDER: [UInt8] {
         var start: UnsafeMutablePointer<UInt8>?

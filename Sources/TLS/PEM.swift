@@ -1,4 +1,7 @@
 /// The armour around certificates and keys in text: blocks between `-----BEGIN X-----` and `-----END X-----`.
+///
+/// The text may come from a row that anybody could write, so the time it takes grows with its length and no faster,
+/// whatever stands in it.
 package struct PEM {
     package struct Block {
         /// What the block says it is, as in "CERTIFICATE".
@@ -10,36 +13,54 @@ package struct PEM {
         var isPrivateKey: Bool { self.label.hasSuffix("PRIVATE KEY") }
     }
 
+    /// The longest text that is read, in bytes: twice the size of a system's bundle of roots.
+    package static let limit = 524_288
+
     package let blocks: [Block]
 
+    /// Reads a text that `what` names in sentences; one beyond the limit is refused unread.
+    init(_ text: [UInt8], what: String) throws(TLSError) {
+        guard text.count <= Self.limit else {
+            throw TLSError(
+                .tooLong,
+                "\(what) has \(text.count) bytes, and at most \(Self.limit) are read: give the certificate with its "
+                    + "chain, or the key, and nothing else"
+            )
+        }
+        self.init(text)
+    }
+
     package init(_ text: [UInt8]) {
+        var ends: [ArraySlice<UInt8>: Ends] = [:]
+        var begins: [PEMLine] = []
+        var scanner = PEMScanner()
+        while let line = scanner.next(in: text) {
+            switch line.kind {
+            case .begin: begins.append(line)
+            case .end: ends[line.label, default: Ends()].starts.append(line.start)
+            }
+        }
         var blocks: [Block] = []
         var position = 0
-        while let begin = Self.find(Self.begin, in: text, from: position) {
-            let labelStart = begin + Self.begin.count
-            guard let labelEnd = Self.find(Self.dashes, in: text, from: labelStart) else { break }
-            let label = text[labelStart..<labelEnd]
-            let closing = Self.end + label + Self.dashes
-            guard label.count < 64, let end = Self.find(closing, in: text, from: labelEnd) else {
-                position = labelStart
-                continue
-            }
-            position = end + closing.count
-            blocks.append(Block(label: String(decoding: label, as: UTF8.self), range: begin..<position))
+        for begin in begins where begin.start >= position {
+            // The closing line may use the dashes that end the opening one.
+            guard let place = ends.index(forKey: begin.label),
+                let end = ends.values[place].first(from: begin.label.endIndex)
+            else { continue }
+            position = end + PEMScanner.closingCount(of: begin.label)
+            blocks.append(Block(label: String(decoding: begin.label, as: UTF8.self), range: begin.start..<position))
         }
         self.blocks = blocks
     }
 
-    private static let begin = Array("-----BEGIN ".utf8)
-    private static let end = Array("-----END ".utf8)
-    private static let dashes = Array("-----".utf8)
+    /// The closing lines of one label, in order. They are asked for from places that only grow, so none is passed twice.
+    private struct Ends {
+        var starts: [Int] = []
+        private var passed = 0
 
-    private static func find(_ pattern: [UInt8], in text: [UInt8], from start: Int) -> Int? {
-        var index = start
-        while index + pattern.count <= text.count {
-            if text[index] == pattern[0], text[index..<index + pattern.count].elementsEqual(pattern) { return index }
-            index += 1
+        mutating func first(from position: Int) -> Int? {
+            while self.passed < self.starts.count, self.starts[self.passed] < position { self.passed += 1 }
+            return self.passed < self.starts.count ? self.starts[self.passed] : nil
         }
-        return nil
     }
 }

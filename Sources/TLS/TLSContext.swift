@@ -8,6 +8,8 @@ package final class TLSContext: Sendable {
     /// The application protocols that we speak, in order of preference; empty: none is negotiated.
     package let alpn: [String]
     let isServer: Bool
+    /// Whether peers that ask are shown a certificate.
+    let hasIdentity: Bool
     /// The protocols as they go over the wire: each with its length before it.
     private let alpnBytes: [UInt8]
 
@@ -59,13 +61,14 @@ package final class TLSContext: Sendable {
         return context
     }
 
-    private init(isServer: Bool, identity: Identity?, alpn: [String]) throws(TLSError) {
+    private init(isServer: Bool, identity: Identity?, alpn: [String] = []) throws(TLSError) {
         ERR_clear_error()
         guard let pointer = SSL_CTX_new(isServer ? TLS_server_method() : TLS_client_method()) else {
             throw TLSError(.other, "TLS could not be set up: \(OpenSSLErrors.take().text)")
         }
         self.pointer = pointer
         self.isServer = isServer
+        self.hasIdentity = identity != nil
         self.alpn = alpn
         self.alpnBytes = alpn.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8) }
 
@@ -88,17 +91,28 @@ package final class TLSContext: Sendable {
         SSL_CTX_free(self.pointer)
     }
 
+    /// Whether this machine's OpenSSL would show the identity to a peer, which its security level decides.
+    static func check(_ identity: Identity) throws(TLSError) { _ = try TLSContext(isServer: false, identity: identity) }
+
     private func use(_ identity: Identity) throws(TLSError) {
         ERR_clear_error()
         guard SSL_CTX_use_certificate(self.pointer, identity.certificate.pointer) == 1,
-            identity.chain.allSatisfy({ COpenSSL_SSL_CTX_add1_chain_cert(self.pointer, $0.pointer) == 1 }),
             SSL_CTX_use_PrivateKey(self.pointer, identity.key.pointer) == 1
         else {
             let reason = OpenSSLErrors.take().text
             throw TLSError(
                 .unsupportedKey,
-                "the certificate of \(identity.leaf.subject) cannot be used for TLS (\(reason)): get one with a key of "
-                    + "RSA 2048 bits or P-256"
+                "the \(identity.key.name) of \(identity.leaf.subject) cannot be used for TLS (\(reason)): get a "
+                    + "certificate for a key of RSA 2048 bits or P-256"
+            )
+        }
+        for certificate in identity.chain
+        where COpenSSL_SSL_CTX_add1_chain_cert(self.pointer, certificate.pointer) != 1 {
+            let reason = OpenSSLErrors.take().text
+            throw TLSError(
+                .unsupportedKey,
+                "the certificate of \(CertificateFacts(certificate).subject), in the chain of "
+                    + "\(identity.leaf.subject), cannot be used for TLS (\(reason)): leave it out, or get a newer one"
             )
         }
     }

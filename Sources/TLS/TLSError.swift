@@ -20,6 +20,8 @@ package struct TLSError: Error, Sendable, CustomStringConvertible {
         package static let passphraseNeeded = Code(description: "passphraseNeeded")
         /// The passphrase does not open the key.
         package static let wrongPassphrase = Code(description: "wrongPassphrase")
+        /// The text is longer than any certificate or key.
+        package static let tooLong = Code(description: "tooLong")
         /// A key of a kind that cannot be used for this.
         package static let unsupportedKey = Code(description: "unsupportedKey")
 
@@ -57,22 +59,24 @@ package struct TLSError: Error, Sendable, CustomStringConvertible {
     package let message: String
     /// The TLS alert that the peer sent, where `code` is `rejected` or `noProtocol`.
     package let alert: UInt8?
+    /// Whether the peer found fault with the certificate that it was shown, or with none: what else it says by an alert is
+    /// no verdict on that.
+    package let isAboutCertificate: Bool
     /// What the kernel or the network said, where it was not TLS that failed.
     package let underlying: IOError?
 
-    package init(_ code: Code, _ message: String, alert: UInt8? = nil, underlying: IOError? = nil) {
+    package init(
+        _ code: Code,
+        _ message: String,
+        alert: UInt8? = nil,
+        isAboutCertificate: Bool = false,
+        underlying: IOError? = nil
+    ) {
         self.code = code
         self.message = message
         self.alert = alert
+        self.isAboutCertificate = isAboutCertificate
         self.underlying = underlying
-    }
-
-    /// Whether the peer may have found fault with the certificate that it was shown, or with none: what else it says by
-    /// an alert is no verdict on that.
-    package var isAboutCertificate: Bool {
-        guard self.code == .rejected, let alert else { return false }
-        // handshake_failure, bad_certificate to certificate_unknown, unknown_ca, access_denied, certificate_required.
-        return [40, 42, 43, 44, 45, 46, 48, 49, 116].contains(alert)
     }
 
     package init(_ error: IOError) {

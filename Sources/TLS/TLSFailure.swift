@@ -12,6 +12,8 @@ struct TLSFailure {
     let phase: Phase
     let peer: String
     let isServer: Bool
+    /// We have a certificate, which the peer was shown if it asked.
+    let showsCertificate: Bool
     /// The kernel failed, not TLS.
     let isSystem: Bool
     let errno: CInt
@@ -88,19 +90,56 @@ struct TLSFailure {
             let sentence = "\(self.peer) speaks none of the protocols offered: is it the right host and port?"
             return TLSError(.noProtocol, sentence, alert: alert)
         }
-        let advice: String? =
-            switch CInt(alert) {
-            case SSL_AD_BAD_CERTIFICATE, SSL_AD_UNSUPPORTED_CERTIFICATE, SSL_AD_CERTIFICATE_UNKNOWN,
-                SSL_AD_ACCESS_DENIED:
-                "it does not accept the certificate that it was shown"
-            case SSL_AD_CERTIFICATE_REVOKED: "the certificate that it was shown has been revoked"
-            case SSL_AD_CERTIFICATE_EXPIRED: "the certificate that it was shown has expired"
-            case SSL_AD_UNKNOWN_CA: "it does not know the authority of the certificate that it was shown"
-            case CInt(TLS13_AD_CERTIFICATE_REQUIRED): "it wants a certificate and was shown none"
-            case SSL_AD_PROTOCOL_VERSION: "it speaks no version of TLS that is spoken here"
-            default: nil
-            }
         let sentence = "\(self.peer) rejected the connection with the TLS alert \(alert) (\(name))"
-        return TLSError(.rejected, advice.map { "\(sentence): \($0)" } ?? sentence, alert: alert)
+        let advice = self.showsCertificate ? Self.adviceOnShown(alert) : Self.adviceWithoutOne(alert)
+        return TLSError(
+            .rejected,
+            advice.map { "\(sentence): \($0)" } ?? sentence,
+            alert: alert,
+            isAboutCertificate: self.isAboutCertificate(alert)
+        )
+    }
+
+    /// By handshake_failure a server says that it wants a certificate, and as well that it has no cipher in common with
+    /// us. Whoever was shown a certificate means that one as a rule; who was shown none may mean anything.
+    private func isAboutCertificate(_ alert: UInt8) -> Bool {
+        switch CInt(alert) {
+        case SSL_AD_HANDSHAKE_FAILURE: self.showsCertificate
+        case SSL_AD_BAD_CERTIFICATE, SSL_AD_UNSUPPORTED_CERTIFICATE, SSL_AD_CERTIFICATE_REVOKED,
+            SSL_AD_CERTIFICATE_EXPIRED, SSL_AD_CERTIFICATE_UNKNOWN, SSL_AD_UNKNOWN_CA, SSL_AD_ACCESS_DENIED,
+            CInt(TLS13_AD_CERTIFICATE_REQUIRED):
+            true
+        default: false
+        }
+    }
+
+    private static func adviceOnShown(_ alert: UInt8) -> String? {
+        switch CInt(alert) {
+        case SSL_AD_HANDSHAKE_FAILURE, SSL_AD_BAD_CERTIFICATE, SSL_AD_UNSUPPORTED_CERTIFICATE,
+            SSL_AD_CERTIFICATE_UNKNOWN, SSL_AD_ACCESS_DENIED:
+            "it does not accept the certificate that it was shown"
+        case SSL_AD_CERTIFICATE_REVOKED: "the certificate that it was shown has been revoked"
+        case SSL_AD_CERTIFICATE_EXPIRED: "the certificate that it was shown has expired"
+        case SSL_AD_UNKNOWN_CA: "it does not know the authority of the certificate that it was shown"
+        default: self.adviceOnAny(alert)
+        }
+    }
+
+    private static func adviceWithoutOne(_ alert: UInt8) -> String? {
+        switch CInt(alert) {
+        case SSL_AD_HANDSHAKE_FAILURE:
+            "it may want a certificate, and was shown none, or it speaks none of the ciphers that are safe today"
+        case SSL_AD_BAD_CERTIFICATE, SSL_AD_UNSUPPORTED_CERTIFICATE, SSL_AD_CERTIFICATE_UNKNOWN, SSL_AD_ACCESS_DENIED:
+            "it wants a certificate and was shown none"
+        default: self.adviceOnAny(alert)
+        }
+    }
+
+    private static func adviceOnAny(_ alert: UInt8) -> String? {
+        switch CInt(alert) {
+        case CInt(TLS13_AD_CERTIFICATE_REQUIRED): "it wants a certificate and was shown none"
+        case SSL_AD_PROTOCOL_VERSION: "it speaks no version of TLS that is spoken here"
+        default: nil
+        }
     }
 }

@@ -140,7 +140,9 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         if name.hasSuffix(".") { name = name.dropLast() }
         let bare = String(name)
         if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), bare) == 1 { return true }
-        SSL_set_hostflags(ssl, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+        // Only the names that the authority vouched for as such count; the subject's common name is no such name (RFC 9525).
+        let flags = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT
+        SSL_set_hostflags(ssl, UInt32(flags))
         return !bare.isEmpty && SSL_set1_host(ssl, bare) == 1 && COpenSSL_SSL_set_tlsext_host_name(ssl, bare) == 1
     }
 
@@ -151,6 +153,7 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
             phase: phase,
             peer: self.peer,
             isServer: self.context.isServer,
+            showsCertificate: self.context.hasIdentity,
             isSystem: kind == SSL_ERROR_SYSCALL,
             errno: number,
             errors: .take(),

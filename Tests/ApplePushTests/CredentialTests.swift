@@ -1,4 +1,5 @@
 import TLS
+import TestSupport
 import Testing
 
 @testable import ApplePush
@@ -53,6 +54,12 @@ import Testing
         #expect(throws: PushError.self) {
             try Credential(signingKey: "garbage", keyID: "ABCDE12345", teamID: "TEAM567890")
         }
+    }
+
+    @Test func `a certificate whose key is too small is a bad credential, and no gateway's fault`() {
+        let error = #expect(throws: PushError.self) { try Credential(certificate: TestKeys.smallRSA) }
+        #expect(error?.code == .invalidCredential)
+        #expect(error?.message.contains("the RSA key of 1024 bits of CN=Small") == true)
     }
 
     @Test func `no secret is in any description`() throws {

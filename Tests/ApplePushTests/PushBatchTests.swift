@@ -38,4 +38,22 @@ import Testing
         #expect(batch.expiration(of: 0) == nil)
         #expect(batch.expiration(of: 1) == 1_700_000_000)
     }
+
+    /// Apple reads a missing priority as 10, and refuses a background push for it.
+    @Test(arguments: PushType.all)
+    func `a push without a priority has the one that its type may have`(type: PushType) {
+        var batch = PushBatch()
+        for priority in [nil, 10, 5, 1] as [UInt8?] {
+            let heading = batch.addHeading(
+                payload: "{}".utf8Span.span.bytes,
+                topic: "".utf8Span.span.bytes,
+                pushType: type,
+                priority: priority,
+                collapseID: "".utf8Span.span.bytes
+            )
+            batch.addPush(token: "A1b2".utf8Span.span.bytes, heading: heading, id: .random())
+        }
+        #expect(batch.priority(of: 0) == (type == .background ? 5 : nil))
+        #expect((1...3).map { batch.priority(of: $0) } == [10, 5, 1])
+    }
 }

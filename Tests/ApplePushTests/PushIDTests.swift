@@ -40,4 +40,23 @@ import Testing
         #expect(PushID("0123") == nil)
         #expect(PushID("g1234567-89ab-cdef-0000-0000000000ff") == nil)
     }
+
+    @Test func `an identity is read in either case`() {
+        #expect(PushID("01234567-89AB-CDEF-0000-0000000000FF") == PushID("01234567-89ab-cdef-0000-0000000000ff"))
+        #expect(PushID("ffffffff-ffff-ffff-ffff-ffffffffffff") == PushID(high: .max, low: .max))
+    }
+
+    @Test(arguments: [
+        "", "0123456789abcdef00000000000000ff", "----0123456789abcdef00000000000000ff",
+        "012345678-9ab-cdef-0000-0000000000ff",
+        "+1234567-89ab-cdef-0000-0000000000ff", "01234567-89ab-cdef-+000-0000000000ff",
+        "-1234567-89ab-cdef-0000-0000000000ff",
+        "01234567-89ab-cdef-0000-0000000000f", "01234567-89ab-cdef-0000-0000000000ff0",
+        "01234567+89ab-cdef-0000-0000000000ff",
+        "01234567-89ab-cdef-0000-0000000000fg", " 1234567-89ab-cdef-0000-0000000000ff",
+        "01234567-89ab-cdef-0000-0000000000f\u{e9}",
+    ])
+    func `what is no UUID is no identity`(text: String) {
+        #expect(PushID(text) == nil)
+    }
 }

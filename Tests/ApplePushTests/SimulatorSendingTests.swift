@@ -62,7 +62,7 @@ import Testing
                 alert: type == .background ? nil : "Hello",
                 contentAvailable: type == .background,
                 pushType: type,
-                priority: type == .background ? 5 : 10,
+                priority: type == .background ? nil : 10,
                 expiry: .after(.seconds(3600)),
                 collapseID: "group",
                 topic: type == .location ? "org.example.app" + type.topicSuffix : nil

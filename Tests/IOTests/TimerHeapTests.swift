@@ -30,6 +30,16 @@ import Testing
         #expect(heap.popDue(at: self.instant(2)) == "new")
     }
 
+    @Test func `a token from before all were taken out cancels no timer set since`() {
+        var heap = TimerHeap<String>()
+        let tokens = (1...3).map { heap.insert(at: self.instant($0), "old") }
+        #expect(heap.removeAll() == ["old", "old", "old"])
+        let new = (1...4).map { heap.insert(at: self.instant($0), "new") }
+        for token in tokens { #expect(heap.remove(token) == nil) }
+        #expect(heap.count == 4)
+        for token in new { #expect(heap.remove(token) == "new") }
+    }
+
     @Test(arguments: [1, 2, 3, 4, 5] as [UInt64])
     func `a heap does what a sorted list does`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)

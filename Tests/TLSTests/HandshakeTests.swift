@@ -294,6 +294,19 @@ extension Swift::Result where Failure == TLSError {
         }
     }
 
+    @Test func `a server is not known by the common name of its certificate`() async throws {
+        try await TestLoop.with { loop in
+            let house = try House()
+            let issued = try house.authority.issue(commonName: "localhost")
+            let outcome = try await Handshake.attempt(
+                client: .client(trust: .pem(house.authority.pem)),
+                server: .server(identity: Identity(certificate: issued.certificatePEM + issued.privateKeyPEM)),
+                on: loop
+            )
+            #expect(outcome.client.failure?.code == .wrongHostName)
+        }
+    }
+
     @Test func `a trust root that is none is refused before anybody connects`() {
         let error = #expect(throws: TLSError.self) { _ = try TLSContext.client(trust: .pem("hello")) }
         #expect(error?.code == .malformedCertificate)

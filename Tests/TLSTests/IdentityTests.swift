@@ -1,4 +1,5 @@
 import TLS
+import TestSupport
 import Testing
 
 @Suite struct IdentityTests {
@@ -139,5 +140,15 @@ import Testing
             _ = try Identity(certificate: Self.leaf, privateKey: Fixtures.encryptedKey, passphrase: "secret")
         }
         #expect(wrong?.message == "the passphrase does not open the private key in the private key text")
+    }
+
+    @Test func `a key that OpenSSL holds for too small is named, and refused before anybody connects`() {
+        let error = #expect(throws: TLSError.self) { _ = try Identity(certificate: TestKeys.smallRSA) }
+        #expect(error?.code == .unsupportedKey)
+        #expect(
+            error?.message.hasPrefix("the RSA key of 1024 bits of CN=Small,UID=org.example.small cannot be used")
+                == true
+        )
+        #expect(error?.message.hasSuffix("get a certificate for a key of RSA 2048 bits or P-256") == true)
     }
 }

@@ -144,4 +144,45 @@ import Testing
         #expect(error?.code == code, "\(String(describing: error))")
         _ = consume peer
     }
+
+    /// A server that is no stickler says one and the same for "no certificate" and "no cipher that I know".
+    @Test(
+        arguments: [
+            (
+                40, false, false,
+                "it may want a certificate, and was shown none, or it speaks none of the ciphers that are safe today"
+            ),
+            (40, true, true, "it does not accept the certificate that it was shown"),
+            (42, false, true, "it wants a certificate and was shown none"),
+            (42, true, true, "it does not accept the certificate that it was shown"),
+            (45, true, true, "the certificate that it was shown has expired"),
+            (116, false, true, "it wants a certificate and was shown none"),
+            (70, true, false, "it speaks no version of TLS that is spoken here"),
+        ] as [(UInt8, Bool, Bool, String)]
+    )
+    func `an alert is about the certificate only where one was shown or asked for`(
+        alert: UInt8,
+        isShown: Bool,
+        isAboutCertificate: Bool,
+        advice: String
+    ) throws {
+        let pair = try SocketPair()
+        let record: [UInt8] = [0x15, 3, 3, 0, 2, 2, alert]
+        _ = try pair.second.write(record.span.bytes)
+        let (left, right) = pair.release()
+        let peer = Socket(owning: right)
+        let identity = isShown ? try Identity(certificate: Fixtures.certificate, privateKey: Fixtures.key) : nil
+        var client = try TLSStream(
+            client: .client(identity: identity, trust: .pem(Fixtures.root)),
+            host: "localhost",
+            socket: Socket(owning: left)
+        )
+        let error = #expect(throws: TLSError.self) {
+            while try client.handshake() != .done {}
+        }
+        #expect(error?.alert == alert)
+        #expect(error?.isAboutCertificate == isAboutCertificate)
+        #expect(error?.message.hasSuffix(advice) == true, "\(String(describing: error))")
+        _ = consume peer
+    }
 }

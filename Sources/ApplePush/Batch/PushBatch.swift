@@ -59,7 +59,7 @@ public struct PushBatch: Sendable {
     ///   - payload: The JSON, sent byte for byte.
     ///   - topic: The topic, or nothing to let the certificate decide.
     ///   - pushType: The kind of push.
-    ///   - priority: 10, 5 or 1, or nil for Apple's default.
+    ///   - priority: 10, 5 or 1, or nil for the push type's default.
     ///   - expiration: Seconds since 1970 until which Apple keeps trying; 0: tries once; nil: as Apple sees fit.
     ///   - collapseID: The group of which a device shows only the last push, or nothing.
     /// - Returns: What to name as heading of the pushes that carry this message.
@@ -71,6 +71,7 @@ public struct PushBatch: Sendable {
         expiration: Int64? = nil,
         collapseID: RawSpan
     ) -> Int {
+        let priority = priority ?? pushType.defaultPriority
         let isAsBefore =
             if let last = self.fields.last {
                 last.pushType == pushType && last.priority == priority && last.expiration == expiration

@@ -33,14 +33,30 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
         return Self(high: high, low: low).marked(version: 8)
     }
 
-    /// The identity written as a UUID, or nil if it is none.
+    /// The identity written as a UUID, in groups of 8, 4, 4, 4 and 12 digits, or nil if the text is anything else.
     public init?(_ text: some StringProtocol) {
-        let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
-        guard digits.count == 32, text.utf8.count == 36,
-            let high = UInt64(String(decoding: digits.prefix(16), as: UTF8.self), radix: 16),
-            let low = UInt64(String(decoding: digits.suffix(16), as: UTF8.self), radix: 16)
-        else { return nil }
-        self.init(high: high, low: low)
+        let text = Array(text.utf8)
+        guard text.count == 36 else { return nil }
+        var words: (high: UInt64, low: UInt64) = (0, 0)
+        for (place, character) in text.enumerated() {
+            switch place {
+            case 8, 13, 18, 23: if character != UInt8(ascii: "-") { return nil }
+            default:
+                guard let digit = Self.digit(character) else { return nil }
+                words.high = words.high << 4 | words.low >> 60
+                words.low = words.low << 4 | digit
+            }
+        }
+        self.init(high: words.high, low: words.low)
+    }
+
+    private static func digit(_ character: UInt8) -> UInt64? {
+        switch character {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(character - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(character - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(character - UInt8(ascii: "A") + 10)
+        default: nil
+        }
     }
 
     /// The canonical form: lower case, in groups of 8, 4, 4, 4 and 12 digits.

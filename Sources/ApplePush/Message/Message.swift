@@ -11,7 +11,8 @@ public struct Message: Hashable, Sendable {
     /// The kind of push.
     public var pushType: PushType
 
-    /// 10: at once; 5: when it suits the device's battery; 1: without ever waking it; nil: Apple's default, 10.
+    /// 10: at once; 5: when it suits the device's battery; 1: without ever waking it; nil: the push type's
+    /// default.
     public var priority: UInt8?
 
     /// Until when Apple keeps trying, in seconds since 1970; 0: tries once; nil: as Apple sees fit.

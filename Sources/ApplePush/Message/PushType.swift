@@ -68,6 +68,9 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
     /// The largest payload that APNs takes, in bytes.
     public var payloadLimit: Int { Self.table[Int(self.index)].payloadLimit }
 
+    /// The priority of such pushes where none is named; nil: Apple's, which is 10. Apple refuses that for `background`.
+    public var defaultPriority: UInt8? { self == .background ? 5 : nil }
+
     /// The name that goes into the header.
     public var description: String { self.name }
 }

@@ -13,7 +13,8 @@ extension PushError {
             case .untrusted, .wrongHostName, .expired, .notYetValid: .untrusted
             case .rejected where (error as? TLSError)?.isAboutCertificate == true: .refused
             case .noProtocol, .notTLS: .notHTTP2
-            case .malformedCertificate: .invalidGateway
+            // The credential's own texts were read before: what is wrong here is the gateway's trust root.
+            case .malformedCertificate, .tooLong: .invalidGateway
             default: .unreachable
             }
         self.init(code, "There is no connection to \(gateway): \(error).", underlying: error)
