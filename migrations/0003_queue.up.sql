@@ -19,6 +19,8 @@ CREATE TABLE carillon.messages (
     origin       bigint,  -- the message that a retry or a part belongs to; null: itself
     broadcast_id bigint,
     created_at   timestamptz NOT NULL DEFAULT now(),
+    last_status  smallint,  -- of a retry: how the attempt before ended; no status: no answer came
+    last_reason  text,
     PRIMARY KEY (app_id, lane, id)
 );
 -- Tokens and payloads are read once and deleted: compressing them costs more than it saves.
@@ -51,6 +53,8 @@ CREATE TABLE carillon.scheduled (
     origin       bigint,
     broadcast_id bigint,
     created_at   timestamptz NOT NULL DEFAULT now(),
+    last_status  smallint,
+    last_reason  text,
     run_at       timestamptz NOT NULL
 );
 ALTER TABLE carillon.scheduled ALTER tokens SET STORAGE EXTERNAL, ALTER payload SET STORAGE EXTERNAL;
@@ -82,7 +86,9 @@ CREATE TYPE carillon.job AS (
     claims       smallint,
     origin       bigint,
     broadcast_id bigint,
-    created_at   timestamptz
+    created_at   timestamptz,
+    last_status  smallint,
+    last_reason  text
 );
 
 -- A row an incarnation of a worker; its id is never used again, and fences what it writes.

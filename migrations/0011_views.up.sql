@@ -1,20 +1,22 @@
 -- What people and dashboards look at. Views read with their owner's rights: a reader needs no right on what is below.
 
--- Everything that has not ended: ready, scheduled and in flight.
+-- Everything that has not ended: ready, scheduled and in flight. Of a retry: when it is due, and how the attempt before it
+-- ended, which without a status had no answer.
 CREATE VIEW carillon.pending AS
 SELECT 'ready' AS state, m.id, m.app_id, a.name AS app, m.lane, cardinality(m.tokens) AS token_count, m.push_type,
     m.priority, m.topic, m.collapse_id, m.reference, m.attempt, m.origin, m.broadcast_id, m.created_at,
-    NULL::timestamptz AS run_at, m.expires_at, NULL::bigint AS worker_id, NULL::timestamptz AS claimed_at
+    NULL::timestamptz AS run_at, m.expires_at, NULL::bigint AS worker_id, NULL::timestamptz AS claimed_at,
+    m.last_status, m.last_reason
 FROM carillon.messages m LEFT JOIN carillon.apps a ON a.id = m.app_id
 UNION ALL
 SELECT 'scheduled', s.id, s.app_id, a.name, s.lane, cardinality(s.tokens), s.push_type,
     s.priority, s.topic, s.collapse_id, s.reference, s.attempt, s.origin, s.broadcast_id, s.created_at,
-    s.run_at, s.expires_at, NULL, NULL
+    s.run_at, s.expires_at, NULL, NULL, s.last_status, s.last_reason
 FROM carillon.scheduled s LEFT JOIN carillon.apps a ON a.id = s.app_id
 UNION ALL
 SELECT 'in flight', j.id, i.app_id, a.name, j.lane, cardinality(j.tokens), j.push_type,
     j.priority, j.topic, j.collapse_id, j.reference, j.attempt, j.origin, j.broadcast_id, j.created_at,
-    NULL, j.expires_at, i.worker_id, i.claimed_at
+    NULL, j.expires_at, i.worker_id, i.claimed_at, j.last_status, j.last_reason
 FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j LEFT JOIN carillon.apps a ON a.id = i.app_id;
 
 -- Jobs that are ready for an app: counted up to 1,000, and beyond that as the planner sees it. Counting starts at the

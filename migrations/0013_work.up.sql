@@ -81,7 +81,8 @@ CREATE FUNCTION carillon.settle(
     dead text[], dead_since timestamptz[], dead_reason text[],
     again bigint[], again_whole boolean[], again_attempt smallint[], again_after integer[],  -- milliseconds; null: at once
     again_place integer[], again_token text[],  -- the tokens, each with the place of its job in again, from 1
-    kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[]  -- what stays in flight, likewise
+    kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[],  -- what stays in flight, likewise
+    again_status smallint[] DEFAULT '{}', again_reason text[] DEFAULT '{}'  -- why again; null: as it was
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -101,7 +102,7 @@ BEGIN
         UPDATE carillon.inflight f SET part = f.part + 1, jobs = ARRAY(
             SELECT CASE WHEN k.whole THEN j ELSE ROW(j.id, j.lane, t.list, j.payload, j.push_type, j.priority,
                 j.expires_at, j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.claims,
-                coalesce(j.origin, j.id), j.broadcast_id, j.created_at)::carillon.job END
+                coalesce(j.origin, j.id), j.broadcast_id, j.created_at, j.last_status, j.last_reason)::carillon.job END
             FROM unnest(kept, kept_whole) WITH ORDINALITY AS k(id, whole, place)
             JOIN unnest(held) AS j ON j.id = k.id
             LEFT JOIN (
@@ -172,9 +173,10 @@ BEGIN
                 CASE WHEN a.whole THEN j.id ELSE nextval('carillon.messages_id_seq') END, j.lane,
                 coalesce(t.list, j.tokens), j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
                 j.reference, j.on_unknown, a.attempt, 0, CASE WHEN a.whole THEN j.origin ELSE coalesce(j.origin, j.id) END,
-                j.broadcast_id, j.created_at)::carillon.job AS made
-            FROM unnest(again, again_whole, again_attempt, again_after) WITH ORDINALITY
-                AS a(id, whole, attempt, after, place)
+                j.broadcast_id, j.created_at, CASE WHEN a.reason IS NULL THEN j.last_status ELSE a.status END,
+                coalesce(a.reason, j.last_reason))::carillon.job AS made
+            FROM unnest(again, again_whole, again_attempt, again_after, again_status, again_reason) WITH ORDINALITY
+                AS a(id, whole, attempt, after, status, reason, place)
             JOIN unnest(held) AS j ON j.id = a.id
             LEFT JOIN tokens t ON t.place = a.place
         )

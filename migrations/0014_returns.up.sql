@@ -87,7 +87,7 @@ BEGIN
     RETURN ARRAY(
         SELECT ROW(n.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at,
             j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.claims, coalesce(j.origin, j.id),
-            j.broadcast_id, j.created_at)::carillon.job
+            j.broadcast_id, j.created_at, j.last_status, j.last_reason)::carillon.job
         FROM unnest(jobs) WITH ORDINALITY AS j
         JOIN unnest(carillon.free_ids(app, jobs)) WITH ORDINALITY AS n(id, place) ON n.place = j.ordinality);
 END
@@ -107,9 +107,11 @@ BEGIN
         IF waits IS NULL THEN
             WITH put AS (
                 INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, push_type, priority, expires_at,
-                    collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at)
+                    collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
+                    last_status, last_reason)
                 SELECT place.app, j.lane, j.id, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id,
-                    j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at
+                    j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
+                    j.last_status, j.last_reason
                 FROM unnest(jobs) AS j
                 ON CONFLICT DO NOTHING RETURNING id
             )
@@ -117,12 +119,14 @@ BEGIN
         ELSE
             WITH put AS (
                 INSERT INTO carillon.scheduled (app_id, id, lane, tokens, payload, push_type, priority, expires_at,
-                    collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, run_at)
+                    collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
+                    last_status, last_reason, run_at)
                 SELECT place.app, j.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id,
                     j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
-                    now() + make_interval(secs => j.wait / 1000.0)
+                    j.last_status, j.last_reason, now() + make_interval(secs => j.wait / 1000.0)
                 FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
-                    topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, wait)
+                    topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, last_status,
+                    last_reason, wait)
                 ON CONFLICT DO NOTHING RETURNING id
             )
             SELECT coalesce(array_agg(p.id), '{}') INTO placed FROM put p;
@@ -159,7 +163,8 @@ BEGIN
         placed := carillon.place(app, jobs, waits);
         EXIT WHEN cardinality(placed) >= cardinality(jobs);
         SELECT array_agg(j.wait) INTO waits FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, push_type, priority,
-            expires_at, collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, wait)
+            expires_at, collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
+            last_status, last_reason, wait)
         WHERE j.id <> ALL (placed);
         jobs := carillon.renumber(app, ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (placed)));
     END LOOP;
@@ -214,7 +219,7 @@ BEGIN
         WITH taken AS (DELETE FROM carillon.scheduled s WHERE s.id = ANY (due) RETURNING s.*)
         SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(ROW(t.id, t.lane, t.tokens, t.payload, t.push_type,
             t.priority, t.expires_at, t.collapse_id, t.topic, t.reference, t.on_unknown, t.attempt, t.claims, t.origin,
-            t.broadcast_id, t.created_at)::carillon.job ORDER BY t.id) AS jobs
+            t.broadcast_id, t.created_at, t.last_status, t.last_reason)::carillon.job ORDER BY t.id) AS jobs
         FROM taken t GROUP BY t.app_id, t.lane
     LOOP
         app_id := ready.app_id;

@@ -24,10 +24,11 @@ BEGIN
     END IF;
     BEGIN
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
-            reference, on_unknown, attempt, claims, origin, broadcast_id, created_at)
+            reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)
         SELECT cut.app, whole.lane, array_agg(t.token ORDER BY t.place), whole.payload, whole.push_type, whole.priority,
             whole.expires_at, whole.collapse_id, whole.topic, whole.reference, whole.on_unknown, whole.attempt,
-            whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id, whole.created_at
+            whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id, whole.created_at, whole.last_status,
+            whole.last_reason
         FROM unnest(list) WITH ORDINALITY AS t(token, place)
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
         GET DIAGNOSTICS pieces = ROW_COUNT;
@@ -42,7 +43,7 @@ BEGIN
             SELECT ROW(nextval('carillon.messages_id_seq'), whole.lane, array_agg(t.token ORDER BY t.place), whole.payload,
                 whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference,
                 whole.on_unknown, whole.attempt, whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id,
-                whole.created_at)::carillon.job
+                whole.created_at, whole.last_status, whole.last_reason)::carillon.job
             FROM unnest(list) WITH ORDINALITY AS t(token, place)
             GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size), '{}', '{}');
     END;
@@ -66,7 +67,8 @@ BEGIN
     END IF;
     DELETE FROM carillon.messages m WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message
     RETURNING m.id, m.lane, m.tokens, m.payload, m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic,
-        m.reference, m.on_unknown, m.attempt, m.claims, m.origin, m.broadcast_id, m.created_at INTO whole;
+        m.reference, m.on_unknown, m.attempt, m.claims, m.origin, m.broadcast_id, m.created_at, m.last_status,
+        m.last_reason INTO whole;
     IF whole.id IS NULL THEN
         RETURN 0;
     ELSIF cardinality(off.gone) > 0 THEN
@@ -114,7 +116,7 @@ BEGIN
     jobs := ARRAY(
         SELECT ROW(j.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
             j.reference, j.on_unknown, j.attempt, least(j.claims::integer + 1, 32767), j.origin, j.broadcast_id,
-            j.created_at)::carillon.job
+            j.created_at, j.last_status, j.last_reason)::carillon.job
         FROM unnest(jobs) AS j WHERE j.on_unknown <> 'fail');
     chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= guilty AND cardinality(j.tokens) = 1);
     IF cardinality(chosen) > 0 THEN

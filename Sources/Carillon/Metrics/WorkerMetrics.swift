@@ -33,17 +33,13 @@ struct WorkerMetrics {
                 metrics.add(pushes.expired, ["app": name(of: app), "status": "0", "reason": "Expired"])
             }
         }
-        let failures = counters.failures.sorted {
-            ($0.key.app, $0.key.status, $0.key.reason) < ($1.key.app, $1.key.status, $1.key.reason)
-        }
-        for (failure, count) in failures {
-            metrics.add(
-                count,
-                ["app": name(of: failure.app), "status": String(failure.status), "reason": failure.reason]
-            )
-        }
-        metrics.begin("carillon_retries_total", .counter, "Tries that counted and were followed by another.")
-        for (app, pushes) in apps { metrics.add(pushes.retried, ["app": name(of: app)]) }
+        addReasons(counters.failures, to: &metrics)
+        metrics.begin(
+            "carillon_retries_total",
+            .counter,
+            "Attempts that were followed by another, by status and reason; status 0 was never answered."
+        )
+        addReasons(counters.retries, to: &metrics)
         metrics.begin(
             "carillon_returned_total",
             .counter,
@@ -52,6 +48,18 @@ struct WorkerMetrics {
         for (app, pushes) in apps { metrics.add(pushes.returned, ["app": name(of: app)]) }
         metrics.begin("carillon_unknown_outcomes_total", .counter, "Tries of which nobody knows what came.")
         for (app, pushes) in apps { metrics.add(pushes.unknown, ["app": name(of: app)]) }
+    }
+
+    private func addReasons(_ counts: [WorkerCounters.Failure: Int], to metrics: inout MetricsText) {
+        let counts = counts.sorted {
+            ($0.key.app, $0.key.status, $0.key.reason) < ($1.key.app, $1.key.status, $1.key.reason)
+        }
+        for (failure, count) in counts {
+            metrics.add(
+                count,
+                ["app": name(of: failure.app), "status": String(failure.status), "reason": failure.reason]
+            )
+        }
     }
 
     private func addTimes(to metrics: inout MetricsText) {

@@ -55,6 +55,14 @@ struct WorkerLog: Sendable {
             )
         case .troubleOver(_, let name):
             log.info("The app can send again.", ["app": .string(name)])
+        case .retrying(_, let name, let cause, let pushes):
+            log.warning(
+                "Pushes are tried again later.",
+                [
+                    "app": .string(name), "status": cause.status.map { .int(Int64($0)) } ?? .null,
+                    "reason": .string(cause.reason), "pushes": .int(Int64(pushes)),
+                ]
+            )
         case .maintained:
             log.debug("History was put in order.")
         case .feedbackRead(let report):

@@ -37,12 +37,13 @@ extension ClaimAnswer {
                 CASE WHEN pg_column_size(m.payload) > 8192 THEN to_json(repeat('x', 8192)) ELSE m.payload END AS payload,
                 left(m.push_type, 64) AS push_type, m.priority, m.expires_at, left(m.collapse_id, 65) AS collapse_id,
                 left(m.topic, 256) AS topic, left(m.reference, 16384) AS reference, left(m.on_unknown, 64) AS on_unknown,
-                m.attempt, m.claims, m.origin, m.broadcast_id, m.created_at
+                m.attempt, m.claims, m.origin, m.broadcast_id, m.created_at, m.last_status,
+                left(m.last_reason, 256) AS last_reason
         ), kept AS (
             INSERT INTO carillon.inflight (worker_id, app_id, on_trial, jobs)
             SELECT $4, $1, bool_or(p.claims >= 3), array_agg(ROW(p.id, p.lane, p.tokens, p.payload, p.push_type,
                 p.priority, p.expires_at, p.collapse_id, p.topic, p.reference, p.on_unknown, p.attempt, p.claims,
-                p.origin, p.broadcast_id, p.created_at)::carillon.job)
+                p.origin, p.broadcast_id, p.created_at, p.last_status, p.last_reason)::carillon.job)
             FROM picked p HAVING count(*) > 0 AND CASE WHEN bool_or(p.on_unknown = 'fail') THEN set_config(
                 'synchronous_commit', (SELECT c.reset_val FROM pg_settings c WHERE c.name = 'synchronous_commit'), true)
                 IS NOT NULL ELSE true END

@@ -109,6 +109,12 @@ extension Migration {
             up: PackageResources._018_reap_up_sql,
             down: PackageResources._018_reap_down_sql
         ),
+        Migration(
+            19,
+            "message_status",
+            up: PackageResources._019_message_status_up_sql,
+            down: PackageResources._019_message_status_down_sql
+        ),
     ]
 
     /// The version of the schema that this program works with.

@@ -8,7 +8,7 @@ extension Settlement {
         """
         SELECT carillon.settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, \
         $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, \
-        $39, $40)
+        $39, $40, $41, $42)
         """
     )
 
@@ -25,6 +25,7 @@ extension Settlement {
         self.appendDead(to: &parameters, claim)
         self.appendReturns(to: &parameters, claim)
         self.appendStays(to: &parameters, claim)
+        self.appendCauses(to: &parameters)
         return parameters
     }
 
@@ -143,6 +144,20 @@ extension Settlement {
         parameters.append(areWhole)
         parameters.append(places)
         parameters.append(tokens)
+    }
+
+    /// Why the jobs of `appendReturns` are tried again, in the same order.
+    private func appendCauses(to parameters: inout Parameters) {
+        var statuses = PostgresArray(of: .int2)
+        var reasons = PostgresArray(of: .text)
+        if self.returns.contains(where: { $0.cause != nil }) {
+            for share in self.returns {
+                if let status = share.cause?.status { statuses.append(status) } else { statuses.appendNull() }
+                if let cause = share.cause { reasons.append(cause.reason) } else { reasons.appendNull() }
+            }
+        }
+        parameters.append(statuses)
+        parameters.append(reasons)
     }
 
     // MARK: Columns

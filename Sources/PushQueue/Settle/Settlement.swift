@@ -50,6 +50,8 @@ package struct Settlement: Sendable {
         let attempt: Int16
         /// Milliseconds; nil: at once.
         let delay: Int32?
+        /// What most of them were answered; nil: nothing that says more than what is known of the job already.
+        let cause: RetryCause?
     }
 
     /// A job that stays in flight, or what stays of it.
@@ -91,6 +93,8 @@ package struct Settlement: Sendable {
     private(set) var returns: [Return] = []
     private(set) var stays: [Stay] = []
     package private(set) var tally = Tally()
+    /// Why pushes have used up an attempt and are tried again.
+    package private(set) var retryCauses = RetryCauses()
     /// Why the app cannot send at the moment.
     package private(set) var trouble: Trouble?
 
@@ -206,6 +210,8 @@ package struct Settlement: Sendable {
         var retries: [Int32] = []
         var backs: [Int32] = []
         var stays: [Int32] = []
+        var retryCauses = RetryCauses()
+        var backCauses = RetryCauses()
         var retryAfter: Int32?
         for push in pushes {
             let outcome = outcomes[Int(push)]
@@ -213,11 +219,14 @@ package struct Settlement: Sendable {
             switch Fate(outcome, mayRepeat: job.mayRepeat, credentialWorks: self.credentialWorks) {
             case .sent: share.sent += 1
             case .failed: self.fail(push, with: outcome, of: outcomes, &share)
-            case .back: backs.append(push)
+            case .back:
+                backs.append(push)
+                if outcome.verdict == .rejected { backCauses.add(RetryCause(outcome, of: outcomes)) }
             case .pending: stays.append(push)
             case .retry where job.attempt >= self.mostAttempts: self.fail(push, with: outcome, of: outcomes, &share)
             case .retry:
                 retries.append(push)
+                retryCauses.add(RetryCause(outcome, of: outcomes))
                 if let asked = outcome.retryAfter { retryAfter = max(retryAfter ?? 0, asked) }
             }
         }
@@ -242,15 +251,30 @@ package struct Settlement: Sendable {
         let isWhole = share.ended == 0 && stays.isEmpty && (retries.isEmpty || backs.isEmpty)
         if !retries.isEmpty {
             share.retried = Int32(retries.count)
+            self.retryCauses.add(retryCauses)
             self.returns.append(
-                Return(job: share.job, pushes: retries, isWhole: isWhole, attempt: job.attempt + 1, delay: delay)
+                Return(
+                    job: share.job,
+                    pushes: retries,
+                    isWhole: isWhole,
+                    attempt: job.attempt + 1,
+                    delay: delay,
+                    cause: retryCauses.mostFrequent
+                )
             )
         }
         if !backs.isEmpty {
             // A gateway that takes others and refuses these again and again must not keep us busy with nothing else.
             let pause = self.gatewayAnswers ? Int32.random(in: 100...1000, using: &generator) : nil
             self.returns.append(
-                Return(job: share.job, pushes: backs, isWhole: isWhole, attempt: job.attempt, delay: pause)
+                Return(
+                    job: share.job,
+                    pushes: backs,
+                    isWhole: isWhole,
+                    attempt: job.attempt,
+                    delay: pause,
+                    cause: backCauses.mostFrequent
+                )
             )
         }
         return isWhole && share.returned > 0

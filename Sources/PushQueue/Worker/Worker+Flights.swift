@@ -116,6 +116,7 @@ extension Worker {
         }
         for job in writing.refused { self.tell(.unrecorded(app: jobs.app, message: jobs.jobs[Int(job)].message)) }
         self.count { $0.add(settlement, of: jobs.app) }
+        for event in self.state.retried(settlement, of: jobs.app, at: .now) { self.tell(event) }
         if self.state.isSuspect(jobs.app), let connection {
             do throws(PostgresError) {
                 try await self.countActivity(on: connection)

@@ -25,7 +25,7 @@ package struct WorkerCounters: Sendable {
         }
     }
 
-    /// Why pushes failed.
+    /// Why pushes failed, or are tried again.
     package struct Failure: Hashable, Sendable {
         package let app: Int32
         /// 0: refused here, or never answered.
@@ -35,6 +35,8 @@ package struct WorkerCounters: Sendable {
 
     package internal(set) var apps: [Int32: Pushes] = [:]
     package internal(set) var failures: [Failure: Int] = [:]
+    /// Attempts that were followed by another.
+    package internal(set) var retries: [Failure: Int] = [:]
     /// How many of them each app has.
     private var reasons: [Int32: Int] = [:]
     /// The names of the apps, as far as they are known.
@@ -110,6 +112,10 @@ package struct WorkerCounters: Sendable {
             let failure = Failure(app: app, status: failure.status ?? 0, reason: failure.reason)
             self.failures[self.place(of: failure), default: 0] += 1
         }
+        for (cause, pushes) in settlement.retryCauses.counts {
+            let retry = Failure(app: app, status: cause.status ?? 0, reason: cause.reason)
+            self.retries[self.place(of: retry), default: 0] += pushes
+        }
     }
 
     // MARK: Bounds
@@ -126,7 +132,7 @@ package struct WorkerCounters: Sendable {
     }
 
     private mutating func place(of failure: Failure) -> Failure {
-        if self.failures[failure] != nil { return failure }
+        if self.failures[failure] != nil || self.retries[failure] != nil { return failure }
         guard self.reasons[failure.app, default: 0] < Self.mostReasons else {
             return Failure(app: failure.app, status: 0, reason: "OtherReasons")
         }

@@ -16,6 +16,8 @@ package enum WorkerEvent: Sendable {
     case split(app: Int32, message: Int64, parts: Int)
     case trouble(app: Int32, name: String, Trouble, heldFor: Duration)
     case troubleOver(app: Int32, name: String)
+    /// Pushes of an app are tried again; how many since this was told last, for that cause.
+    case retrying(app: Int32, name: String, RetryCause, pushes: Int)
     /// This worker has minted the provider token that the whole fleet uses from now on; of which key.
     case tokenMinted(String)
     /// A certificate that an app uses has so many days left; less than none: it has expired.

@@ -57,7 +57,7 @@ import Testing
                 """
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
                 VALUES (1, 1, ARRAY[ROW(77, 1, '{aa}', '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL,
-                    now())::carillon.job])
+                    now(), NULL, NULL)::carillon.job])
                 """
             )
             for id in ["77", "12345", "NULL"] { #expect(try await database.value("carillon.cancel(\(id))") == "0") }
@@ -72,7 +72,7 @@ import Testing
                 """
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
                 SELECT 1, 1, array_agg(ROW(i, 1, '{aa}', '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL,
-                    now())::carillon.job)
+                    now(), NULL, NULL)::carillon.job)
                 FROM generate_series(1000, 6999) i GROUP BY i / 1000
                 """
             )

@@ -9,7 +9,7 @@ import Testing
     {
         """
         ROW(\(id), 1, '\(tokens)', '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, \(origin), \(broadcast),
-            now())::carillon.job
+            now(), NULL, NULL)::carillon.job
         """
     }
 

@@ -61,6 +61,15 @@ extension WorkerState {
         return true
     }
 
+    /// What is worth saying of the pushes of a settlement that are tried again.
+    mutating func retried(_ settlement: Settlement, of id: Int32, at now: MonotonicInstant) -> [WorkerEvent] {
+        guard !settlement.retryCauses.counts.isEmpty, case .known(let app) = self.limits.apps[id] else { return [] }
+        return settlement.retryCauses.counts.compactMap { cause, pushes in
+            self.retryNews.add(pushes, of: id, for: cause, at: now)
+                .map { .retrying(app: id, name: app.name, cause, pushes: $0) }
+        }
+    }
+
     /// What a settlement shows of its app: that it cannot send for now, or that it can.
     mutating func learned(
         from settlement: Settlement,

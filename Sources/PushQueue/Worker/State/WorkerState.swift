@@ -31,6 +31,7 @@ struct WorkerState: Sendable {
     var flights: Set<ClaimKey> = []
     /// Counts that are not in `activity` yet.
     var activity: [Int32: Settlement.Tally] = [:]
+    var retryNews = RetryNews()
     /// With `once`: a look from the beginning of every lane has found nothing left to do.
     var hasDrained = false
     /// When all is due that went back for a moment.

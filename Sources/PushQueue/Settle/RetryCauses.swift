@@ -1,0 +1,27 @@
+/// Why pushes are tried again, with how many it was each time. There are few causes at a time, mostly one.
+package struct RetryCauses: Equatable, Sendable {
+    package private(set) var counts: [(cause: RetryCause, pushes: Int)] = []
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.counts.elementsEqual(right.counts) { $0 == $1 }
+    }
+
+    /// The one that holds for most of the pushes, and of several the first.
+    var mostFrequent: RetryCause? {
+        self.counts.reduce(nil as (cause: RetryCause, pushes: Int)?) { best, next in
+            if let best, best.pushes >= next.pushes { best } else { next }
+        }?.cause
+    }
+
+    mutating func add(_ cause: RetryCause, pushes: Int = 1) {
+        if let place = self.counts.firstIndex(where: { $0.cause == cause }) {
+            self.counts[place].pushes += pushes
+        } else {
+            self.counts.append((cause, pushes))
+        }
+    }
+
+    mutating func add(_ others: Self) {
+        for (cause, pushes) in others.counts { self.add(cause, pushes: pushes) }
+    }
+}

@@ -1,0 +1,165 @@
+import Postgres
+import Testing
+
+/// `carillon.message_status`, as an app asks it.
+@Suite struct MessageStatusTests {
+    private static let columns = "state, attempts, last_status, last_reason, tokens, sent, failed, waiting"
+
+    private static func status(_ argument: String) -> String {
+        "SELECT \(columns) FROM carillon.message_status(\(argument))"
+    }
+
+    /// Claims what is ready, as worker 1.
+    private static let claim = """
+        INSERT INTO carillon.workers (id, name, lease_until) VALUES (1, 'w', now() + interval '1 hour') ON CONFLICT DO NOTHING;
+        WITH gone AS (DELETE FROM carillon.messages RETURNING *)
+        INSERT INTO carillon.inflight (id, worker_id, app_id, claimed_at, jobs)
+        SELECT 5, 1, 1, '2026-01-01Z', array_agg(ROW(g.id, g.lane, g.tokens, g.payload, g.push_type, g.priority, g.expires_at,
+            g.collapse_id, g.topic, g.reference, g.on_unknown, g.attempt, g.claims, g.origin, g.broadcast_id, g.created_at,
+            g.last_status, g.last_reason)::carillon.job) FROM gone g HAVING count(*) > 0
+        """
+
+    /// Settles that claim: the whole of a job is tried again in an hour, after a 503.
+    private static func retry(_ id: String) -> String {
+        """
+        SELECT carillon.settle(5, 1, '2026-01-01Z', 0::smallint, '{}', '{}', '{}', '{}', '{}', '{}', '{}',
+            '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',
+            '{\(id)}', '{t}', '{2}', '{3600000}', '{}', '{}', '{}', '{}', '{}', '{}', '{503}', '{ServiceUnavailable}')
+        """
+    }
+
+    @Test func `a message says what it waits for from enqueueing to its end`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let id = try #require(
+                try await database.value("carillon.enqueue('demo', '{aa,bb}', 'x', reference => 'order 7')")
+            )
+            #expect(try await database.rows(Self.status(id)) == ["(ready,0,,,2,0,0,2)"])
+            #expect(try await database.rows(Self.status("reference => 'order 7'")) == ["(ready,0,,,2,0,0,2)"])
+            try await database.run(Self.claim)
+            #expect(try await database.rows(Self.status(id)) == [#"("in flight",1,,,2,0,0,2)"#])
+            try await database.run(Self.retry(id))
+            #expect(
+                try await database.rows(Self.status(id)) == ["(retrying,1,503,ServiceUnavailable,2,0,0,2)"]
+            )
+            #expect(
+                try await database.rows(
+                    """
+                    SELECT next_attempt_at > now() + interval '59 minutes', o ->> 'token', o ->> 'state', o ->> 'reason'
+                    FROM carillon.message_status(\(id)), jsonb_array_elements(outcomes) o
+                    """
+                ) == ["(t,aa,retrying,ServiceUnavailable)", "(t,bb,retrying,ServiceUnavailable)"]
+            )
+            #expect(
+                try await database.rows("SELECT state, last_status, last_reason, run_at > now() FROM carillon.pending")
+                    == ["(scheduled,503,ServiceUnavailable,t)"]
+            )
+        }
+    }
+
+    @Test func `why a job is tried again stays with it when it falls due and is claimed`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x')"))
+            try await database.run(Self.claim)
+            try await database.run(Self.retry(id))
+            try await database.run("UPDATE carillon.scheduled SET run_at = now(); SELECT carillon.promote(10)")
+            #expect(try await database.rows(Self.status(id)) == ["(retrying,1,503,ServiceUnavailable,1,0,0,1)"])
+            try await database.run(Self.claim)
+            #expect(
+                try await database.rows("SELECT state, last_status, last_reason FROM carillon.pending")
+                    == [#"("in flight",503,ServiceUnavailable)"#]
+            )
+            // The worker dies, and another takes the job over.
+            try await database.run("DELETE FROM carillon.workers; SELECT carillon.take_over(2)")
+            #expect(
+                try await database.rows("SELECT state, last_status, last_reason FROM carillon.pending")
+                    == ["(ready,503,ServiceUnavailable)"]
+            )
+        }
+    }
+
+    @Test func `a message of which a part waits for another attempt finds it wherever that is`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.unfinished (message_id, app_id, remaining, sent) VALUES (50, 1, 1, 2);
+                INSERT INTO carillon.messages (id, app_id, tokens, payload, attempt, origin, last_reason)
+                VALUES (60, 1, '{cc}', '{}', 3, 50, 'OutcomeUnknown')
+                """
+            )
+            #expect(try await database.rows(Self.status("50")) == ["(retrying,2,,OutcomeUnknown,3,2,0,1)"])
+        }
+    }
+
+    @Test func `a send that was cut into jobs answers as one, whichever of its jobs is asked for`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let id = try #require(
+                try await database.value(
+                    """
+                    carillon.enqueue('demo', (SELECT array_agg(lpad(to_hex(n), 64, '0')) FROM generate_series(1, 2500) n), 'x',
+                        reference => 'all')
+                    """
+                )
+            )
+            let jobs = try #require(try await database.value("SELECT count(*) FROM carillon.messages"))
+            #expect(jobs != "1")
+            let last = try #require(try await database.value("SELECT max(id) FROM carillon.messages"))
+            for argument in [id, last, "reference => 'all'"] {
+                #expect(
+                    try await database.rows(
+                        "SELECT id = \(id), state, tokens, waiting, jsonb_array_length(outcomes) FROM "
+                            + "carillon.message_status(\(argument))"
+                    ) == ["(t,ready,2500,2500,1000)"]
+                )
+            }
+            try await database.run(
+                """
+                WITH gone AS (DELETE FROM carillon.messages WHERE id = \(last) RETURNING *)
+                INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed)
+                SELECT id, app_id, reference, broadcast_id, cardinality(tokens) - 1, 1 FROM gone;
+                INSERT INTO carillon.failures (message_id, app_id, token, status, reason)
+                VALUES (\(last), 1, 'dd', 410, 'Unregistered')
+                """
+            )
+            #expect(
+                try await database.rows(
+                    """
+                    SELECT state, tokens = 2500, sent + failed + waiting = 2500, failed, last_status, last_reason,
+                        outcomes -> 0 ->> 'token' FROM carillon.message_status(\(id))
+                    """
+                ) == ["(ready,t,t,1,410,Unregistered,dd)"]
+            )
+        }
+    }
+
+    @Test func `a finished message says how it ended, and an unknown one has no row`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.results (message_id, app_id, reference, sent, failed) VALUES (70, 1, 'r', 1, 0),
+                    (71, 1, 'r', 1, 1), (72, 1, NULL, 0, 0);
+                UPDATE carillon.results SET cancelled = 1 WHERE message_id = 72;
+                INSERT INTO carillon.failures (message_id, app_id, token, status, reason) VALUES (71, 1, 'aa', 400, 'BadTopic')
+                """
+            )
+            #expect(
+                try await database.rows(
+                    "SELECT id, state, last_status, last_reason FROM carillon.message_status(reference => 'r')"
+                ) == ["(70,sent,200,)", "(71,failed,400,BadTopic)"]
+            )
+            #expect(try await database.value("SELECT state FROM carillon.message_status(72)") == "cancelled")
+            #expect(try await database.rows("SELECT * FROM carillon.message_status(1)") == [])
+            await #expect(throws: PostgresError.self) { try await database.run("SELECT carillon.message_status()") }
+        }
+    }
+
+    @Test func `an app's role may ask, and reads nothing else by it`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x')"))
+            try await database.run("SET ROLE carillon_app")
+            #expect(try await database.value("SELECT state FROM carillon.message_status(\(id))") == "ready")
+            await #expect(throws: PostgresError.self) {
+                try await database.run("SELECT * FROM carillon.open_jobs(1, \(id), NULL, false)")
+            }
+        }
+    }
+}

@@ -1,0 +1,4 @@
+DROP FUNCTION carillon.message_status, carillon.find_messages, carillon.open_jobs;
+DROP TYPE carillon.message_state;
+
+DELETE FROM carillon.schema_migrations WHERE version = 19;

@@ -1,0 +1,192 @@
+-- What became of a message, or what it waits for: one row, however many jobs it was cut into.
+
+CREATE TYPE carillon.message_state AS (
+    id              bigint,  -- what enqueue returned
+    app             text,
+    reference       text,
+    state           text,  -- scheduled, ready, in flight, retrying; at the end sent, failed, expired or cancelled
+    attempts        integer,
+    next_attempt_at timestamptz,
+    last_status     smallint,  -- of the last attempt; null: no answer came
+    last_reason     text,
+    tokens          bigint,
+    sent            bigint,
+    failed          bigint,
+    expired         bigint,
+    cancelled       bigint,
+    waiting         bigint,
+    created_at      timestamptz,
+    finished_at     timestamptz,
+    -- What is known of single tokens, the first 1,000: those that failed and those that wait. All others were sent.
+    outcomes        jsonb
+);
+
+-- The jobs of a message that have not ended: by their ids, or between those of the first and the last job of a send that
+-- was cut. Retries that are due have ids of their own in messages, which no index finds: `everywhere` looks through all
+-- rows of the app for them.
+CREATE FUNCTION carillon.open_jobs(app integer, message bigint, last_job bigint, everywhere boolean)
+RETURNS TABLE (
+    state text, message_id bigint, tokens text[], attempt smallint, run_at timestamptz, last_status smallint,
+    last_reason text, reference text, created_at timestamptz
+)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL::timestamptz, m.last_status, m.last_reason,
+        m.reference, m.created_at
+    FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
+        SELECT * FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane
+            AND m.id BETWEEN open_jobs.message AND coalesce(open_jobs.last_job, open_jobs.message)
+            AND (open_jobs.last_job IS NULL OR m.broadcast_id = open_jobs.message)) m
+    WHERE l.app_id = open_jobs.app
+    UNION ALL
+    SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL, m.last_status, m.last_reason, m.reference,
+        m.created_at
+    FROM carillon.messages m
+    WHERE everywhere AND m.app_id = open_jobs.app
+        AND m.id NOT BETWEEN open_jobs.message AND coalesce(open_jobs.last_job, open_jobs.message)
+        AND (m.origin = open_jobs.message OR open_jobs.last_job IS NOT NULL AND m.broadcast_id = open_jobs.message)
+    UNION ALL
+    SELECT 'scheduled', coalesce(s.origin, s.id), s.tokens, s.attempt, s.run_at, s.last_status, s.last_reason,
+        s.reference, s.created_at
+    FROM carillon.scheduled s WHERE s.app_id = open_jobs.app
+        AND (s.id = open_jobs.message OR s.origin = open_jobs.message OR s.broadcast_id = open_jobs.message)
+    UNION ALL
+    SELECT 'in flight', coalesce(j.origin, j.id), j.tokens, j.attempt, NULL, j.last_status, j.last_reason, j.reference,
+        j.created_at
+    FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE i.app_id = open_jobs.app
+        AND (coalesce(j.origin, j.id) = open_jobs.message OR j.broadcast_id = open_jobs.message)
+$$;
+
+-- The messages of an id or a reference, each with its app; of a send that was cut, all of it.
+CREATE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) FROM carillon.results r
+    WHERE r.message_id = find_messages.id OR r.reference = find_messages.reference
+    UNION
+    SELECT r.app_id, r.broadcast_id FROM carillon.results r WHERE r.broadcast_id = find_messages.id
+    UNION
+    SELECT u.app_id, coalesce(u.broadcast_id, u.message_id) FROM carillon.unfinished u
+    WHERE u.message_id = find_messages.id OR u.broadcast_id = find_messages.id
+        OR u.reference = find_messages.reference
+    UNION
+    SELECT b.app_id, b.id FROM carillon.broadcasts b
+    WHERE b.id = find_messages.id OR b.reference = find_messages.reference
+    UNION
+    SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id) FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
+        SELECT * FROM carillon.messages m
+        WHERE m.app_id = l.app_id AND m.lane = l.lane AND m.id = find_messages.id) m
+    UNION
+    SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id) FROM carillon.messages m
+    WHERE m.reference = find_messages.reference
+    UNION
+    SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id) FROM carillon.scheduled s
+    WHERE s.id = find_messages.id OR s.origin = find_messages.id OR s.reference = find_messages.reference
+    UNION
+    SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id) FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+    WHERE find_messages.id IN (j.id, j.origin) OR j.reference = find_messages.reference
+$$;
+
+-- By its id this goes by indexes; by a reference it reads the queue. No row: there is none, or its day was dropped by the
+-- retention. A reference that was given to several messages has a row for each.
+CREATE FUNCTION carillon.message_status(id bigint DEFAULT NULL, reference text DEFAULT NULL)
+RETURNS SETOF carillon.message_state
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    message record;
+    whole carillon.broadcasts;
+    known record;
+    waiting record;
+    last_failure record;
+    everywhere boolean;
+    answer carillon.message_state;
+BEGIN
+    IF (message_status.id IS NULL) = (message_status.reference IS NULL) THEN
+        PERFORM carillon.refuse('id', 'what enqueue returned; or reference what the caller gave it; one of the two',
+            CASE WHEN message_status.id IS NULL THEN 'neither' ELSE 'both' END);
+    END IF;
+    FOR message IN
+        SELECT f.app_id, f.message_id, a.name AS app
+        FROM carillon.find_messages(message_status.id, message_status.reference) f
+        LEFT JOIN carillon.apps a ON a.id = f.app_id ORDER BY f.message_id, f.app_id
+    LOOP
+        SELECT b.* INTO whole FROM carillon.broadcasts b WHERE b.id = message.message_id AND b.app_id = message.app_id;
+        SELECT coalesce(sum(t.sent), 0) AS sent, coalesce(sum(t.failed), 0) AS failed,
+            coalesce(sum(t.expired), 0) AS expired, coalesce(sum(t.cancelled), 0) AS cancelled,
+            coalesce(sum(t.remaining), 0) AS remaining, max(t.attempts) AS attempts,
+            min(t.reference) AS reference, max(t.finished_at) AS finished_at, array_agg(t.message_id) AS ids
+        INTO known
+        FROM (
+            SELECT r.message_id, r.sent, r.failed, r.expired, r.cancelled, 0 AS remaining, r.attempts, r.reference,
+                r.finished_at
+            FROM carillon.results r WHERE r.app_id = message.app_id
+                AND (r.message_id = message.message_id OR r.broadcast_id = message.message_id)
+            UNION ALL
+            SELECT u.message_id, u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.attempts, u.reference, NULL
+            FROM carillon.unfinished u WHERE u.app_id = message.app_id
+                AND (u.message_id = message.message_id OR u.broadcast_id = message.message_id)) t;
+        everywhere := false;
+        LOOP
+            SELECT coalesce(sum(cardinality(j.tokens)) FILTER (WHERE j.is_counted), 0) AS counted,
+                coalesce(sum(cardinality(j.tokens)) FILTER (WHERE NOT j.is_counted), 0) AS others,
+                max(CASE j.state WHEN 'in flight' THEN j.attempt ELSE j.attempt - 1 END) AS attempts,
+                max(j.attempt) AS attempt, min(j.run_at) AS run_at, min(j.reference) AS reference,
+                min(j.created_at) AS created_at, array_agg(DISTINCT j.state) AS states,
+                (array_agg(j.last_status ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS status,
+                (array_agg(j.last_reason ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS reason
+            INTO waiting
+            FROM (
+                SELECT o.*, EXISTS (SELECT FROM carillon.unfinished u
+                    WHERE u.message_id = o.message_id AND u.app_id = message.app_id) AS is_counted
+                FROM carillon.open_jobs(message.app_id, message.message_id, whole.last_id, everywhere) o) j;
+            EXIT WHEN everywhere OR waiting.counted >= known.remaining;
+            everywhere := true;
+        END LOOP;
+        SELECT f.status, f.reason INTO last_failure FROM carillon.failures f
+        WHERE f.app_id = message.app_id AND f.message_id = ANY (known.ids) ORDER BY f.failed_at DESC LIMIT 1;
+
+        answer := NULL;
+        answer.id := message.message_id;
+        answer.app := message.app;
+        answer.reference := coalesce(whole.reference, known.reference, waiting.reference);
+        answer.sent := known.sent;
+        answer.failed := known.failed;
+        answer.expired := known.expired;
+        answer.cancelled := known.cancelled;
+        answer.waiting := known.remaining + waiting.others;
+        answer.tokens := coalesce(whole.tokens,
+            known.sent + known.failed + known.expired + known.cancelled + known.remaining + waiting.others);
+        answer.attempts := greatest(known.attempts, waiting.attempts);
+        answer.created_at := coalesce(whole.created_at, waiting.created_at);
+        answer.next_attempt_at := waiting.run_at;
+        answer.last_status := CASE WHEN waiting.reason IS NOT NULL THEN waiting.status
+            WHEN last_failure.reason IS NOT NULL THEN last_failure.status WHEN known.sent > 0 THEN 200 END;
+        answer.last_reason := coalesce(waiting.reason, last_failure.reason);
+        answer.state := CASE
+            WHEN 'in flight' = ANY (waiting.states) THEN 'in flight'
+            WHEN answer.waiting > 0 AND waiting.attempt > 1 THEN 'retrying'
+            WHEN 'ready' = ANY (waiting.states) THEN 'ready'
+            WHEN answer.waiting > 0 THEN 'scheduled'
+            WHEN known.failed > 0 THEN 'failed' WHEN known.expired > 0 THEN 'expired'
+            WHEN known.cancelled > 0 THEN 'cancelled' ELSE 'sent' END;
+        IF answer.waiting = 0 THEN
+            answer.finished_at := known.finished_at;
+        END IF;
+        SELECT coalesce(jsonb_agg(to_jsonb(t)), '[]') INTO answer.outcomes
+        FROM (
+            SELECT f.token, 'failed' AS state, f.status, f.reason, NULL::timestamptz AS next_attempt_at
+            FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (known.ids)
+            UNION ALL
+            SELECT u.token, CASE WHEN o.state <> 'in flight' AND o.attempt > 1 THEN 'retrying' ELSE o.state END,
+                o.last_status, o.last_reason, o.run_at
+            FROM carillon.open_jobs(message.app_id, message.message_id, whole.last_id, everywhere) o
+            CROSS JOIN LATERAL unnest(o.tokens) AS u(token)
+            LIMIT 1000) t;
+        RETURN NEXT answer;
+    END LOOP;
+END
+$$;
+
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION carillon.message_status TO carillon_app, carillon_reader;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (19, 'message_status');
