@@ -58,7 +58,8 @@ CREATE TABLE carillon.scheduled (
     run_at       timestamptz NOT NULL
 );
 ALTER TABLE carillon.scheduled ALTER tokens SET STORAGE EXTERNAL, ALTER payload SET STORAGE EXTERNAL;
-CREATE INDEX scheduled_by_time ON carillon.scheduled (run_at);
+-- The id gives a place to each of those that are due at the same time: the next look goes on behind it.
+CREATE INDEX scheduled_by_time ON carillon.scheduled (run_at, id);
 -- For cancelling: what is left of a message, and of a broadcast.
 CREATE INDEX scheduled_by_origin ON carillon.scheduled (origin) WHERE origin IS NOT NULL;
 CREATE INDEX scheduled_by_broadcast ON carillon.scheduled (broadcast_id) WHERE broadcast_id IS NOT NULL;

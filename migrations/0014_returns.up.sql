@@ -198,17 +198,35 @@ BEGIN
 END
 $$;
 
--- Moves what is due from scheduled to the queue. A row for each lane that got some: how many, and the lowest id.
-CREATE FUNCTION carillon.promote(most integer)
-RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint)
+-- Moves what is due from scheduled to the queue, beginning behind a place in the order of time and id: what was moved
+-- before may still stand in the index, dead, for as long as somebody's transaction is open. A row for each lane that got
+-- some: how many, and the lowest id. The last row has no lane: it says where the next call may begin.
+CREATE FUNCTION carillon.promote(
+    most integer, after timestamptz DEFAULT '-infinity', after_id bigint DEFAULT -9223372036854775808
+)
+RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint, place timestamptz, place_id bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    due CONSTANT bigint[] := ARRAY(
-        SELECT s.id FROM carillon.scheduled s WHERE s.run_at <= now() ORDER BY s.run_at LIMIT most FOR UPDATE SKIP LOCKED);
+    due bigint[];
     off record;
     ready record;
 BEGIN
+    -- A clock that was set back leaves the place in the future.
+    IF after > now() THEN
+        after := '-infinity';
+        after_id := -9223372036854775808;
+    END IF;
+    due := ARRAY(
+        SELECT s.id FROM carillon.scheduled s WHERE s.run_at <= now() AND (s.run_at, s.id) > (after, after_id)
+        ORDER BY s.run_at, s.id LIMIT most FOR UPDATE SKIP LOCKED);
+    -- Those that are due and left are behind the last that was taken.
+    place := now();
+    place_id := 9223372036854775807;
+    IF cardinality(due) >= most THEN
+        SELECT s.run_at, s.id INTO place, place_id FROM carillon.scheduled s WHERE s.id = due[cardinality(due)];
+    END IF;
     IF cardinality(due) = 0 THEN
+        RETURN NEXT;
         RETURN;
     END IF;
     SELECT o.* INTO off FROM (
@@ -228,6 +246,11 @@ BEGIN
         jobs := carillon.restore(ready.app_id, ready.jobs, off.gone, off.unsure);
         RETURN NEXT;
     END LOOP;
+    app_id := NULL;
+    lane := NULL;
+    lowest := NULL;
+    jobs := NULL;
+    RETURN NEXT;
 END
 $$;
 

@@ -27,11 +27,11 @@ import Testing
         var generator = SeededGenerator(seed: 2)
         do {
             let wait = pace.foundNothing(after: .milliseconds(30), using: &generator)
-            #expect(wait == .milliseconds(600))
+            #expect(wait == .milliseconds(750))
         }
         do {
             let wait = pace.foundWork(after: .milliseconds(30), isBusy: true)
-            #expect(wait == .milliseconds(600))
+            #expect(wait == .milliseconds(750))
         }
     }
 
@@ -39,7 +39,7 @@ import Testing
         var pace = PollingPace()
         _ = pace.foundWork(after: .milliseconds(5), isBusy: false)
         let wait = pace.foundWork(after: .seconds(3), isBusy: false)
-        #expect(wait == .milliseconds(100))
+        #expect(wait == .milliseconds(125))
     }
 
     @Test func `however much looks cost, the next is not far off`() {

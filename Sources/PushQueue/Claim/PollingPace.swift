@@ -7,7 +7,7 @@ struct PollingPace: Sendable {
     static let busy = Duration.milliseconds(20)
     /// So many times the duration of a look lie between two looks: however many lanes there are to walk over, looking
     /// costs a small part of the time.
-    static let rest = 20
+    static let rest = 25
 
     /// So many looks tell what one costs: the cheapest of them. The others had to wait, for a core, a lock or the network.
     private static let memory = 4

@@ -12,7 +12,10 @@ package enum PlanCheck {
     /// How `carillon.promote` finds what is due.
     private static let due = Statement(
         "promote",
-        "SELECT s.id FROM carillon.scheduled s WHERE s.run_at <= now() ORDER BY s.run_at LIMIT $1 FOR UPDATE SKIP LOCKED"
+        """
+        SELECT s.id FROM carillon.scheduled s WHERE s.run_at <= now() AND (s.run_at, s.id) > ($1::timestamptz, $2::bigint)
+        ORDER BY s.run_at, s.id LIMIT $3 FOR UPDATE SKIP LOCKED
+        """
     )
 
     private static let count = Statement(

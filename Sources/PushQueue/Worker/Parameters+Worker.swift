@@ -70,15 +70,24 @@ extension Parameters {
         return parameters
     }
 
-    static func promote(most: Int32) -> Parameters {
+    static func promote(most: Int32, after place: DuePlace) -> Parameters {
         var parameters = Parameters()
         parameters.append(most)
+        parameters.append(timestamp: place.time)
+        parameters.append(place.id)
         return parameters
     }
 
-    /// The walk begins before the first lane there could be.
-    static func look(above floors: [(lane: Lane, id: Int64)]) -> Parameters {
-        Self.lookBelow([(Lane(app: .min, number: .min), .max)] + floors)
+    /// The walk begins before the first lane there could be. A run of paused apps is a lane behind all of theirs.
+    static func look(above floors: [(lane: Lane, id: Int64)], over runs: [AppRun] = []) -> Parameters {
+        let walked = runs.isEmpty ? floors : floors.filter { floor in !runs.contains { $0.contains(floor.lane.app) } }
+        let ends = runs.map { (lane: Lane(app: $0.last, number: .max), id: Int64.max) }
+        var parameters = Self.lookBelow([(Lane(app: .min, number: .min), .max)] + walked + ends)
+        var firsts = PostgresArray(of: .int4)
+        for _ in 0...walked.count { firsts.appendNull() }
+        for run in runs { firsts.append(run.first) }
+        parameters.append(firsts)
+        return parameters
     }
 
     static func lookBelow(_ floors: [(lane: Lane, id: Int64)]) -> Parameters {

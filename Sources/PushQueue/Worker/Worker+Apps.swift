@@ -18,6 +18,10 @@ extension Worker {
                     let unjudged = try await self.ask(connection, AppRow.unjudged, Parameters()) { rows in
                         try rows.indices.map { try rows.int32($0, 0) }
                     }
+                    self.state.pausedRuns = try await self.ask(connection, WorkerStatements.pausedRuns, Parameters()) {
+                        rows in
+                        try rows.indices.map { AppRun(first: try rows.int32($0, 0), last: try rows.int32($0, 1)) }
+                    }
                     let ids = Set(self.state.limits.apps.ids).union(unjudged)
                     try await self.readApps(Array(ids), on: connection)
                     // Only now: had reading failed, the change would have to be seen again.

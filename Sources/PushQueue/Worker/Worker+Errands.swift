@@ -43,7 +43,8 @@ extension Worker {
         }
     }
 
-    /// Looks, again and again, for rows that no claim sees since they lie below the floor of their lane.
+    /// Looks, again and again, for rows that no claim sees since they lie below the floor of their lane, and for jobs that
+    /// are due and lie before the place where looking for them begins.
     func sweep() async {
         var cost = Duration.zero
         while !Task.isCancelled {
@@ -51,8 +52,11 @@ extension Worker {
             let floors = self.state.sweep
             let began = MonotonicInstant.now
             defer { cost = .now - began }
-            guard !floors.isEmpty else { continue }
+            let promotes = self.state.sweepsScheduled
+            guard !floors.isEmpty || promotes else { continue }
             await self.run { connection throws(PostgresError) in
+                if promotes, try await self.promote(from: .beginning, on: connection) > 0 { self.dispatchBell.ring() }
+                guard !floors.isEmpty else { return }
                 let found = try await self.ask(connection, WorkerStatements.lookBelow, .lookBelow(floors)) { rows in
                     try rows.indices.map { row in
                         let lane = Lane(app: try rows.int32(row, 0), number: try rows.int16(row, 1))

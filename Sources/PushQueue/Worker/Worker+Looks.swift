@@ -36,22 +36,23 @@ extension Worker {
     /// Answers with the number of rows that were moved.
     private func promote(on connection: PostgresConnection) async throws(PostgresError) -> Int {
         guard self.state.promotes else { return 0 }
-        let parameters: Parameters = .promote(most: 1000)
-        let promotions = try await self.ask(connection, WorkerStatements.promote, parameters) { rows in
-            try rows.indices.map { row in
-                let lane = Lane(app: try rows.int32(row, 0), number: try rows.int16(row, 1))
-                return Promotion(lane: lane, lowest: try rows.int64(row, 2), rows: Int(try rows.int64(row, 3)))
-            }
+        return try await self.promote(from: self.state.due.start(at: .now), on: connection)
+    }
+
+    func promote(from start: DuePlace, on connection: PostgresConnection) async throws(PostgresError) -> Int {
+        let parameters: Parameters = .promote(most: 1000, after: start)
+        let promotion = try await self.ask(connection, WorkerStatements.promote, parameters) {
+            try PromotionAnswer($0)
         }
-        self.state.promoted(promotions, at: .now)
-        return promotions.reduce(0) { $0 + $1.rows }
+        self.state.promoted(promotion, from: start, at: .now)
+        return promotion.rows
     }
 
     private func look(
         on connection: PostgresConnection
     ) async throws(PostgresError) -> (lanes: [Lane], cost: Duration) {
-        let (lanes, cost) = try await self.ask(connection, WorkerStatements.look, .look(above: self.state.board.floors))
-        { rows in
+        let parameters: Parameters = .look(above: self.state.board.floors, over: self.state.pausedRuns)
+        let (lanes, cost) = try await self.ask(connection, WorkerStatements.look, parameters) { rows in
             let last = rows.count - 1
             let lanes = try (0..<last).map { Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1)) }
             return (lanes, Duration.microseconds(try rows.int64(last, 2)))

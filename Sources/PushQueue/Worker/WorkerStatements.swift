@@ -55,14 +55,20 @@ package enum WorkerStatements {
 
     static let split = Statement("split", "SELECT carillon.split($1, $2, $3, $4)")
 
-    /// Moves what is due from `scheduled` to the queue.
+    /// Moves what is due from `scheduled` to the queue. The last row says where the next call may begin, and how many
+    /// microseconds the server took; it has no lane.
     static let promote = Statement(
         "promote",
-        "SELECT p.app_id, p.lane, p.lowest, p.jobs FROM carillon.promote($1) AS p"
+        """
+        SELECT p.app_id, p.lane, p.lowest, p.jobs, p.place, p.place_id,
+            (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint
+        FROM carillon.promote($1, $2, $3) AS p
+        """
     )
 
     /// The lanes that have rows, but for those of paused apps, which may be thousands. Known ones are looked up from their
-    /// floors; between them, and before and after, the index is walked from lane to lane, never over their rows. The last
+    /// floors; between them, and before and after, the index is walked from lane to lane, never over their rows. Runs of
+    /// paused apps, which stand among the known lanes with the first app of each, are stepped over in one hop. The last
     /// row has no lane: it says how many microseconds the server took, which is less than the time until the answer while
     /// other statements are being worked on.
     ///
@@ -72,9 +78,9 @@ package enum WorkerStatements {
         "look",
         """
         WITH RECURSIVE known AS MATERIALIZED (
-            SELECT k.app, k.lane, k.floor, lead(k.app, 1, 2147483647) OVER w AS next_app,
-                lead(k.lane, 1, 32767::smallint) OVER w AS next_lane
-            FROM unnest($1::integer[], $2::smallint[], $3::bigint[]) AS k(app, lane, floor)
+            SELECT k.app, k.lane, k.floor, lead(coalesce(k.first_app, k.app), 1, 2147483647) OVER w AS next_app,
+                lead(CASE WHEN k.first_app IS NULL THEN k.lane ELSE -32768 END, 1, 32767) OVER w AS next_lane
+            FROM unnest($1::integer[], $2::smallint[], $3::bigint[], $4::integer[]) AS k(app, lane, floor, first_app)
             WINDOW w AS (ORDER BY k.app, k.lane)
         ), found AS (
             SELECT k.app AS app_id, k.lane, k.next_app, k.next_lane, true AS is_known FROM known k
@@ -98,6 +104,17 @@ package enum WorkerStatements {
             ORDER BY m.id LIMIT 1) IS NOT NULL
         UNION ALL
         SELECT NULL, NULL, (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint
+        """
+    )
+
+    /// The longest runs of paused apps.
+    static let pausedRuns = Statement(
+        "paused_runs",
+        """
+        SELECT min(p.id), max(p.id) FROM (
+            SELECT a.id, a.id - row_number() OVER (ORDER BY a.id) AS run FROM carillon.apps a WHERE a.paused
+        ) AS p
+        GROUP BY p.run HAVING count(*) > 3 ORDER BY count(*) DESC LIMIT 100
         """
     )
 

@@ -49,7 +49,7 @@ import Testing
             )
             #expect(try await database.value("carillon.release(\(worker), '{1}')") == "3")
             #expect(try await database.rows("SELECT jobs FROM carillon.take_over(\(worker))") == ["(2)"])
-            #expect(try await database.rows("SELECT jobs FROM carillon.promote(10)") == ["(3)"])
+            #expect(try await database.rows("SELECT jobs FROM carillon.promote(10) WHERE app_id = 1") == ["(3)"])
             #expect(try await database.rows(Self.waiting) == ["(aa)", "(ab)", "(ac)", "(ad)", "(ae)"])
             #expect(
                 try await database.rows(Self.failures) == [

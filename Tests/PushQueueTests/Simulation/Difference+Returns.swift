@@ -69,14 +69,26 @@ extension Difference {
     mutating func promote() async throws -> String {
         try await self.database.run("UPDATE carillon.scheduled SET run_at = now() - interval '1 s'")
         self.model.makeDue()
-        let parameters: Parameters = .promote(most: 1000)
-        let real = try await self.ask(WorkerStatements.promote, parameters) { rows in
-            try rows.indices.map {
-                "\(try rows.int32($0, 0)) \(try rows.int16($0, 1)) \(try rows.int64($0, 2)) \(try rows.int64($0, 3))"
-            }
+        let most = self.flip(1, outOf: 2) ? Int.random(in: 1...4, using: &self.random) : 1000
+        var places = (real: DuePlace.beginning, model: DuePlace.beginning)
+        while true {
+            let parameters: Parameters = .promote(most: Int32(most), after: places.real)
+            let real = try await self.ask(WorkerStatements.promote, parameters) { try PromotionAnswer($0) }
+            let model = self.model.promote(most: most, after: places.model)
+            // The clocks are not the same.
+            _ = self.same("promote after \(places)", real.place.id, model.place.id)
+            let step = self.same(
+                "promote after \(places)",
+                Self.texts(real.promotions),
+                Self.texts(model.promotions)
+            )
+            if real.rows < most { return step }
+            places = (real.place, model.place)
         }
-        let model = self.model.promote().map { "\($0.lane.app) \($0.lane.number) \($0.lowest) \($0.rows)" }
-        return self.same("promote", real.sorted(), model.sorted())
+    }
+
+    private static func texts(_ promotions: [Promotion]) -> [String] {
+        promotions.map { "\($0.lane.app) \($0.lane.number) \($0.lowest) \($0.rows)" }.sorted()
     }
 
     mutating func split() async throws -> String {

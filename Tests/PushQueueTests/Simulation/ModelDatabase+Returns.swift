@@ -2,13 +2,18 @@
 
 /// How jobs come back: what falls due, what was claimed and not sent, what a dead worker held.
 extension ModelDatabase {
-    mutating func promote(most: Int = 1000) -> [Promotion] {
+    /// What it costs is for the caller to say.
+    mutating func promote(most: Int = 1000, after start: DuePlace = .beginning) -> PromotionAnswer {
         let now = self.now
-        guard self.tables.dates.values.contains(where: { $0 <= now }) else { return [] }
-        return self.change { tables in
-            let due = tables.dates.filter { $0.value <= now }.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
+        let start = start.time > now ? .beginning : start
+        let due = self.tables.dates.filter { $0.value <= now }.map { DuePlace(time: $0.value, id: $0.key) }
+            .filter { $0 > start }.sorted().prefix(most)
+        var answer = PromotionAnswer()
+        answer.place = due.count < most ? DuePlace(time: now, id: .max) : due.last ?? start
+        guard !due.isEmpty else { return answer }
+        answer.promotions = self.change { tables in
             var lanes: [Lane: [Int64]] = [:]
-            for (id, _) in due.prefix(most) {
+            for id in due.map(\.id) {
                 tables.dates[id] = nil
                 guard let job = tables.scheduled.removeValue(forKey: id) else { continue }
                 tables.restore([job])
@@ -18,6 +23,7 @@ extension ModelDatabase {
                 Promotion(lane: $0.key, lowest: $0.value.min() ?? 0, rows: $0.value.count)
             }
         }
+        return answer
     }
 
     mutating func release(_ claims: [Int64], of worker: Int64) {

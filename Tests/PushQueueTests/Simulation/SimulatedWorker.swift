@@ -206,19 +206,20 @@ final class SimulatedWorker {
                 self.after(wait) { self.lookForWork() }
             }
             let floors = self.state.board.floors
-            let promotes = self.state.promotes
+            let start = self.state.promotes ? self.state.due.start(at: self.now) : nil
             // Both are asked for together.
             link.ask(self) { database in
-                let promotions = promotes ? database.promote() : []
-                return (promotions, database.look(floors))
+                (start.map { self.promote(in: &database, from: $0) }, database.look(floors))
             } then: { answer in
                 switch answer {
                 case .failure(let loss):
                     self.failed(loss, on: link)
                     again(WorkerState.waitAfterFailedLook)
-                case .success(let (promotions, lanes)):
-                    self.state.promoted(promotions, at: self.now)
-                    look.promoted = promotions.reduce(0) { $0 + $1.rows }
+                case .success(let (promotion, lanes)):
+                    if let promotion, let start {
+                        self.state.promoted(promotion, from: start, at: self.now)
+                        look.promoted = promotion.rows
+                    }
                     _ = self.state.found(lanes)
                     _ = self.state.understood(lanes, at: self.now)
                     // More rarely than it would: looks that find nothing tell nothing.
@@ -228,16 +229,25 @@ final class SimulatedWorker {
         }
     }
 
+    /// Dear, now and then, as though a long transaction kept vacuum from its work.
+    private func promote(in database: inout ModelDatabase, from start: DuePlace) -> PromotionAnswer {
+        var promotion = database.promote(after: start)
+        promotion.cost = self.simulation.random.milliseconds(in: 0...8)
+        return promotion
+    }
+
     private func sweep() {
         self.after(WorkerState.sweepInterval) {
             let floors = self.state.sweep
-            guard !floors.isEmpty, let link = self.link else { return self.sweep() }
-            link.ask(self) {
-                $0.lookBelow(floors)
+            let promotes = self.state.sweepsScheduled
+            guard !floors.isEmpty || promotes, let link = self.link else { return self.sweep() }
+            link.ask(self) { database in
+                (promotes ? self.promote(in: &database, from: .beginning) : nil, database.lookBelow(floors))
             } then: { answer in
                 switch answer {
                 case .failure(let loss): self.failed(loss, on: link)
-                case .success(let found):
+                case .success(let (promotion, found)):
+                    if let promotion { self.state.promoted(promotion, from: .beginning, at: self.now) }
                     self.state.swept(found, at: self.now)
                     self.dispatch()
                 }

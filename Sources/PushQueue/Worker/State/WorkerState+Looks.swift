@@ -4,15 +4,20 @@ import IO
 extension WorkerState {
     mutating func lookBegan(at now: MonotonicInstant) -> Look {
         let look = Look(began: now, wasIdle: self.isIdle)
-        if look.wasIdle, self.options.once { self.board.forgetFloors() }
+        if look.wasIdle, self.options.once {
+            self.board.forgetFloors()
+            self.due = DueFloor()
+        }
         return look
     }
 
     /// Whether to move to the queue what has become due.
     var promotes: Bool { self.phase == .working }
 
-    mutating func promoted(_ promotions: [Promotion], at now: MonotonicInstant) {
-        for rows in promotions { self.board.returned(to: rows.lane, lowest: rows.lowest, at: now) }
+    /// Jobs were moved, looked for from that place on.
+    mutating func promoted(_ promotion: PromotionAnswer, from start: DuePlace, at now: MonotonicInstant) {
+        self.due.moved(promotion, from: start, at: now)
+        for rows in promotion.promotions { self.board.returned(to: rows.lane, lowest: rows.lowest, at: now) }
     }
 
     /// Rows were found in these lanes. Answers with the apps among them whose rows have to be read.
@@ -51,6 +56,9 @@ extension WorkerState {
 
     /// The floors to look below now; none: there is no need.
     var sweep: [(lane: Lane, id: Int64)] { self.phase == .working ? self.board.risenFloors : [] }
+
+    /// Jobs that were committed long after their time was drawn are looked for, too.
+    var sweepsScheduled: Bool { self.promotes && !self.due.isLow }
 
     /// Rows were found below the floors of these lanes, the lowest of each with that id.
     mutating func swept(_ rows: [(lane: Lane, lowest: Int64)], at now: MonotonicInstant) {

@@ -25,6 +25,10 @@ struct WorkerState: Sendable {
     var lease: Lease
     var board: LaneBoard
     var limits: AppLimits
+    /// Where looking for jobs that are due begins.
+    var due = DueFloor()
+    /// Looks step over them.
+    var pausedRuns: [AppRun] = []
     /// Claims that were asked for and not answered yet.
     var asked = ClaimSlots()
     /// Claims that were answered and are not settled yet, and hold rows of `inflight`.

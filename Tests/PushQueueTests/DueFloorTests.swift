@@ -1,0 +1,69 @@
+import IO
+import Testing
+
+@testable import PushQueue
+
+@Suite struct DueFloorTests {
+    private let now = MonotonicInstant(nanoseconds: 1_000_000_000)
+
+    private func answer(_ time: Int64, id: Int64 = .max, cost: Duration = .zero, rows: Int = 0) -> PromotionAnswer {
+        let promotions = [Promotion(lane: Lane(app: 1, number: 1), lowest: 1, rows: rows)]
+        return PromotionAnswer(promotions: promotions, place: DuePlace(time: time, id: id), cost: cost)
+    }
+
+    @Test func `as long as looks are cheap, each begins at the beginning`() {
+        var floor = DueFloor()
+        for step in 1...5 as ClosedRange<Int64> {
+            let start = floor.start(at: self.now + .seconds(step))
+            #expect(start == .beginning)
+            // Moving a thousand jobs takes its time.
+            floor.moved(
+                self.answer(step, cost: .milliseconds(90), rows: 1000),
+                from: start,
+                at: self.now + .seconds(step)
+            )
+        }
+        #expect(floor.isLow)
+    }
+
+    @Test func `once they are dear, each begins where the last has ended, and now and then a little before`() {
+        var floor = DueFloor()
+        floor.moved(self.answer(100, cost: .milliseconds(20)), from: .beginning, at: self.now)
+        #expect(!floor.isLow)
+        var starts: [Int64] = []
+        for step in 1...60 as ClosedRange<Int64> {
+            let time = self.now + .milliseconds(10 * step)
+            let start = floor.start(at: time)
+            starts.append(start.time)
+            floor.moved(self.answer(100 + step, cost: .milliseconds(20)), from: start, at: time)
+        }
+        // The first of all, and every tenth: from what looks had reached a quarter of a second before, at least.
+        #expect(starts[0] == .min && starts[1...9].elementsEqual(101...109))
+        #expect(starts[50] == 125 && starts[51...59].elementsEqual(151...159))
+    }
+
+    @Test func `a cheap sweep ends it, a dear one does not`() {
+        var floor = DueFloor()
+        floor.moved(self.answer(100, cost: .milliseconds(20)), from: .beginning, at: self.now)
+        floor.moved(self.answer(200, cost: .milliseconds(20)), from: .beginning, at: self.now + .seconds(5))
+        #expect(!floor.isLow)
+        floor.moved(self.answer(300), from: .beginning, at: self.now + .seconds(10))
+        #expect(floor.isLow)
+    }
+
+    @Test func `after a clock that was set back, nothing that is due is passed by`() {
+        var floor = DueFloor()
+        for step in 0...5 as ClosedRange<Int64> {
+            let start = floor.start(at: self.now + .seconds(step))
+            floor.moved(
+                self.answer(1000 + step, cost: .milliseconds(20)),
+                from: start,
+                at: self.now + .seconds(step)
+            )
+        }
+        let start = floor.start(at: self.now + .seconds(6))
+        #expect(start.time > 1000)
+        floor.moved(self.answer(10), from: start, at: self.now + .seconds(6))
+        #expect(floor.start(at: self.now + .seconds(7)).time == 10)
+    }
+}

@@ -1,0 +1,106 @@
+import Postgres
+import Testing
+
+@testable import PushQueue
+
+/// What looking for work costs the server.
+@Suite struct LookTests {
+    private func look(_ database: SchemaDatabase, over runs: [AppRun]) async throws -> [Lane] {
+        let floors = [(Lane(app: 20, number: 1), Int64(0)), (Lane(app: 998, number: 1), Int64(0))]
+        return try await database.connection.query(
+            WorkerStatements.look,
+            .look(above: floors, over: runs)
+        ) { rows in
+            try rows.indices.filter { !rows.isNull($0, 0) }.map {
+                Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1))
+            }
+        }.sorted()
+    }
+
+    @Test func `thousands of paused apps with messages are stepped over at once, and no other app is`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.apps (id, name, paused)
+                SELECT i, 'app ' || i, i NOT IN (2, 500, 501, 998) FROM generate_series(2, 1002) i WHERE i <> 700;
+                INSERT INTO carillon.messages (app_id, lane, tokens, payload)
+                SELECT i, i % 3, '{aa}', '{}' FROM generate_series(2, 1010) i;
+                """
+            )
+            let runs = try await database.connection.query(WorkerStatements.pausedRuns, Parameters()) { rows in
+                try rows.indices.map { AppRun(first: try rows.int32($0, 0), last: try rows.int32($0, 1)) }
+            }
+            #expect(
+                Set(runs) == [
+                    AppRun(first: 3, last: 499), AppRun(first: 502, last: 699), AppRun(first: 701, last: 997),
+                    AppRun(first: 999, last: 1002),
+                ]
+            )
+            let scans = "SELECT pg_stat_get_xact_numscans('carillon.messages_pkey'::regclass)"
+            try await database.run("BEGIN")
+            let begin = try #require(Int(try await database.value(scans) ?? ""))
+            let lanes = try await self.look(database, over: runs)
+            let end = try #require(Int(try await database.value(scans) ?? ""))
+            try await database.run("COMMIT")
+            #expect(end - begin < 60)
+            // Those that work, and those that no row of apps tells anything of.
+            #expect(lanes.map(\.app) == [2, 500, 501, 700, 998, 1003, 1004, 1005, 1006, 1007, 1008, 1009, 1010])
+            let all = try await self.look(database, over: [])
+            // A lane that the worker claims from is looked at whatever its app's row says.
+            #expect(all.filter { $0.app != 20 } == lanes)
+        }
+    }
+
+    @Test func `looking for jobs that are due goes on where it has ended, however many were due before`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at)
+                SELECT 1, '{aa}', '{}', CASE WHEN i <= 2500 THEN '2020-01-01Z' ELSE now() END FROM generate_series(1, 5000) i
+                """
+            )
+            // While this transaction is open, what was moved stays in the index.
+            try await database.session { other in
+                try await other.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
+                #expect(try await other.value("SELECT count(*) FROM carillon.scheduled") == "5000")
+                var place = DuePlace.beginning
+                var moved = 0
+                for _ in 0..<6 {
+                    let parameters: Parameters = .promote(most: 1000, after: place)
+                    let answer = try await database.connection.query(WorkerStatements.promote, parameters) {
+                        try PromotionAnswer($0)
+                    }
+                    moved += answer.rows
+                    #expect(answer.place > place)
+                    place = answer.place
+                }
+                #expect(moved == 5000)
+                let reads = "SELECT pg_stat_get_xact_blocks_fetched('carillon.scheduled'::regclass)"
+                var counts: [Int] = []
+                for start in [DuePlace.beginning, place] {
+                    try await database.run("BEGIN")
+                    let begin = try #require(Int(try await database.value(reads) ?? ""))
+                    try await database.connection.execute(
+                        WorkerStatements.promote,
+                        .promote(most: 1000, after: start)
+                    )
+                    counts.append(try #require(Int(try await database.value(reads) ?? "")) - begin)
+                    try await database.run("COMMIT")
+                }
+                #expect(counts[0] > 20 && counts[1] < 5, "blocks read: \(counts)")
+                // What was committed late, the sweep finds.
+                try await database.run(
+                    "INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at) VALUES (1, '{bb}', '{}', '2020-01-01Z')"
+                )
+                for (start, expected) in [(place, 0), (.beginning, 1)] {
+                    let answer = try await database.connection.query(
+                        WorkerStatements.promote,
+                        .promote(most: 1000, after: start)
+                    ) { try PromotionAnswer($0) }
+                    #expect(answer.rows == expected)
+                }
+                try await other.run("COMMIT")
+            }
+        }
+    }
+}
