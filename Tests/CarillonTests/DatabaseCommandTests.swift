@@ -51,10 +51,10 @@ import Testing
             #expect(up.status == 0 && up.output.contains("Applied 0001_schema."))
             #expect(try await run("up").output.contains("up to date"))
             #expect(try await run("status").status == 0)
-            #expect(try await run("down").status == 0)
+            #expect(try await run("down", "--yes").status == 0)
             let outdated = try await run("status")
             #expect(outdated.status == 78 && outdated.errors.contains("lacks"))
-            #expect(try await run("down", "--to", "0").status == 0)
+            #expect(try await run("down", "--to", "0", "--yes").status == 0)
             #expect(try await run("up").status == 0)
             #expect(try await run("up", "--to", "9999").status == 2)
         }
@@ -113,7 +113,7 @@ import Testing
             )
             let used = try await run("credential", "remove", "shop")
             #expect(used.status == 1 && used.errors.contains("used by shop"))
-            #expect(try await run("app", "remove", "shop").status == 0)
+            #expect(try await run("app", "remove", "shop", "--yes").status == 0)
             #expect(try await run("credential", "remove", "shop").status == 0)
         }
     }
@@ -181,7 +181,7 @@ import Testing
             #expect(try await run("app", "pause", "shop").status == 0)
             #expect(try await run("app", "list", "--json").output.contains("\"paused\":true"))
             #expect(try await run("app", "resume", "shop").status == 0)
-            #expect(try await run("app", "remove", "shop").status == 0)
+            #expect(try await run("app", "remove", "shop", "--yes").status == 0)
             let gone = try await run("app", "pause", "shop")
             #expect(gone.status == 1 && gone.errors.contains("no app named shop"))
         }
@@ -255,7 +255,7 @@ import Testing
             #expect(done.errors.contains("still enqueued") && done.errors.contains("worker"))
             let status = try await run("status")
             #expect(status.output.contains("shop") && status.output.contains("No worker is running"))
-            #expect(try await run("app", "remove", "shop").status == 1)
+            #expect(try await run("app", "remove", "shop", "--yes").status == 1)
         }
     }
 }

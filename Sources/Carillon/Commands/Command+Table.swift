@@ -4,7 +4,7 @@ extension Command {
         demo, worker,
         migrateUp, migrateDown, migrateStatus, migrateSQL,
         credentialImport, credentialList, credentialCheck, credentialRemove,
-        appAdd, appList, appPause, appResume, appRemove,
+        appAdd, appList, appShow, appSet, appPause, appResume, appRemove,
         send, broadcast, tokensImport, failuresList, failuresRequeue, feedback, status, check, simulator,
         healthcheck, version, help,
     ]

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Postgres
 import PushQueue
 
 extension Command {
@@ -23,18 +24,45 @@ extension Command {
         "migrate",
         "down",
         summary: "Take back the newest version of the schema, or all above --to; --to 0 removes everything.",
-        options: [.to, .database],
+        discussion:
+            "Says which rows would go, and does it with --yes or when a person on a terminal agrees; never while "
+            + "workers live.",
+        options: [.to, .yes, .database],
         run: { invocation in
             let done = try await DatabaseScope.with(invocation) { connection, _ in
                 let migrator = Migrator(connection)
                 let applied = try await migrator.status().filter { $0.condition != .pending }.map(\.version)
-                return try await migrator.down(to: invocation.settings.countIfAny(.to) ?? applied.dropLast().last ?? 0)
+                let target = invocation.settings.countIfAny(.to) ?? applied.dropLast().last ?? 0
+                let loss = try await SchemaLoss.of(goingTo: target, from: applied, on: connection)
+                if !loss.migrations.isEmpty { try await agree(to: loss, invocation, connection) }
+                return try await migrator.down(to: target)
             }
             for migration in done { invocation.console.print("Undid \(migration.title).") }
             if done.isEmpty { invocation.console.print("There was nothing to take back.") }
             return .done
         }
     )
+
+    private static func agree(
+        to loss: SchemaLoss,
+        _ invocation: Invocation,
+        _ connection: PostgresConnection
+    ) async throws {
+        let workers = try await LiveWorkers.names(on: connection)
+        guard workers.isEmpty else {
+            throw CommandError(
+                .failed,
+                "\(Counted.text(Int64(workers.count), "worker")) still \(workers.count == 1 ? "lives" : "live"): "
+                    + "\(workers.prefix(3).joined(separator: ", ")).",
+                hint: "Stop them first; SIGTERM drains. 'carillon status' lists them."
+            )
+        }
+        let tables = loss.tables.map { "\($0.name) (\(Counted.text($0.rows, "row")))" }
+        try Confirmation(invocation: invocation).obtain(
+            "Undoing \(Counted.list(loss.migrations.map(\.title))) "
+                + (tables.isEmpty ? "deletes no rows." : "deletes \(Counted.list(tables)).")
+        )
+    }
 
     static let migrateStatus = Command(
         "migrate",

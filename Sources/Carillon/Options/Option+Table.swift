@@ -154,6 +154,19 @@ extension Option {
     static let maxRate = Option("max-rate", .count(1...10_000_000), "The most pushes a second, over the whole fleet.")
     static let maxAttempts = Option("max-attempts", .count(1...1_000), "How often one push is tried.")
 
+    static let feedbackGateway = Option(
+        "feedback-gateway",
+        .text("HOST:PORT"),
+        "Read the list of dead tokens from this legacy feedback service instead of Apple's."
+    )
+    static let rename = Option("rename", .text("NAME"), "Give the app another name.")
+    static let clear = Option(
+        "clear",
+        .choice(["topic", "gateway", "gateway-ca", "feedback-gateway", "max-rate"]),
+        repeatable: true,
+        "Take this setting back to none; may be repeated."
+    )
+    static let yes = Option("yes", .flag, "Do it without asking.")
     static let reapBadTokens = Option(
         "reap-bad-tokens",
         .flag,
@@ -286,7 +299,8 @@ extension Option {
             teamID, passphrase,
             topic,
             credential,
-            environment, gateway, gatewayCA, `protocol`, maxRate, maxAttempts, reapBadTokens, app, token, alert, badge,
+            environment, gateway, gatewayCA, feedbackGateway, `protocol`, maxRate, maxAttempts, reapBadTokens, rename,
+            clear, yes, app, token, alert, badge,
             sound,
             payload, pushType, priority, collapseID, expiresIn, wait, rejects, reason, since, message, limit, dryRun,
             watch,

@@ -14,6 +14,12 @@ struct AppStatus: Sendable {
         """
     )
 
+    /// The row of one app, by its name.
+    static let one = Statement(
+        "status_app",
+        statement.sql.replacing(" ORDER BY s.app", with: " WHERE s.app = $1")
+    )
+
     let name: String
     let isPaused: Bool
     let pauseReason: String?

@@ -15,8 +15,30 @@ enum AppStatements {
         "app_list",
         """
         SELECT a.id, a.name, a.topic, c.name, a.environment, a.protocol, a.gateway, a.gateway_ca IS NOT NULL,
-            a.feedback_gateway, a.paused, a.max_rate, a.max_attempts, a.paused_reason, a.reap_bad_tokens
+            a.feedback_gateway, a.paused, a.max_rate, a.max_attempts, a.paused_reason, a.reap_bad_tokens,
+            a.gateway_ca, a.created_at, a.updated_at
         FROM carillon.apps a LEFT JOIN carillon.certificates c ON c.id = a.certificate_id ORDER BY a.name
+        """
+    )
+
+    /// The whole row but its state, held until the change of it is written.
+    static let settings = Statement(
+        "app_settings",
+        """
+        SELECT a.name, a.topic, c.name, a.environment, a.protocol, a.gateway, a.gateway_ca, a.feedback_gateway,
+            a.max_rate, a.max_attempts, a.reap_bad_tokens
+        FROM carillon.apps a LEFT JOIN carillon.certificates c ON c.id = a.certificate_id WHERE a.name = $1
+        FOR UPDATE OF a
+        """
+    )
+
+    static let change = Statement(
+        "app_change",
+        """
+        UPDATE carillon.apps SET name = $1, topic = $2, certificate_id = $3, environment = $4, protocol = $5,
+            gateway = $6, gateway_ca = $7, feedback_gateway = $8, max_rate = $9, max_attempts = coalesce($10, 10),
+            reap_bad_tokens = $11
+        WHERE name = $12
         """
     )
 
@@ -28,6 +50,18 @@ enum AppStatements {
         SELECT (SELECT count(*) FROM carillon.messages WHERE app_id = $1)
             + (SELECT count(*) FROM carillon.scheduled WHERE app_id = $1)
             + (SELECT coalesce(sum(cardinality(jobs)), 0) FROM carillon.inflight WHERE app_id = $1)
+        """
+    )
+
+    static let losses = Statement(
+        "app_losses",
+        """
+        SELECT (SELECT count(*) FROM carillon.tokens WHERE app_id = $1),
+            (SELECT count(*) FROM carillon.feedback WHERE app_id = $1),
+            (SELECT count(*) FROM carillon.dedupe WHERE app_id = $1),
+            (SELECT count(*) FROM carillon.watched_tables WHERE app_id = $1),
+            (SELECT count(*) FROM carillon.results WHERE app_id = $1)
+                + (SELECT count(*) FROM carillon.failures WHERE app_id = $1)
         """
     )
 
@@ -52,6 +86,12 @@ enum AppStatements {
         return parameters
     }
 
+    static func parameters(name: String) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(name)
+        return parameters
+    }
+
     static func parameters(id: Int32) -> Parameters {
         var parameters = Parameters()
         parameters.append(id)
@@ -73,7 +113,26 @@ enum AppStatements {
             pauseReason: try rows.stringIfPresent(row, 12),
             maxRate: try rows.int32IfPresent(row, 10),
             maxAttempts: try rows.int32(row, 11),
-            reapsBadTokens: try rows.bool(row, 13)
+            reapsBadTokens: try rows.bool(row, 13),
+            gatewayCA: try rows.stringIfPresent(row, 14),
+            createdAt: try rows.timestamp(row, 15),
+            updatedAt: try rows.timestamp(row, 16)
+        )
+    }
+
+    static func settings(_ rows: borrowing Rows, _ row: Int) throws -> NewApp {
+        NewApp(
+            name: try rows.string(row, 0),
+            topic: try rows.stringIfPresent(row, 1),
+            credential: try rows.stringIfPresent(row, 2),
+            environment: try rows.string(row, 3),
+            protocol: try rows.string(row, 4),
+            gateway: try rows.stringIfPresent(row, 5),
+            gatewayCA: try rows.stringIfPresent(row, 6),
+            feedbackGateway: try rows.stringIfPresent(row, 7),
+            maxRate: try rows.int32IfPresent(row, 8),
+            maxAttempts: try rows.int32(row, 9),
+            reapsBadTokens: try rows.bool(row, 10)
         )
     }
 }

@@ -27,6 +27,43 @@ package struct AppStore: Sendable {
         }
     }
 
+    /// Changes what is set of an app; all of it, or nothing.
+    @discardableResult
+    package func change(_ name: String, _ change: AppChange) async throws(SettingsError) -> StoredApp {
+        do {
+            let named = AppStatements.parameters(name: name)
+            let changed = try await self.connection.transaction {
+                let settings = try await self.connection.query(AppStatements.settings, named) { rows in
+                    rows.isEmpty ? nil : try AppStatements.settings(rows, 0)
+                }
+                guard var app = settings else {
+                    throw SettingsError.unknown("app", name, known: try await self.list().map(\.name))
+                }
+                change.apply(to: &app)
+                let credential = try await self.credential(of: app)
+                if let problem = app.problem(with: credential) { throw problem }
+                var parameters = AppStatements.parameters(app, credential?.id)
+                parameters.append(name)
+                try await self.connection.execute(AppStatements.change, parameters)
+                return app.name
+            }
+            return try await self.app(named: changed)
+        } catch let error as PostgresError where error.constraint == "apps_name_is_unique" {
+            throw SettingsError(.nameTaken, "There is an app of that name already: choose another.", underlying: error)
+        } catch {
+            throw SettingsError(error)
+        }
+    }
+
+    /// The app of that name.
+    package func find(_ name: String) async throws(SettingsError) -> StoredApp {
+        do {
+            return try await self.app(named: name)
+        } catch {
+            throw SettingsError(error)
+        }
+    }
+
     /// Every app, in order of name.
     package func list() async throws(SettingsError) -> [StoredApp] {
         do {
@@ -49,9 +86,8 @@ package struct AppStore: Sendable {
         try await self.setPaused(false, name)
     }
 
-    /// Removes an app that has nothing left to send, with its tokens and their feedback. Its history stays as long as
-    /// any.
-    package func remove(_ name: String) async throws(SettingsError) {
+    /// What would go with an app, if it may be removed: it has nothing left to send, and no worker sends for it.
+    package func removal(of name: String) async throws(SettingsError) -> AppRemoval {
         do {
             let app = try await self.app(named: name)
             let parameters = AppStatements.parameters(id: app.id)
@@ -62,9 +98,53 @@ package struct AppStore: Sendable {
                     "App \(name) still has \(pending) jobs to send: let them end, or cancel them with carillon.cancel."
                 )
             }
+            let workers = try await LiveWorkers.names(on: self.connection)
+            guard workers.isEmpty || app.isPaused else {
+                throw SettingsError(
+                    .inUse,
+                    "\(workers.count == 1 ? "A worker serves" : "\(workers.count) workers serve") app \(name) "
+                        + "(\(workers.prefix(3).joined(separator: ", "))): pause it first with 'carillon app pause "
+                        + "\(name)', or stop them."
+                )
+            }
+            return try await self.connection.query(AppStatements.losses, parameters) { rows in
+                AppRemoval(
+                    app: app,
+                    tokens: try rows.int64(0, 0),
+                    feedback: try rows.int64(0, 1),
+                    dedupeKeys: try rows.int64(0, 2),
+                    watchedTables: try rows.int64(0, 3),
+                    history: try rows.int64(0, 4),
+                    workers: workers
+                )
+            }
+        } catch {
+            throw SettingsError(error)
+        }
+    }
+
+    /// Removes an app that has nothing left to send, with its tokens and their feedback. Its history stays as long as
+    /// any.
+    package func remove(_ name: String) async throws(SettingsError) {
+        do {
+            let parameters = AppStatements.parameters(id: try await self.removal(of: name).app.id)
             try await self.connection.transaction {
                 for statement in AppStatements.removal { try await self.connection.execute(statement, parameters) }
             }
+        } catch {
+            throw SettingsError(error)
+        }
+    }
+
+    /// How many jobs of those apps have not ended.
+    package func pending(of apps: [StoredApp]) async throws(SettingsError) -> Int64 {
+        do {
+            var jobs: Int64 = 0
+            for app in apps {
+                let parameters = AppStatements.parameters(id: app.id)
+                jobs += try await self.connection.query(AppStatements.pending, parameters) { try $0.int64(0, 0) }
+            }
+            return jobs
         } catch {
             throw SettingsError(error)
         }

@@ -17,4 +17,9 @@ package struct StoredApp: Sendable, Equatable, Identifiable {
     package let maxAttempts: Int32
     /// BadDeviceToken deletes the token too.
     package let reapsBadTokens: Bool
+    /// PEM.
+    package let gatewayCA: String?
+    /// Microseconds since 1970.
+    package let createdAt: Int64
+    package let updatedAt: Int64
 }

@@ -1,4 +1,5 @@
 import ApplePush
+import Postgres
 import PushQueue
 import TLS
 
@@ -8,10 +9,11 @@ extension Command {
         "import",
         summary: "Store a certificate or signing key in the database, after a check.",
         discussion: "The files are read once; workers read the database only. Importing under a name that exists "
-            + "replaces that credential, and running workers take up the new one within seconds.",
+            + "replaces that credential, and running workers take up the new one within seconds. Where apps use it and the "
+            + "new certificate is not for their topics, it asks first; --yes agrees.",
         arguments: [Argument("NAME", "The name that 'app add --credential' will know it by.")],
         required: [.file],
-        options: [.key, .keyID, .teamID, .passphrase, .database],
+        options: [.key, .keyID, .teamID, .passphrase, .yes, .database],
         examples: [
             "carillon credential import shop --file shop.p12 --passphrase-file passphrase.txt",
             "carillon credential import shop --file cert.pem --key key.pem",
@@ -27,7 +29,8 @@ private struct CredentialImport {
     func run() async throws -> ExitStatus {
         let text = try read()
         let stored = try await DatabaseScope.with(invocation) { connection, _ in
-            try await CredentialStore(connection).save(text, as: invocation.name)
+            try await agree(to: text, connection)
+            return try await CredentialStore(connection).save(text, as: invocation.name)
         }
         if stored.status == "expiring", let end = stored.notAfter {
             invocation.console.warn("The certificate expires on \(UnixDay.text(end)); renew it soon.")
@@ -40,6 +43,24 @@ private struct CredentialImport {
         }
         invocation.console.print("Imported \(invocation.name): \(stored.sentence)")
         return .done
+    }
+
+    /// Asks before apps are left with a certificate that is not for their topics.
+    private func agree(to text: CredentialText, _ connection: PostgresConnection) async throws {
+        let topics = try text.credential().facts.topics
+        let apps = try await AppStore(connection).list().filter { app in
+            app.credential == invocation.name
+                && app.topic.map { !StoredCredential.allows($0, among: topics) } ?? false
+        }
+        guard !apps.isEmpty else { return }
+        let names = Counted.list(apps.map { "\($0.name) (\($0.topic ?? ""))" })
+        let waiting = try await AppStore(connection).pending(of: apps)
+        try Confirmation(invocation: invocation).obtain(
+            "\(invocation.name) is in use, and the new certificate is for \(Counted.list(topics)): APNs would refuse what "
+                + "\(Counted.text(Int64(apps.count), "app")) \(apps.count == 1 ? "sends" : "send") with it: \(names). "
+                + "\(Counted.text(waiting, "job")) of \(apps.count == 1 ? "it" : "them") "
+                + "\(waiting == 1 ? "waits" : "wait")."
+        )
     }
 
     /// What the files hold, checked before a database is asked.

@@ -8,6 +8,12 @@ struct FailureFilter {
 
     let settings: Settings
 
+    /// It leaves nothing out.
+    var isEmpty: Bool {
+        settings.text(.app) == nil && settings.text(.reason) == nil && settings.durationIfAny(.since) == nil
+            && settings.countIfAny(.message) == nil
+    }
+
     /// App, reason, seconds and message, each of which may be null.
     func append(to parameters: inout Parameters) {
         parameters.append(settings.text(.app))

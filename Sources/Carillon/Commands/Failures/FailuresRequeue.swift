@@ -4,11 +4,11 @@ extension Command {
     static let failuresRequeue = Command(
         "failures",
         "requeue",
-        summary: "Send again what failed, as new messages; without a filter, everything.",
+        summary: "Send again what failed, as new messages; without a filter everything, for which it asks first.",
         discussion:
             "Tokens that Apple called dead are not sent to again, nor what has expired meanwhile, and nothing is "
             + "requeued twice. The history goes as far back as the retention of the workers.",
-        options: FailureFilter.options + [.dryRun, .json, .database],
+        options: FailureFilter.options + [.dryRun, .yes, .json, .database],
         examples: [
             "carillon failures requeue --app shop --reason InvalidProviderToken --since 2h --dry-run",
             "carillon failures requeue --message 81724",
@@ -33,16 +33,33 @@ extension Command {
         try await filter.check(on: connection)
         var parameters = Parameters()
         filter.append(to: &parameters)
-        // What is rolled back was counted exactly.
-        if isDry { try await connection.script("BEGIN") }
-        let pushes = try await connection.query(requeueFailures, parameters) { rows in try rows.int64(0, 0) }
-        if isDry { try await connection.script("ROLLBACK") }
+        if filter.isEmpty, !isDry, !invocation.settings.isOn(.yes) {
+            let pushes = try await count(parameters, connection)
+            if pushes > 0 {
+                try Confirmation(invocation: invocation).obtain(
+                    "Without a filter everything that failed is sent again: \(Counted.text(pushes, "push", "pushes"))."
+                )
+            }
+        }
+        let pushes = isDry ? try await count(parameters, connection) : try await requeue(parameters, connection)
         if invocation.settings.isOn(.json) {
             invocation.console.print(.object([("pushes", .int(pushes)), ("dry_run", .bool(isDry))]))
         } else {
-            let count = pushes == 1 ? "1 push" : "\(Int(pushes).grouped) pushes"
+            let count = Counted.text(pushes, "push", "pushes")
             invocation.console.print(isDry ? "\(count) would be requeued." : "Requeued \(count).")
         }
         return .done
+    }
+
+    private static func requeue(_ parameters: Parameters, _ connection: PostgresConnection) async throws -> Int64 {
+        try await connection.query(requeueFailures, parameters) { rows in try rows.int64(0, 0) }
+    }
+
+    /// What is rolled back was counted exactly.
+    private static func count(_ parameters: Parameters, _ connection: PostgresConnection) async throws -> Int64 {
+        try await connection.script("BEGIN")
+        let pushes = try await requeue(parameters, connection)
+        try await connection.script("ROLLBACK")
+        return pushes
     }
 }

@@ -1,0 +1,99 @@
+import Postgres
+import PushQueue
+import TLS
+
+extension Command {
+    static let appShow = Command(
+        "app",
+        "show",
+        summary: "Show all that is set of an app, and how it stands.",
+        arguments: [Argument("NAME", "The app.")],
+        options: [.json, .database],
+        run: { invocation in
+            let view = try await DatabaseScope.with(invocation) { connection, _ in
+                try await AppView.read(invocation.name, on: connection)
+            }
+            if invocation.settings.isOn(.json) {
+                invocation.console.print(.object(view.members))
+            } else {
+                for line in view.lines { invocation.console.print(line) }
+            }
+            if let app = view.mismatch {
+                invocation.console.warn(app)
+            }
+            return .done
+        }
+    )
+}
+
+/// An app with everything that belongs to it.
+private struct AppView {
+    let app: StoredApp
+    let credential: StoredCredential?
+    let status: AppStatus?
+
+    static func read(_ name: String, on connection: PostgresConnection) async throws -> AppView {
+        let app = try await AppStore(connection).find(name)
+        let credential = try await CredentialStore(connection).list().first { $0.name == app.credential }
+        var parameters = Parameters()
+        parameters.append(name)
+        let status = try await connection.query(AppStatus.one, parameters) { rows in
+            rows.isEmpty ? nil : try AppStatus(rows, 0)
+        }
+        return AppView(app: app, credential: credential, status: status)
+    }
+
+    /// The root certificate, for people.
+    private var authority: String? {
+        app.gatewayCA.map { pem in
+            guard let facts = try? CertificateFacts(pem: pem) else { return "a text that is no certificate" }
+            return "\(facts.subject), valid until \(UnixDay.text(facts.notAfter * 1_000_000))"
+        }
+    }
+
+    /// A sentence when the credential is not for the app's topic.
+    var mismatch: String? {
+        guard let credential, let topic = app.topic, !credential.allows(topic) else { return nil }
+        return "The certificate \(credential.name) is for \(credential.topics.joined(separator: ", ")), not for "
+            + "\(topic); APNs will refuse to send."
+    }
+
+    var members: [(String, JSONValue)] {
+        [
+            ("id", .int(Int64(app.id))), ("name", .string(app.name)), ("topic", JSONValue(app.topic)),
+            ("credential", JSONValue(app.credential)), ("environment", .string(app.environment)),
+            ("protocol", .string(app.protocol)), ("gateway", JSONValue(app.gateway)),
+            ("gateway_ca", JSONValue(app.gatewayCA)), ("feedback_gateway", JSONValue(app.feedbackGateway)),
+            ("max_rate", app.maxRate.map { .int(Int64($0)) } ?? .null), ("max_attempts", .int(Int64(app.maxAttempts))),
+            ("reap_bad_tokens", .bool(app.reapsBadTokens)), ("paused", .bool(app.isPaused)),
+            ("paused_reason", JSONValue(app.pauseReason)),
+            ("credential_topics", .array((credential?.topics ?? []).map { .string($0) })),
+            ("created_at", .string(UnixTimeText.text(app.createdAt))),
+            ("updated_at", .string(UnixTimeText.text(app.updatedAt))),
+            ("status", status?.json ?? .null),
+        ]
+    }
+
+    var lines: [String] {
+        let state = app.isPaused ? "paused" + (app.pauseReason.map { ": \($0)" } ?? "") : "active"
+        let rows: [(String, String?)] = [
+            ("name", app.name), ("state", state), ("topic", app.topic ?? "what the certificate says"),
+            ("credential", app.credential.map { "\($0): " + (credential?.sentence ?? "") } ?? "none"),
+            ("environment", app.environment), ("protocol", app.protocol),
+            ("gateway", app.gateway ?? "Apple's"), ("gateway-ca", authority ?? "the system's"),
+            ("feedback-gateway", app.feedbackGateway ?? "Apple's"),
+            ("max-rate", app.maxRate.map { "\(Int($0).grouped) a second" } ?? "no limit"),
+            ("max-attempts", String(app.maxAttempts)),
+            ("reap-bad-tokens", app.reapsBadTokens ? "yes" : "no"),
+            (
+                "waiting",
+                status.map {
+                    "\(Int($0.depth).grouped) ready, \(Int($0.scheduled).grouped) later, "
+                        + "\(Int($0.inFlight).grouped) in flight"
+                }
+            ),
+            ("added", UnixTimeText.text(app.createdAt)), ("changed", UnixTimeText.text(app.updatedAt)),
+        ]
+        return rows.compactMap { name, value in value.map { "\(name.padding(to: 16))  \($0.visible)" } }
+    }
+}

@@ -1,0 +1,11 @@
+import PushQueue
+
+extension StoredCredential {
+    /// Whether a push to the topic, or to one that Apple derives from it, may be sent with it. Where it does not say, it
+    /// may.
+    func allows(_ topic: String) -> Bool { Self.allows(topic, among: topics) }
+
+    static func allows(_ topic: String, among topics: [String]) -> Bool {
+        topics.isEmpty || topics.contains { topic == $0 || topic.hasPrefix($0 + ".") }
+    }
+}

@@ -1,0 +1,13 @@
+/// Numbers of things, as people read them.
+enum Counted {
+    /// "1 token", "12,000 tokens".
+    static func text(_ count: Int64, _ one: String, _ many: String? = nil) -> String {
+        count == 1 ? "1 \(one)" : "\(Int(count).grouped) \(many ?? one + "s")"
+    }
+
+    /// "a", "a and b", "a, b and c".
+    static func list(_ parts: [String]) -> String {
+        guard parts.count > 1, let last = parts.last else { return parts.first ?? "" }
+        return parts.dropLast().joined(separator: ", ") + " and " + last
+    }
+}

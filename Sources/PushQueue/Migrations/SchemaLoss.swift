@@ -1,0 +1,54 @@
+package import Postgres
+
+/// What undoing migrations would take with it: the tables that they made, and how many rows are in them.
+package struct SchemaLoss: Sendable {
+    package struct Table: Sendable, Equatable {
+        package let name: String
+        package let rows: Int64
+    }
+
+    /// The migrations to be undone, the newest first.
+    package let migrations: [Migration]
+    /// Those that hold anything.
+    package let tables: [Table]
+
+    /// What the program keeps for itself is no loss to anybody.
+    private static let own: Set<String> = ["carillon.schema_migrations", "carillon.installation", "carillon.chores"]
+
+    /// Of going down to that version.
+    package static func of(
+        goingTo target: Int,
+        from applied: [Int],
+        on connection: PostgresConnection
+    ) async throws(SchemaError) -> SchemaLoss {
+        let migrations = Migration.all.filter { $0.version > target && applied.contains($0.version) }.reversed()
+        var tables: [Table] = []
+        do {
+            for name in migrations.flatMap(\.droppedTables) where !self.own.contains(name) {
+                // A name of ours, from a file of ours, and one that is not there is an error.
+                let isThere = Statement("loss_there_\(name)", "SELECT to_regclass('\(name)') IS NOT NULL")
+                let found = try await connection.query(isThere) { rows in try rows.bool(0, 0) }
+                guard found else { continue }
+                let count = Statement("loss_\(name)", "SELECT count(*) FROM \(name)")
+                let rows = try await connection.query(count) { try $0.int64(0, 0) }
+                if rows > 0 { tables.append(Table(name: name, rows: rows)) }
+            }
+        } catch {
+            throw SchemaError(error)
+        }
+        return SchemaLoss(migrations: Array(migrations), tables: tables)
+    }
+}
+
+extension Migration {
+    /// The tables that undoing it drops, as its script names them.
+    var droppedTables: [String] {
+        self.down.split(separator: ";").flatMap { statement -> [String] in
+            let words = statement.split(whereSeparator: { $0.isWhitespace || $0 == "," }).map(String.init)
+            guard let start = words.firstIndex(of: "DROP"), words.dropFirst(start + 1).first == "TABLE" else {
+                return []
+            }
+            return words.dropFirst(start + 2).filter { $0.hasPrefix("carillon.") }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Simulator
+import TestSupport
+import Testing
+
+@testable import Carillon
+
+/// `app set` and `app show`.
+@Suite struct AppSettingsTests {
+    @Test func `everything of an app is changed by one command and shown by another`() async throws {
+        try await Shop.with { shop in
+            let set = try await shop.run(
+                "app",
+                "set",
+                "shop",
+                "--rename",
+                "store",
+                "--topic",
+                "com.example.shop.voip",
+                "--environment",
+                "sandbox",
+                "--max-rate",
+                "500",
+                "--max-attempts",
+                "3",
+                "--feedback-gateway",
+                "localhost:2196",
+                "--reap-bad-tokens"
+            )
+            #expect(set.status == 0 && set.output == "Changed the app store.\n")
+            let show = try await shop.run("app", "show", "store")
+            #expect(show.status == 0)
+            for text in ["com.example.shop.voip", "sandbox", "500 a second", "localhost:2196", "active"] {
+                #expect(show.output.contains(text))
+            }
+            let json = try await shop.run("app", "show", "store", "--json").output
+            #expect(json.contains("\"max_rate\":500") && json.contains("\"reap_bad_tokens\":true"))
+            #expect(json.contains("\"max_attempts\":3") && json.contains("BEGIN CERTIFICATE"))
+        }
+    }
+
+    @Test func `a change leaves the rest as it is, and what is cleared is none`() async throws {
+        try await Shop.with { shop in
+            #expect(try await shop.run("app", "set", "shop", "--max-rate", "7").status == 0)
+            let before = try await shop.run("app", "show", "shop", "--json").output
+            #expect(before.contains("localhost:\(shop.gateway.port)"))
+            let cleared = try await shop.run("app", "set", "shop", "--clear", "gateway", "--clear", "max-rate")
+            #expect(cleared.status == 0)
+            let after = try await shop.run("app", "show", "shop", "--json").output
+            for text in ["\"gateway\":null", "\"gateway_ca\":null", "\"max_rate\":null"] {
+                #expect(after.contains(text))
+            }
+            #expect(after.contains("\"topic\":\"com.example.shop\""))
+        }
+    }
+
+    @Test func `a change that cannot be is refused whole`() async throws {
+        try await Shop.with { shop in
+            let nothing = try await shop.run("app", "set", "shop")
+            #expect(nothing.status == 2 && nothing.errors.contains("something to change"))
+            let unknown = try await shop.run("app", "set", "shop", "--max-rate", "5", "--credential", "nobody")
+            #expect(unknown.status == 1 && unknown.errors.contains("no credential named nobody"))
+            #expect(try await shop.run("app", "show", "shop", "--json").output.contains("\"max_rate\":null"))
+            for command in ["set", "show"] {
+                let words = command == "set" ? ["--max-rate", "5"] : []
+                let run = try await ProgramRun.run(
+                    ["app", command, "shpo"] + words,
+                    environment: ["DATABASE_URL": shop.url]
+                )
+                #expect(run.status == 1 && run.errors.contains("no app named shpo") && run.errors.contains("shop"))
+            }
+            let mismatch = try await shop.run("app", "set", "shop", "--topic", "com.other")
+            #expect(mismatch.status == 0 && mismatch.errors.contains("APNs will refuse"))
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Postgres
+import PushQueue
+import Simulator
+import TLS
+import TestSupport
+import Testing
+
+@testable import Carillon
+
+/// What destroys asks first: it says what would go, in numbers, and does it with --yes only.
+@Suite struct DestructionTests {
+    private static let worker = """
+        INSERT INTO carillon.workers (id, name, lease_until) VALUES (7, 'host:1', now() + interval '1 hour')
+        """
+
+    @Test func `removing an app says what goes with it, and needs a yes`() async throws {
+        try await Shop.with { shop in
+            try await shop.connection.script(
+                """
+                SELECT carillon.register_token('shop', lpad(to_hex(n), 64, '0')) FROM generate_series(1, 1200) n;
+                INSERT INTO carillon.results (message_id, app_id, sent) SELECT 9, a.id, 1 FROM carillon.apps a
+                """
+            )
+            let asked = try await shop.run("app", "remove", "shop")
+            #expect(asked.status == 2 && asked.errors.contains("1,200 tokens") && asked.errors.contains("--yes"))
+            #expect(asked.errors.contains("1 row of its history stays"))
+            #expect(try await shop.number("SELECT count(*) FROM carillon.apps") == 1)
+            let removed = try await shop.run("app", "remove", "shop", "--yes")
+            #expect(removed.status == 0 && removed.output.contains("1,200 tokens"))
+            #expect(try await shop.number("SELECT count(*) FROM carillon.tokens") == 0)
+        }
+    }
+
+    @Test func `an app that workers serve is not removed until it is paused`() async throws {
+        try await Shop.with { shop in
+            try await shop.connection.script(Self.worker)
+            let refused = try await shop.run("app", "remove", "shop", "--yes")
+            #expect(
+                refused.status == 1 && refused.errors.contains("host:1") && refused.errors.contains("app pause shop")
+            )
+            #expect(try await shop.run("app", "pause", "shop").status == 0)
+            #expect(try await shop.run("app", "remove", "shop", "--yes").status == 0)
+        }
+    }
+
+    @Test func `taking the schema down says how many rows go, needs a yes, and never happens under live workers`()
+        async throws
+    {
+        try await Shop.with { shop in
+            try await shop.enqueue(1500)
+            let asked = try await shop.run("migrate", "down", "--to", "0")
+            #expect(asked.status == 2 && asked.errors.contains("carillon.messages (1,500 rows)"))
+            #expect(asked.errors.contains("carillon.apps (1 row)") && asked.errors.contains("--yes"))
+            try await shop.connection.script(Self.worker)
+            let refused = try await shop.run("migrate", "down", "--to", "0", "--yes")
+            #expect(refused.status == 1 && refused.errors.contains("host:1"))
+            #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 1500)
+            try await shop.connection.script("UPDATE carillon.workers SET lease_until = now() - interval '1 second'")
+            #expect(try await shop.run("migrate", "down", "--to", "0", "--yes").status == 0)
+            #expect(try await shop.run("migrate", "down", "--to", "0").output.contains("nothing to take back"))
+        }
+    }
+
+    @Test func `requeueing without a filter says how many pushes that is, and needs a yes`() async throws {
+        try await Shop.with({ $0.answers = [try AnswerRule(parsing: "bad=400:BadTopic")] }) { shop in
+            try await shop.connection.script(
+                "SELECT carillon.enqueue('shop', ARRAY['\(Shop.token("bad1"))', '\(Shop.token("bad2"))'], 'hi')"
+            )
+            #expect(try await shop.run("worker", "--once").status == 0)
+            let asked = try await shop.run("failures", "requeue")
+            #expect(asked.status == 2 && asked.errors.contains("2 pushes") && asked.errors.contains("--yes"))
+            #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 0)
+            #expect(try await shop.run("failures", "requeue", "--yes").output == "Requeued 2 pushes.\n")
+            #expect(try await shop.run("failures", "requeue").output == "Requeued 0 pushes.\n")
+        }
+    }
+
+    @Test func `a certificate for another topic is not put in the place of one in use without a yes`() async throws {
+        try await Shop.with { shop in
+            try await shop.enqueue(3)
+            let other = try CertificateAuthority(name: "Test").issue(commonName: "Test", topics: ["com.example.other"])
+            let path = try shop.folder.write("other.pem", other.certificatePEM + other.privateKeyPEM)
+            let asked = try await shop.run("credential", "import", "shop", "--file", path)
+            #expect(asked.status == 2 && asked.errors.contains("com.example.other"))
+            #expect(asked.errors.contains("shop (com.example.shop)") && asked.errors.contains("3 jobs"))
+            #expect(try await shop.run("credential", "list").output.contains("com.example.shop"))
+            #expect(try await shop.run("credential", "import", "shop", "--file", path, "--yes").status == 0)
+            #expect(try await shop.run("credential", "list").output.contains("com.example.other"))
+            // A renewal asks nothing.
+            let same = try CertificateAuthority(name: "Test").issue(commonName: "Test", topics: [Shop.topic])
+            let renewed = try shop.folder.write("same.pem", same.certificatePEM + same.privateKeyPEM)
+            #expect(try await shop.run("credential", "import", "shop", "--file", renewed).status == 0)
+        }
+    }
+}
