@@ -40,12 +40,15 @@ INSERT INTO carillon.installation DEFAULT VALUES;
 
 -- Roles belong to the whole cluster: another database may have made them, may be making them now, or may be dropping
 -- them. The grant in the same breath makes them ours: from then on nobody else's `migrate down` can drop them.
+--
+-- The reaper deletes dead tokens in tables of apps, and has no other right: the one it gets here is taken back as soon as
+-- its function is made.
 DO $$
 DECLARE
     role text;
     tries int;
 BEGIN
-    FOREACH role IN ARRAY ARRAY['carillon_app', 'carillon_reader', 'carillon_worker'] LOOP
+    FOREACH role IN ARRAY ARRAY['carillon_app', 'carillon_reader', 'carillon_reaper', 'carillon_worker'] LOOP
         tries := 0;
         LOOP
             tries := tries + 1;
@@ -53,7 +56,8 @@ BEGIN
                 IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = role) THEN
                     EXECUTE format('CREATE ROLE %I NOLOGIN', role);
                 END IF;
-                EXECUTE format('GRANT USAGE ON SCHEMA carillon TO %I', role);
+                EXECUTE format('GRANT %s ON SCHEMA carillon TO %I',
+                    CASE role WHEN 'carillon_reaper' THEN 'CREATE' ELSE 'USAGE' END, role);
                 EXIT;
             EXCEPTION
                 WHEN duplicate_object OR unique_violation OR undefined_object THEN
@@ -62,7 +66,8 @@ BEGIN
                     RAISE EXCEPTION 'role % does not exist, and % may not create it', role, current_user
                         USING ERRCODE = 'insufficient_privilege',
                               HINT = 'Have a superuser run: CREATE ROLE carillon_app; CREATE ROLE carillon_reader; '
-                                  || 'CREATE ROLE carillon_worker';
+                                  || 'CREATE ROLE carillon_worker; CREATE ROLE carillon_reaper; '
+                                  || format('GRANT carillon_reaper TO %I', current_user);
             END;
         END LOOP;
     END LOOP;

@@ -80,11 +80,15 @@ BEGIN
     ON CONFLICT ON CONSTRAINT watched_tables_once_an_app DO UPDATE SET token_column = excluded.token_column,
         updated_column = excluded.updated_column, app_column = excluded.app_column, last_error = NULL;
 
-    IF NOT has_table_privilege('carillon_worker', watch_tokens.relation, 'SELECT')
-        OR NOT has_table_privilege('carillon_worker', watch_tokens.relation, 'DELETE')
+    IF NOT has_table_privilege('carillon_reaper', watch_tokens.relation, 'SELECT')
+        OR NOT has_table_privilege('carillon_reaper', watch_tokens.relation, 'DELETE')
+        OR NOT (SELECT has_schema_privilege('carillon_reaper', c.relnamespace, 'USAGE')
+            FROM pg_class c WHERE c.oid = watch_tokens.relation)
     THEN
-        RAISE WARNING 'role carillon_worker may not delete in % yet', watch_tokens.relation
-            USING HINT = format('GRANT SELECT, DELETE ON %s TO carillon_worker', watch_tokens.relation);
+        RAISE WARNING 'role carillon_reaper may not delete in % yet', watch_tokens.relation
+            USING HINT = (SELECT format('GRANT USAGE ON SCHEMA %s TO carillon_reaper; GRANT SELECT, DELETE ON %s TO '
+                'carillon_reaper', c.relnamespace::regnamespace, watch_tokens.relation)
+                FROM pg_class c WHERE c.oid = watch_tokens.relation);
     END IF;
     IF NOT EXISTS (
         SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
@@ -102,6 +106,105 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     DELETE FROM carillon.watched_tables w
     WHERE w.app_id = carillon.app_id(unwatch_tokens.app) AND w.relation = unwatch_tokens.relation;
+END
+$$;
+
+-- The search_path of whoever owns a table: its triggers were written for that. What is set for the role in this database
+-- comes first, then what is set for the role, then for the database. The table's own schema is the last of it.
+CREATE FUNCTION carillon.path_of(relation regclass) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT replace(coalesce((
+            SELECT substr(v.setting, length('search_path=') + 1)
+            FROM pg_db_role_setting s CROSS JOIN LATERAL unnest(s.setconfig) AS v(setting)
+            WHERE s.setdatabase IN (0, (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
+                AND s.setrole IN (0, c.relowner) AND v.setting LIKE 'search\_path=%'
+            ORDER BY s.setrole = 0, s.setdatabase = 0 LIMIT 1
+        ), '"$user", public'), '"$user"', quote_ident(pg_get_userbyid(c.relowner)))
+        || ', ' || quote_ident(c.relnamespace::regnamespace::text)
+    FROM pg_class c WHERE c.oid = path_of.relation
+$$;
+
+-- Runs a statement about a watched table as carillon_reaper, which has no right but those that the owners of such tables
+-- have given it. Triggers, policies and rules that the table's owner made run with these rights, and under the owner's
+-- search_path, so the statement names the schema of everything. SET ROLE is refused in here. Returns the statement's count.
+CREATE FUNCTION carillon.as_reaper(statement text, path text, gone text[], gone_at timestamptz[]) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
+DECLARE
+    count bigint;
+BEGIN
+    PERFORM set_config('search_path', path, true);
+    EXECUTE statement INTO count USING gone, gone_at;
+    RETURN count;
+END
+$$;
+
+-- Only who may become a role may give it something.
+DO $$
+BEGIN
+    ALTER FUNCTION carillon.as_reaper OWNER TO carillon_reaper;
+EXCEPTION
+    WHEN insufficient_privilege THEN
+        BEGIN
+            EXECUTE format('GRANT carillon_reaper TO %I', current_user);
+            ALTER FUNCTION carillon.as_reaper OWNER TO carillon_reaper;
+        EXCEPTION
+            WHEN insufficient_privilege THEN
+                RAISE EXCEPTION '% may not give a function to role carillon_reaper', current_user
+                    USING ERRCODE = 'insufficient_privilege',
+                          HINT = format('Have a superuser run: GRANT carillon_reaper TO %I', current_user);
+        END;
+END
+$$;
+REVOKE CREATE ON SCHEMA carillon FROM carillon_reaper;
+
+-- The statements that are prepared in this session, and what it takes to prepare them again.
+CREATE FUNCTION carillon.prepared() RETURNS jsonb
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(jsonb_object_agg(p.name, jsonb_build_object('at', p.prepare_time, 'text', CASE WHEN p.from_sql
+        THEN p.statement ELSE format('PREPARE %I%s AS %s', p.name,
+            '(' || nullif(array_to_string(p.parameter_types, ','), '') || ')', p.statement) END)), '{}')
+    FROM pg_prepared_statements p
+$$;
+
+-- What code of somebody else could leave behind in a session, to be run with the rights of the session's own user: by name,
+-- what it would be and its present state. Deferred triggers and cursors WITH HOLD run at the commit; settings and prepared
+-- statements change what runs later; and whoever is carillon_reaper could change the function above. Where the server counts
+-- no rows, every deferrable trigger is one that may be waiting.
+CREATE FUNCTION carillon.traces(path text) RETURNS TABLE (kind text, state text)
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    VALUES ('changed settings of the session: SET belongs to its function', traces.path || (
+            SELECT md5(string_agg(s.name || '=' || s.setting, ',' ORDER BY s.name)) FROM pg_settings s
+            WHERE s.name NOT LIKE '%.%' AND s.name <> 'search_path')),
+        ('left a cursor open for after the transaction', (
+            SELECT count(*) FROM pg_cursors c WHERE c.is_holdable)::text),
+        ('changed prepared statements of the session', carillon.prepared()::text),
+        ('changed the role carillon_reaper', (
+            SELECT format('%s %s', p.ctid, p.xmin) FROM pg_proc p
+            WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper')),
+        ('would run at the commit, with the rights of the worker: it must not be DEFERRABLE', (
+            SELECT sum(CASE WHEN current_setting('track_counts')::boolean
+                THEN (t.tgtype & 4) * pg_stat_get_xact_tuples_inserted(t.tgrelid)
+                    + (t.tgtype & 8) * pg_stat_get_xact_tuples_deleted(t.tgrelid)
+                    + (t.tgtype & 16) * pg_stat_get_xact_tuples_updated(t.tgrelid)
+                ELSE random() END) FROM pg_trigger t
+            WHERE t.tgdeferrable AND (NOT t.tgisinternal OR t.tgfoid = 'unique_key_recheck'::regproc))::text)
+$$;
+
+-- Lets the session have the statements again that it had, and no other: no rollback does.
+CREATE FUNCTION carillon.prepare_again(before jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    one record;
+BEGIN
+    FOR one IN SELECT n.key FROM jsonb_each(carillon.prepared()) n WHERE n.value IS DISTINCT FROM before -> n.key LOOP
+        EXECUTE format('DEALLOCATE %I', one.key);
+    END LOOP;
+    FOR one IN SELECT b.value ->> 'text' AS text FROM jsonb_each(before - ARRAY(
+        SELECT n.key FROM jsonb_each(carillon.prepared()) n)) b
+    LOOP
+        EXECUTE one.text;
+    END LOOP;
 END
 $$;
 

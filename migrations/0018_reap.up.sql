@@ -35,42 +35,61 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND (f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_tells(f.app_id, f.seen_at))
 $$;
 
--- The rows of a watched table to delete, as the end of a statement: `w` is the table, and `g` holds the tokens that are
--- gone, each with its time. Tables of the app's own may write hex digits in either case.
-CREATE FUNCTION carillon.watched_match(watched carillon.watched_tables, gone text) RETURNS text
+-- A statement that deletes in a watched table, or counts there ('DELETE', 'SELECT'): $1 and $2 are the tokens that are gone,
+-- and when. Tables of the app's own may write hex digits in either case. It runs under the owner's search_path.
+CREATE FUNCTION carillon.watched_match(watched carillon.watched_tables, what text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     app_type CONSTANT text := carillon.check_watched(
         watched.relation, watched.token_column, watched.updated_column, watched.app_column);
     app_name CONSTANT text := (SELECT a.name FROM carillon.apps a WHERE a.id = watched.app_id);
 BEGIN
-    RETURN format('(SELECT v.token, max(v.at) AS at FROM ('
-        || 'SELECT unnest(ARRAY[o.token, lower(o.token), upper(o.token)]) AS token, o.at FROM %s AS o (token, at)'
-        || ') v GROUP BY v.token) g WHERE w.%I = g.token AND w.%I < g.at%s',
-        gone, watched.token_column, watched.updated_column,
-        CASE WHEN app_type IS NULL THEN ''
-            WHEN app_type IN ('text', 'character varying')
-                THEN format(' AND w.%I IN (%L, %L)', watched.app_column, app_name, watched.app_id)
-            ELSE format(' AND w.%I = %s', watched.app_column, watched.app_id) END);
+    RETURN format(CASE what
+            WHEN 'DELETE' THEN 'WITH dead AS (DELETE FROM %s w USING %s RETURNING 1) SELECT pg_catalog.count(*) FROM dead'
+            ELSE 'SELECT pg_catalog.count(*) FROM %s w, %s' END,
+        (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE c.oid = watched.relation),
+        format('(SELECT v.token, pg_catalog.max(v.at) AS at FROM (SELECT pg_catalog.unnest(ARRAY['
+            || 'o.token, pg_catalog.lower(o.token), pg_catalog.upper(o.token)]) AS token, o.at '
+            || 'FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) AS o (token, at)) v GROUP BY v.token) g '
+            || 'WHERE w.%I OPERATOR(pg_catalog.=) g.token AND w.%I OPERATOR(pg_catalog.<) g.at%s',
+            watched.token_column, watched.updated_column,
+            CASE WHEN app_type IS NULL THEN ''
+                WHEN app_type IN ('text', 'character varying') THEN format(
+                    ' AND w.%I OPERATOR(pg_catalog.=) ANY (ARRAY[%L, %L])', watched.app_column, app_name, watched.app_id)
+                ELSE format(' AND w.%I OPERATOR(pg_catalog.=) %s', watched.app_column, watched.app_id) END));
 END
 $$;
 
--- Deletes in a watched table what a batch of feedback says is gone, with the rights of who runs the pass. Where the
--- table's own constraints or triggers keep a row, that one stays, and the fault says why; everything else that keeps it
--- from deleting is an error. It waits for nobody for long: else the app's own transactions might be those that a deadlock
--- ends.
+-- Deletes in a watched table what a batch of feedback says is gone, with the rights of carillon_reaper. Where the table's
+-- own constraints or triggers keep a row, that one stays, and the fault says why; everything else that keeps it from
+-- deleting is an error. It waits for nobody for long: else the app's own transactions might be those that a deadlock ends.
+--
+-- Nothing that the table's triggers leave behind in the session outlives the deletion. Until that is known, even their
+-- search_path may be in effect.
 CREATE FUNCTION carillon.reap_watched(
     watched carillon.watched_tables, gone text[], gone_at timestamptz[], OUT deleted bigint, OUT fault text
 )
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     half CONSTANT integer := cardinality(gone) / 2;
+    statement CONSTANT text := carillon.watched_match(watched, 'DELETE');
+    path CONSTANT text := carillon.path_of(watched.relation);
+    before CONSTANT text[] := ARRAY(SELECT t.state FROM carillon.traces(current_setting('search_path')) t);
+    statements CONSTANT jsonb := carillon.prepared();
+    left_behind text;
     one record;
     other record;
 BEGIN
-    EXECUTE format('DELETE FROM %s w USING ', watched.relation) || carillon.watched_match(watched, 'unnest($1, $2)')
-    USING gone, gone_at;
-    GET DIAGNOSTICS deleted = ROW_COUNT;
+    deleted := carillon.as_reaper(statement, path, gone, gone_at);
+    SELECT t.kind INTO left_behind
+    FROM ROWS FROM (carillon.traces(pg_catalog.current_setting('search_path')), pg_catalog.unnest(before))
+        AS t(kind, state, before)
+    WHERE t.state OPERATOR(pg_catalog.<>) t.before OR (t.state IS NULL) OPERATOR(pg_catalog.<>) (t.before IS NULL) LIMIT 1;
+    IF left_behind IS NOT NULL THEN
+        PERFORM carillon.prepare_again(statements);
+        RAISE EXCEPTION 'a trigger of the table %', left_behind USING ERRCODE = 'insufficient_privilege';
+    END IF;
 EXCEPTION
     WHEN integrity_constraint_violation OR plpgsql_error OR with_check_option_violation THEN
         -- One of them is to blame: halves are tried until it is alone.
@@ -318,8 +337,9 @@ BEGIN
             tokens := NULL;
             fault := NULL;
             BEGIN
-                EXECUTE format('SELECT count(*) FROM %s w, ', watched.relation) || carillon.watched_match(watched,
-                    format('carillon.dead_tokens(%s, %L)', watched.app_id, watched.missed_from)) INTO tokens;
+                SELECT carillon.as_reaper(carillon.watched_match(watched, 'SELECT'), carillon.path_of(watched.relation),
+                    array_agg(d.token), array_agg(d.at)) INTO tokens
+                FROM carillon.dead_tokens(watched.app_id, watched.missed_from) d;
             EXCEPTION
                 WHEN OTHERS THEN
                     fault := SQLERRM;

@@ -12,6 +12,7 @@ import Testing
         INSERT INTO carillon.tokens
         SELECT 1, lpad(to_hex(i), 8, '0'), '2020-01-01Z' FROM generate_series(1, 1500) i;
         CREATE TABLE devices AS SELECT token, last_update AS seen FROM carillon.tokens LIMIT 40;
+        GRANT SELECT, DELETE ON devices TO carillon_reaper;
         SELECT carillon.watch_tokens('shop', 'devices', 'token', 'seen');
         INSERT INTO carillon.feedback (app_id, token, unregistered_at) SELECT 1, token, '2020-01-02Z' FROM carillon.tokens
         """

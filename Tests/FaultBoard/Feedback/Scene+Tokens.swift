@@ -68,6 +68,7 @@ extension Scene {
                 RETURN OLD;
             END $$;
             CREATE TRIGGER dawdle BEFORE DELETE ON devices FOR EACH ROW EXECUTE FUNCTION dawdle();
+            GRANT SELECT, DELETE ON devices TO carillon_reaper;
             SELECT carillon.watch_tokens('\(Self.app)', 'devices', 'push_token', 'seen')
             """
         )

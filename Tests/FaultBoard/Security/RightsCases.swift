@@ -55,7 +55,7 @@ import Testing
             "enqueue", "broadcast", "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress",
             "register_token", "requeue_failures",
         ],
-        "carillon_worker": ["maintain", "queue_depth", "called_off"],
+        "carillon_worker": ["maintain", "queue_depth", "called_off", "as_reaper"],
     ]
 
     private static func rights(_ verb: String, on relations: String) -> Set<String> {

@@ -73,6 +73,7 @@ import Testing
             INSERT INTO carillon.feedback (app_id, token, unregistered_at) VALUES (1, name, clock_timestamp() - ago)
             RETURNING extract(epoch FROM least(unregistered_at, seen_at)) * 1000000
         $$;
+        GRANT SELECT, DELETE ON devices TO carillon_reaper;
         SELECT carillon.watch_tokens('demo', 'devices', 'token', 'seen')
         """
 

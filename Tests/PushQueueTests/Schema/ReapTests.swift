@@ -106,6 +106,7 @@ import Testing
                 UPDATE carillon.tokens SET last_update = '2020-01-02Z' WHERE token < '00000011';
                 CREATE TABLE devices (token text, updated timestamptz);
                 CREATE TABLE broken (token text, updated timestamptz);
+                GRANT SELECT, DELETE ON devices, broken TO carillon_reaper;
                 INSERT INTO devices SELECT token, last_update FROM carillon.tokens ORDER BY token LIMIT 40;
                 SELECT carillon.watch_tokens('demo', 'devices', 'token', 'updated');
                 SELECT carillon.watch_tokens('demo', 'broken', 'token', 'updated');
@@ -133,6 +134,7 @@ import Testing
                 INSERT INTO carillon.tokens
                 SELECT 1, lpad(to_hex(i), 64, '0'), '2020-01-01Z' FROM generate_series(1, 50000) i;
                 CREATE TABLE devices AS SELECT gen_random_uuid() AS id, token, last_update AS seen FROM carillon.tokens;
+                GRANT SELECT, DELETE ON devices TO carillon_reaper;
                 CREATE INDEX ON devices (token);
                 INSERT INTO carillon.feedback (app_id, token, unregistered_at)
                 SELECT 1, token, now() FROM carillon.tokens WHERE token < lpad(to_hex(2000), 64, '0');

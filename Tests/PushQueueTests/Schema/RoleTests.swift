@@ -261,7 +261,7 @@ import Testing
         try await SchemaDatabase.with { database async throws in
             let definers = try await database.rows(
                 """
-                SELECT p.proname, p.proconfig::text LIKE '%search_path=pg_catalog, carillon, pg_temp%'
+                SELECT p.proname, p.proconfig::text ~ 'search_path=pg_catalog,( carillon,)? pg_temp'
                 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
                 WHERE n.nspname = 'carillon' AND p.prosecdef ORDER BY 1
                 """

@@ -20,7 +20,9 @@ import Testing
                     "when" timestamptz, app text, number int);
                 INSERT INTO "My App"."De""vices" VALUES
                     (DEFAULT, 'AABB', '2020-01-01Z', 'demo', 1), (DEFAULT, 'aabb', '2020-01-03Z', 'demo', 1),
-                    (DEFAULT, 'ccdd', '2020-01-01Z', 'other', 2), (DEFAULT, 'eeff', '2020-01-01Z', 'demo', 1)
+                    (DEFAULT, 'ccdd', '2020-01-01Z', 'other', 2), (DEFAULT, 'eeff', '2020-01-01Z', 'demo', 1);
+                GRANT USAGE ON SCHEMA "My App" TO carillon_reaper;
+                GRANT SELECT, DELETE ON "My App"."De""vices" TO carillon_reaper
                 """
             )
             for column in ["app", "number"] {
@@ -92,6 +94,7 @@ import Testing
                 INSERT INTO broken VALUES ('aa', '2020-01-01Z'), ('bb', '2020-01-01Z');
                 INSERT INTO sound SELECT * FROM broken;
                 INSERT INTO carillon.tokens SELECT 1, * FROM broken;
+                GRANT SELECT, DELETE ON broken, sound TO carillon_reaper;
                 SELECT carillon.watch_tokens('demo', 'broken', 'token', 'updated');
                 SELECT carillon.watch_tokens('demo', 'sound', 'token', 'updated');
                 ALTER TABLE broken RENAME updated TO changed
@@ -154,7 +157,7 @@ import Testing
                     == "permission denied for table devices"
             )
             try await database.run(
-                "RESET ROLE; GRANT SELECT, DELETE ON devices TO carillon_worker; SET ROLE carillon_worker"
+                "RESET ROLE; GRANT SELECT, DELETE ON devices TO carillon_reaper; SET ROLE carillon_worker"
             )
             #expect(try await database.value("carillon.reap()") == "1")
         }
@@ -169,6 +172,7 @@ import Testing
                 INSERT INTO devices (token, updated)
                 SELECT lpad(to_hex(i), 4, '0'), '2020-01-01Z' FROM generate_series(1, 100) i;
                 INSERT INTO orders SELECT id FROM devices WHERE token = '0021';
+                GRANT SELECT, DELETE ON devices TO carillon_reaper;
                 SELECT carillon.watch_tokens('demo', 'devices', 'token', 'updated');
                 INSERT INTO carillon.feedback (app_id, token, unregistered_at) SELECT 1, token, now() FROM devices
                 """
@@ -189,6 +193,7 @@ import Testing
                 """
                 CREATE TABLE devices (token text, updated timestamptz);
                 INSERT INTO devices SELECT lpad(to_hex(i), 4, '0'), '2020-01-01Z' FROM generate_series(1, 30) i;
+                GRANT SELECT, DELETE ON devices TO carillon_reaper;
                 INSERT INTO carillon.tokens SELECT 1, * FROM devices;
                 SELECT carillon.watch_tokens('demo', 'devices', 'token', 'updated');
                 INSERT INTO carillon.feedback (app_id, token, unregistered_at) SELECT 1, token, now() FROM devices
@@ -217,6 +222,119 @@ import Testing
             }
             #expect(deleted == 30)
             #expect(try await database.rows("SELECT last_error, missed_from FROM carillon.watched_tables") == ["(,)"])
+        }
+    }
+
+    @Test func `a trigger of a watched table finds the tables that its owner's search path leads to`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let owner = "owner_\(database.connection.backendProcessID)"
+            try await database.run(
+                """
+                CREATE ROLE \(owner);
+                CREATE SCHEMA shop AUTHORIZATION \(owner);
+                CREATE SCHEMA \(owner) AUTHORIZATION \(owner);
+                CREATE SCHEMA logs AUTHORIZATION \(owner);
+                SET ROLE \(owner);
+                CREATE TABLE shop.devices (token text, updated timestamptz);
+                CREATE TABLE shop.gone (token text);
+                CREATE TABLE \(owner).gone (token text);
+                CREATE TABLE logs.gone (token text);
+                GRANT INSERT ON shop.gone, \(owner).gone, logs.gone TO carillon_reaper;
+                GRANT USAGE ON SCHEMA shop, \(owner), logs TO carillon_reaper;
+                GRANT SELECT, DELETE ON shop.devices TO carillon_reaper;
+                CREATE FUNCTION shop.note() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN INSERT INTO gone VALUES (OLD.token); RETURN OLD; END $$;
+                CREATE TRIGGER note AFTER DELETE ON shop.devices FOR EACH ROW EXECUTE FUNCTION shop.note();
+                RESET ROLE;
+                SELECT carillon.watch_tokens('demo', 'shop.devices', 'token', 'updated')
+                """
+            )
+            for (number, setting) in ["SELECT 1", "ALTER ROLE \(owner) SET search_path = logs", "DROP TABLE logs.gone"]
+                .enumerated()
+            {
+                try await database.run("\(setting); INSERT INTO shop.devices VALUES ('aa0\(number)', '2020-01-01Z')")
+                try await Self.dead("aa0\(number)", in: database)
+                #expect(try await database.value("carillon.reap()") == "1")
+            }
+            #expect(try await database.rows("SELECT last_error FROM carillon.watched_tables") == ["()"])
+            #expect(try await database.rows("TABLE \(owner).gone") == ["(aa00)"])
+            #expect(try await database.rows("TABLE shop.gone") == ["(aa02)"])
+            try await database.run("DROP OWNED BY \(owner) CASCADE; DROP ROLE \(owner)")
+        }
+    }
+
+    /// What a trigger may try, and what is said of it. Each is undone, and harms nothing else.
+    private static let traces = [
+        ("SET search_path = evil, pg_catalog", "changed settings of the session"),
+        ("SET statement_timeout = 1", "changed settings of the session"),
+        ("EXECUTE 'DECLARE later CURSOR WITH HOLD FOR SELECT evil.steal()'", "left a cursor open"),
+        ("EXECUTE 'PREPARE reap_batch AS SELECT evil.steal()'", "changed prepared statements"),
+        ("EXECUTE 'DROP OWNED BY carillon_reaper'", "changed the role carillon_reaper"),
+        ("INSERT INTO evil.later VALUES (1)", "must not be DEFERRABLE"),
+        (
+            "SET CONSTRAINTS ALL IMMEDIATE; INSERT INTO evil.later VALUES (1); SET CONSTRAINTS ALL DEFERRED",
+            "DEFERRABLE"
+        ),
+        ("INSERT INTO evil.excluding VALUES (1)", "must not be DEFERRABLE"),
+        ("SET ROLE carillon_worker", "cannot set parameter \"role\""), ("RESET ROLE", "cannot set parameter \"role\""),
+        ("PERFORM private_key FROM carillon.certificates", "permission denied for schema carillon"),
+        ("ALTER FUNCTION carillon.as_reaper SECURITY INVOKER", "permission denied for schema carillon"),
+    ]
+
+    @Test(arguments: Self.traces.map { ($0.0, $0.1) })
+    func `a trigger leaves nothing behind that would run with the rights of the worker`(
+        _ attempt: String,
+        _ fault: String
+    ) async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                CREATE SCHEMA evil;
+                GRANT USAGE ON SCHEMA evil TO PUBLIC;
+                CREATE TABLE evil.stolen (who text);
+                CREATE TABLE evil.later (id int);
+                CREATE TABLE evil.excluding (id int);
+                GRANT ALL ON ALL TABLES IN SCHEMA evil TO PUBLIC;
+                CREATE FUNCTION evil.steal() RETURNS int LANGUAGE plpgsql AS $$
+                BEGIN
+                    INSERT INTO evil.stolen VALUES (current_user);
+                    RETURN 1;
+                END $$;
+                CREATE FUNCTION evil.index(i int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT i';
+                ALTER TABLE evil.excluding ADD EXCLUDE (evil.index(id) WITH =) DEFERRABLE INITIALLY DEFERRED;
+                CREATE FUNCTION evil.fire() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN PERFORM evil.steal(); RETURN NULL; END $$;
+                CREATE CONSTRAINT TRIGGER later AFTER INSERT ON evil.later DEFERRABLE INITIALLY DEFERRED
+                    FOR EACH ROW EXECUTE FUNCTION evil.fire();
+                CREATE TABLE evil.devices (token text, updated timestamptz);
+                CREATE TABLE sound (token text, updated timestamptz);
+                CREATE FUNCTION evil.attempt() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN \(attempt); RETURN OLD; END $$;
+                CREATE TRIGGER attempt BEFORE DELETE ON evil.devices FOR EACH ROW EXECUTE FUNCTION evil.attempt();
+                INSERT INTO evil.devices VALUES ('aa', '2020-01-01Z');
+                INSERT INTO sound TABLE evil.devices;
+                GRANT SELECT, DELETE ON evil.devices, sound TO carillon_reaper;
+                SELECT carillon.watch_tokens('demo', 'evil.devices', 'token', 'updated');
+                SELECT carillon.watch_tokens('demo', 'sound', 'token', 'updated');
+                """
+            )
+            try await Self.dead("aa", in: database)
+            let settings = "SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_catalog.pg_settings"
+            let before = try await database.rows(settings)
+            try await database.run("SET ROLE carillon_worker; SELECT carillon.reap(); RESET ROLE")
+            let error = try await database.value("SELECT last_error FROM carillon.watched_tables ORDER BY id LIMIT 1")
+            #expect(error?.contains(fault) == true, "\(error ?? "")")
+            #expect(try await database.rows("TABLE evil.stolen").isEmpty)
+            #expect(try await database.rows(settings) == before)
+            #expect(
+                try await database.rows(
+                    "SELECT 1 FROM pg_prepared_statements WHERE statement LIKE 'PREPARE%' UNION ALL SELECT 2 FROM pg_cursors WHERE is_holdable"
+                ).isEmpty
+            )
+            #expect(try await database.value("SELECT count(*) FROM evil.devices") == "1")
+            #expect(try await database.value("SELECT count(*) FROM sound") == "0")
+            try await database.run("DROP TRIGGER attempt ON evil.devices")
+            #expect(try await database.value("carillon.reap()") == "1")
         }
     }
 }
