@@ -1,8 +1,23 @@
 -- From arguments to a message that can be sent: every check, and the payload.
 --
 -- These functions are for others of this schema, and name it; the functions that users call pin the search_path for them.
+-- They return what they refuse instead of raising it: PostgreSQL adds a line of context for every function between RAISE
+-- and the caller, and psql and many drivers print them all.
+
+-- An argument that is refused. Raised by the function that the user called.
+CREATE TYPE carillon.refusal AS (message text, hint text, argument text, code text);
 
 -- Every refusal of an argument, in one form: what it is, what it takes, and what it got.
+CREATE FUNCTION carillon.refusal(
+    argument text, takes text, got text, hint text DEFAULT NULL, code text DEFAULT '22023'
+) RETURNS carillon.refusal
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT ROW(pg_catalog.format('argument "%s" takes %s, it got %s', argument, takes, coalesce(
+        CASE WHEN pg_catalog.length(got) OPERATOR(pg_catalog.>) 80
+            THEN pg_catalog.left(got, 77) OPERATOR(pg_catalog.||) '…' ELSE got END, 'null')),
+        hint, argument, code)::carillon.refusal
+$$;
+
 CREATE FUNCTION carillon.refuse(
     argument text, takes text, got text, hint text DEFAULT NULL, code text DEFAULT 'invalid_parameter_value'
 ) RETURNS void
@@ -19,9 +34,12 @@ END
 $$;
 
 -- jsonb as text without the blanks that PostgreSQL puts after colons and commas. A string is matched whole, and stays.
+-- Of what is far too large to be sent it takes no blanks out: that would cost seconds, and it is refused either way.
 CREATE FUNCTION carillon.compact(value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g')
+    SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
+        THEN value::pg_catalog.text
+        ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
 $$;
 
 CREATE FUNCTION carillon.app_id(app text) RETURNS integer
@@ -47,155 +65,232 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         AND token OPERATOR(pg_catalog.~) '^(?:[0-9a-fA-F][0-9a-fA-F])+$' THEN pg_catalog.lower(token) END
 $$;
 
--- Checks the arguments that become headers or decide when and where a job waits.
-CREATE FUNCTION carillon.check_heading(
-    push_type text, priority integer, expires_at timestamptz, collapse_id text, topic text, run_at timestamptz,
-    lane integer, dedupe_key text, dedupe_for interval, on_unknown text
-) RETURNS void
+-- Why there is no app of a name.
+CREATE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
+LANGUAGE sql STABLE AS $$
+    SELECT carillon.refusal('app', 'the name of an app', pg_catalog.quote_nullable(app), coalesce(
+        (SELECT 'There are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
+            OPERATOR(pg_catalog.||) '.' FROM (SELECT a.name FROM carillon.apps a ORDER BY a.name LIMIT 10) few),
+        'There are no apps yet: add one with `carillon app add`.'), '42704')
+$$;
+
+-- The arguments of enqueue and broadcast.
+CREATE TYPE carillon.message_arguments AS (
+    app               text,
+    tokens            text[],
+    alert             text,
+    alert_json        jsonb,  -- the alert, when it was given as JSON
+    badge             bigint,
+    sound             text,
+    content_available boolean,
+    mutable_content   boolean,
+    category          text,
+    thread_id         text,
+    extra             jsonb,
+    payload           text,
+    payload_type      regtype,  -- what it was given as
+    push_type         text,
+    priority          bigint,
+    expires_at        timestamptz,
+    collapse_id       text,
+    topic             text,
+    run_at            timestamptz,
+    lane              bigint,
+    reference         text,
+    dedupe_key        text,
+    dedupe_for        interval,
+    on_unknown        text,
+    title             text,
+    subtitle          text,
+    body              text,
+    is_strict         boolean,
+    on_duplicate      text
+);
+
+-- Checks the arguments that become headers or decide when and where a job waits. Null: there is nothing to refuse.
+CREATE FUNCTION carillon.check_heading(m carillon.message_arguments, push_type text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     push_types CONSTANT text[] := ARRAY['alert', 'background', 'complication', 'controls', 'fileprovider',
         'liveactivity', 'location', 'mdm', 'pushtotalk', 'voip', 'widgets'];
 BEGIN
     IF push_type <> ALL (push_types) THEN
-        PERFORM carillon.refuse('push_type', 'one of ' || array_to_string(push_types, ', '), quote_literal(push_type));
+        RETURN carillon.refusal('push_type', 'one of ' || array_to_string(push_types, ', '), quote_literal(push_type));
     END IF;
-    IF priority NOT IN (10, 5, 1) THEN
-        PERFORM carillon.refuse('priority', '10, 5 or 1', priority::text);
+    IF m.priority NOT IN (10, 5, 1) THEN
+        RETURN carillon.refusal('priority', '10, 5 or 1', m.priority::text);
     END IF;
-    IF push_type = 'background' AND priority = 10 THEN
-        PERFORM carillon.refuse('priority', '5 or 1 for a background push', '10',
+    IF push_type = 'background' AND m.priority = 10 THEN
+        RETURN carillon.refusal('priority', '5 or 1 for a background push', '10',
             'Apple refuses background pushes of priority 10.');
     END IF;
-    IF NOT isfinite(expires_at) OR expires_at < timestamptz 'epoch' THEN
-        PERFORM carillon.refuse('expires_at', 'a time from 1970 on', quote_literal(expires_at));
+    IF NOT isfinite(m.expires_at) OR m.expires_at < timestamptz 'epoch' THEN
+        RETURN carillon.refusal('expires_at', 'a time from 1970 on', quote_literal(m.expires_at));
     END IF;
-    IF collapse_id = '' OR octet_length(collapse_id) > 64 OR collapse_id ~ '[[:cntrl:]]|^\s|\s$' THEN
-        PERFORM carillon.refuse('collapse_id', 'text of 1 to 64 bytes without control characters or blanks at its ends',
-            quote_literal(collapse_id) || ' (' || octet_length(collapse_id) || ' bytes)');
+    IF m.collapse_id = '' OR octet_length(m.collapse_id) > 64 OR m.collapse_id ~ '[[:cntrl:]]|^\s|\s$' THEN
+        RETURN carillon.refusal('collapse_id', 'text of 1 to 64 bytes without control characters or blanks at its ends',
+            quote_literal(m.collapse_id) || ' (' || octet_length(m.collapse_id) || ' bytes)');
     END IF;
-    IF topic !~ '^[!-~]{1,255}$' THEN
-        PERFORM carillon.refuse('topic', '1 to 255 visible ASCII characters', quote_literal(topic));
+    IF m.topic !~ '^[!-~]{1,255}$' THEN
+        RETURN carillon.refusal('topic', '1 to 255 visible ASCII characters', quote_literal(m.topic));
     END IF;
-    IF run_at = 'infinity' THEN
-        PERFORM carillon.refuse('run_at', 'a time that comes', quote_literal(run_at));
+    IF m.run_at = 'infinity' THEN
+        RETURN carillon.refusal('run_at', 'a time that comes', quote_literal(m.run_at));
     END IF;
-    IF run_at > now() AND expires_at <= run_at THEN
-        PERFORM carillon.refuse('expires_at', 'a time after run_at', quote_literal(expires_at),
+    IF m.run_at > now() AND m.expires_at <= m.run_at THEN
+        RETURN carillon.refusal('expires_at', 'a time after run_at', quote_literal(m.expires_at),
             'As it stands the message would expire before it is sent.');
     END IF;
-    IF lane NOT IN (0, 1, 2) OR lane IS NULL THEN
-        PERFORM carillon.refuse('lane', '0 (urgent), 1 (normal) or 2 (bulk)', lane::text);
+    IF m.lane NOT IN (0, 1, 2) THEN
+        RETURN carillon.refusal('lane', '0 (urgent), 1 (normal) or 2 (bulk)', m.lane::text);
     END IF;
-    IF on_unknown NOT IN ('retry', 'fail') OR on_unknown IS NULL THEN
-        PERFORM carillon.refuse('on_unknown', '''retry'' or ''fail''', quote_literal(on_unknown));
+    IF m.on_unknown NOT IN ('retry', 'fail') OR m.on_unknown IS NULL THEN
+        RETURN carillon.refusal('on_unknown', '''retry'' or ''fail''', quote_literal(m.on_unknown));
     END IF;
-    IF dedupe_key = '' OR octet_length(dedupe_key) > 1000 THEN
-        PERFORM carillon.refuse('dedupe_key', 'text of 1 to 1000 bytes', quote_literal(dedupe_key));
+    IF m.dedupe_key = '' OR octet_length(m.dedupe_key) > 1000 THEN
+        RETURN carillon.refusal('dedupe_key', 'text of 1 to 1000 bytes', quote_literal(m.dedupe_key));
     END IF;
-    IF dedupe_for IS NOT NULL AND (dedupe_key IS NULL OR dedupe_for <= interval '0') THEN
-        PERFORM carillon.refuse('dedupe_for', 'an interval above 0, together with dedupe_key', quote_literal(dedupe_for)
-            || CASE WHEN dedupe_key IS NULL THEN ' without dedupe_key' ELSE '' END);
+    IF m.dedupe_for IS NOT NULL AND (m.dedupe_key IS NULL OR m.dedupe_for <= interval '0') THEN
+        RETURN carillon.refusal('dedupe_for', 'an interval above 0, together with dedupe_key',
+            quote_literal(m.dedupe_for) || CASE WHEN m.dedupe_key IS NULL THEN ' without dedupe_key' ELSE '' END);
     END IF;
+    IF m.on_duplicate NOT IN ('null', 'holder') OR m.on_duplicate IS NULL THEN
+        RETURN carillon.refusal('on_duplicate', '''null'' or ''holder''', quote_literal(m.on_duplicate));
+    END IF;
+    RETURN NULL;
 END
 $$;
 
--- The payload of a message given in parts: compact, aps first, text as it is.
-CREATE FUNCTION carillon.compose(
-    alert text, badge integer, sound text, content_available boolean, mutable_content boolean, category text,
-    thread_id text, extra jsonb
-) RETURNS text
+-- Text as JSON, or null when it is none.
+CREATE FUNCTION carillon.parsed(value text) RETURNS json
 LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-    aps text;
 BEGIN
-    IF left(alert, 1) NOT IN ('"', '{') OR badge < 0 THEN
-        IF badge < 0 THEN
-            PERFORM carillon.refuse('badge', 'a number from 0 on', badge::text);
+    RETURN value::json;
+EXCEPTION
+    WHEN data_exception OR program_limit_exceeded THEN
+        RETURN NULL;
+END
+$$;
+
+-- Everything of a message but its tokens, checked and ready to be stored, unless there is something to refuse.
+CREATE TYPE carillon.draft AS (
+    app_id integer, payload text, push_type text, priority smallint, scheduled boolean, refusal carillon.refusal
+);
+
+-- The alert as JSON, from whichever arguments it was given in, and whether badge and extra are right.
+CREATE FUNCTION carillon.check_parts(m carillon.message_arguments, OUT alert text, OUT refusal carillon.refusal)
+LANGUAGE plpgsql IMMUTABLE AS $$
+#variable_conflict use_variable
+BEGIN
+    alert := CASE WHEN m.alert_json IS NOT NULL THEN carillon.compact(m.alert_json)
+        -- A driver has sent JSON as text. Nobody wants to read that on a phone.
+        WHEN m.alert ~ '^\s*\{' AND json_typeof(carillon.parsed(m.alert)) = 'object' THEN btrim(m.alert, E' \t\r\n')
+        ELSE to_json(m.alert)::text END;
+    IF left(alert, 1) NOT IN ('"', '{') THEN
+        refusal := carillon.refusal('alert', 'text, or a JSON object or string', alert);
+    ELSIF num_nonnulls(m.title, m.subtitle, m.body) > 0 THEN
+        IF alert IS NOT NULL THEN
+            refusal := carillon.refusal('alert', 'the place of title, subtitle and body', 'both',
+                'Give the text as body, beside title and subtitle.');
         END IF;
-        PERFORM carillon.refuse('alert', 'text, or a JSON object or string', alert);
+        alert := '{' || concat_ws(',', '"title":' || to_json(m.title), '"subtitle":' || to_json(m.subtitle),
+            '"body":' || to_json(m.body)) || '}';
     END IF;
-    aps := '{"aps":{' || concat_ws(',',
-        '"alert":' || alert,
-        '"badge":' || badge,
-        '"sound":' || to_json(sound),
-        CASE WHEN content_available THEN '"content-available":1' END,
-        CASE WHEN mutable_content THEN '"mutable-content":1' END,
-        '"category":' || to_json(category),
-        '"thread-id":' || to_json(thread_id)) || '}';
-    IF extra IS NULL AND length(aps) > 9 THEN
-        RETURN aps || '}';
-    END IF;
-    IF jsonb_typeof(extra) <> 'object' THEN
-        PERFORM carillon.refuse('extra', 'a JSON object', extra::text);
-    END IF;
-    IF extra ? 'aps' THEN
-        PERFORM carillon.refuse('extra', 'keys beside aps', 'one named aps',
+    IF m.badge NOT BETWEEN 0 AND 2147483647 THEN
+        refusal := carillon.refusal('badge', 'a number from 0 to 2147483647', m.badge::text);
+    ELSIF jsonb_typeof(m.extra) <> 'object' THEN
+        refusal := carillon.refusal('extra', 'a JSON object', m.extra::text);
+    ELSIF m.extra ? 'aps' THEN
+        refusal := carillon.refusal('extra', 'keys beside aps', 'one named aps',
             'Give what belongs into aps by its own arguments, or the whole of it as payload.');
     END IF;
-    IF extra <> '{}' THEN
-        RETURN aps || ',' || substr(carillon.compact(extra), 2);
-    END IF;
-    IF length(aps) = 9 THEN
-        PERFORM carillon.refuse('alert', 'text, unless badge, sound, content_available, extra or payload is given',
-            NULL);
-    END IF;
-    RETURN aps || '}';
 END
 $$;
 
--- Everything of a message but its tokens, checked and ready to be stored.
-CREATE TYPE carillon.draft AS (app_id integer, payload text, push_type text, priority smallint, scheduled boolean);
-
-CREATE FUNCTION carillon.draft(
-    app text, alert text, badge integer, sound text, content_available boolean, mutable_content boolean, category text,
-    thread_id text, extra jsonb, payload json, push_type text, priority integer, expires_at timestamptz,
-    collapse_id text, topic text, run_at timestamptz, lane integer, dedupe_key text, dedupe_for interval,
-    on_unknown text
-) RETURNS carillon.draft
+CREATE FUNCTION carillon.draft(m carillon.message_arguments) RETURNS carillon.draft
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
 DECLARE
     made carillon.draft;
+    alert text;
+    checked record;
+    whole json;
     silent boolean;
 BEGIN
-    SELECT a.id INTO made.app_id FROM carillon.apps a WHERE a.name = app;
+    SELECT a.id INTO made.app_id FROM carillon.apps a WHERE a.name = m.app;
     IF NOT FOUND THEN
-        PERFORM carillon.app_id(app);
+        made.refusal := carillon.unknown_app(m.app);
+        RETURN made;
     END IF;
-    IF payload IS NULL THEN
-        made.payload := carillon.compose(alert, badge, sound, content_available, mutable_content, category, thread_id,
-            extra);
-        silent := content_available AND num_nonnulls(alert, badge, sound) = 0;
+    IF m.payload IS NULL THEN
+        -- Most alerts are plain text, and alone.
+        alert := to_json(m.alert);
+        IF num_nonnulls(m.alert_json, m.badge, m.extra, m.title, m.subtitle, m.body) > 0 OR position('{' IN alert) > 0 THEN
+            checked := carillon.check_parts(m);
+            alert := checked.alert;
+            made.refusal := checked.refusal;
+        END IF;
+        -- Compact, aps first, text as it is.
+        made.payload := '{"aps":{' || concat_ws(',',
+            '"alert":' || alert,
+            '"badge":' || m.badge,
+            '"sound":' || to_json(m.sound),
+            CASE WHEN m.content_available THEN '"content-available":1' END,
+            CASE WHEN m.mutable_content THEN '"mutable-content":1' END,
+            '"category":' || to_json(m.category),
+            '"thread-id":' || to_json(m.thread_id)) || CASE WHEN m.extra <> '{}'
+                THEN '},' || substr(carillon.compact(m.extra), 2) ELSE '}}' END;
+        IF made.payload = '{"aps":{}}' THEN
+            made.refusal := carillon.refusal('alert',
+                'text, unless badge, sound, content_available, extra, title, body or payload is given', NULL);
+        END IF;
+        IF (made.refusal).message IS NOT NULL THEN
+            RETURN made;
+        END IF;
+        silent := m.content_available
+            AND num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.sound) = 0;
+    ELSIF num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.sound, m.content_available,
+        m.mutable_content, m.category, m.thread_id, m.extra) > 0
+    THEN
+        made.refusal := carillon.refusal('payload', 'the place of alert, title, subtitle, body, badge, sound, '
+            'content_available, mutable_content, category, thread_id and extra', 'both',
+            'Give the whole payload, or its parts.');
+        RETURN made;
     ELSE
-        made.payload := payload::text;
-        IF num_nonnulls(alert, badge, sound, content_available, mutable_content, category, thread_id, extra) > 0 THEN
-            PERFORM carillon.refuse('payload', 'the place of alert, badge, sound, content_available, mutable_content, '
-                'category, thread_id and extra', 'both', 'Give the whole payload, or its parts.');
-        END IF;
-        IF json_typeof(payload) <> 'object' THEN
-            PERFORM carillon.refuse('payload', 'a JSON object', made.payload);
-        END IF;
-        IF push_type IS NULL AND position('content-available' IN made.payload) > 0 THEN
-            silent := (payload -> 'aps' ->> 'content-available') = '1' AND num_nonnulls(payload -> 'aps' -> 'alert',
-                payload -> 'aps' -> 'badge', payload -> 'aps' -> 'sound') = 0;
-        END IF;
+        made.payload := CASE m.payload_type WHEN 'jsonb'::regtype THEN carillon.compact(m.payload::jsonb)
+            ELSE m.payload END;
     END IF;
-    made.push_type := coalesce(push_type, CASE WHEN silent THEN 'background' ELSE 'alert' END);
+    made.push_type := coalesce(m.push_type, CASE WHEN silent THEN 'background' ELSE 'alert' END);
+    -- Before anything else is done with it: what is too large is neither parsed nor cut.
     IF octet_length(made.payload) > (CASE made.push_type WHEN 'voip' THEN 5120 ELSE 4096 END) THEN
-        PERFORM carillon.refuse(CASE WHEN payload IS NULL THEN 'alert' ELSE 'payload' END,
+        made.refusal := carillon.refusal(CASE WHEN m.payload IS NULL THEN 'alert' ELSE 'payload' END,
             CASE made.push_type WHEN 'voip' THEN 'a payload of 5120 bytes at most' ELSE
                 'a payload of 4096 bytes at most (5120 for voip)' END,
-            octet_length(made.payload) || ' bytes', NULL, 'program_limit_exceeded');
+            octet_length(made.payload) || ' bytes', NULL, '54000');
+        RETURN made;
+    END IF;
+    IF m.payload IS NOT NULL THEN
+        whole := carillon.parsed(made.payload);
+        IF json_typeof(whole) IS DISTINCT FROM 'object' THEN
+            made.refusal := carillon.refusal('payload', 'a JSON object', made.payload, NULL,
+                CASE WHEN whole IS NULL THEN '22P02' ELSE '22023' END);
+            RETURN made;
+        END IF;
+        IF m.push_type IS NULL AND position('content-available' IN made.payload) > 0
+            AND (whole -> 'aps' ->> 'content-available') = '1' AND num_nonnulls(whole -> 'aps' -> 'alert',
+                whole -> 'aps' -> 'badge', whole -> 'aps' -> 'sound') = 0
+        THEN
+            silent := true;
+            made.push_type := 'background';
+        END IF;
     END IF;
     -- Most calls give none of these.
-    IF num_nonnulls(push_type, priority, expires_at, collapse_id, topic, run_at, dedupe_key, dedupe_for) > 0
-        OR lane IS DISTINCT FROM 1 OR on_unknown IS DISTINCT FROM 'retry' OR silent
+    IF num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
+        m.dedupe_for) > 0 OR m.on_unknown IS DISTINCT FROM 'retry' OR m.on_duplicate IS DISTINCT FROM 'null' OR silent
     THEN
-        PERFORM carillon.check_heading(made.push_type, priority, expires_at, collapse_id, topic, run_at, lane,
-            dedupe_key, dedupe_for, on_unknown);
-        made.priority := coalesce(priority, CASE made.push_type WHEN 'background' THEN 5 END);
-        made.scheduled := CASE WHEN run_at > now() THEN true END;
+        made.refusal := carillon.check_heading(m, made.push_type);
+        made.priority := coalesce(m.priority, CASE made.push_type WHEN 'background' THEN 5 END);
+        made.scheduled := CASE WHEN m.run_at > now() THEN true END;
     END IF;
     RETURN made;
 END

@@ -1,36 +1,39 @@
 -- carillon.broadcast, and how far it has come.
 
--- To every token registered for the app, in the bulk lane unless told otherwise.
+-- To every token registered for the app, in the bulk lane unless told otherwise. Two functions, for the same reasons as
+-- with enqueue.
 CREATE FUNCTION carillon.broadcast(
-    app text, alert text DEFAULT NULL, badge integer DEFAULT NULL, sound text DEFAULT NULL,
+    app text, alert text DEFAULT NULL, badge bigint DEFAULT NULL, sound text DEFAULT NULL,
     content_available boolean DEFAULT NULL, mutable_content boolean DEFAULT NULL, category text DEFAULT NULL,
-    thread_id text DEFAULT NULL, extra jsonb DEFAULT NULL, payload json DEFAULT NULL, push_type text DEFAULT NULL,
-    priority integer DEFAULT NULL, expires_at timestamptz DEFAULT NULL, collapse_id text DEFAULT NULL,
-    topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane integer DEFAULT 2, reference text DEFAULT NULL,
-    dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry'
+    thread_id text DEFAULT NULL, extra jsonb DEFAULT NULL, payload anycompatible DEFAULT NULL,
+    push_type text DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    collapse_id text DEFAULT NULL, topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL,
+    reference text DEFAULT NULL, dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL,
+    on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
+    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null'
 ) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-BEGIN
-    RETURN carillon.submit(true, app, NULL, to_json(alert)::text, badge, sound, content_available,
-        mutable_content, category, thread_id, extra, payload, push_type, priority, expires_at, collapse_id, topic,
-        run_at, lane, reference, dedupe_key, dedupe_for, on_unknown);
-END
+LANGUAGE sql AS $$
+    SELECT carillon.submit(ROW(app, NULL, alert, NULL, badge, sound, content_available,
+        mutable_content, category, thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type,
+        priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title,
+        subtitle, body, strict, on_duplicate)::carillon.message_arguments, true)
 $$;
 
 CREATE FUNCTION carillon.broadcast(
-    app text, alert jsonb, badge integer DEFAULT NULL, sound text DEFAULT NULL,
+    app text, alert anyelement, badge bigint DEFAULT NULL, sound text DEFAULT NULL,
     content_available boolean DEFAULT NULL, mutable_content boolean DEFAULT NULL, category text DEFAULT NULL,
-    thread_id text DEFAULT NULL, extra jsonb DEFAULT NULL, payload json DEFAULT NULL, push_type text DEFAULT NULL,
-    priority integer DEFAULT NULL, expires_at timestamptz DEFAULT NULL, collapse_id text DEFAULT NULL,
-    topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane integer DEFAULT 2, reference text DEFAULT NULL,
-    dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL, on_unknown text DEFAULT 'retry'
+    thread_id text DEFAULT NULL, extra jsonb DEFAULT NULL, payload anycompatible DEFAULT NULL,
+    push_type text DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    collapse_id text DEFAULT NULL, topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL,
+    reference text DEFAULT NULL, dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL,
+    on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
+    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null'
 ) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-BEGIN
-    RETURN carillon.submit(true, app, NULL, carillon.compact(alert), badge, sound, content_available,
-        mutable_content, category, thread_id, extra, payload, push_type, priority, expires_at, collapse_id, topic,
-        run_at, lane, reference, dedupe_key, dedupe_for, on_unknown);
-END
+LANGUAGE sql AS $$
+    SELECT carillon.submit(ROW(app, NULL, NULL, pg_catalog.to_jsonb(alert), badge, sound, content_available,
+        mutable_content, category, thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type,
+        priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title,
+        subtitle, body, strict, on_duplicate)::carillon.message_arguments, true)
 $$;
 
 -- The lanes that hold rows, by jumping along the primary key from one to the next.

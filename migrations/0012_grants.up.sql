@@ -12,14 +12,15 @@ GRANT INSERT (app_id, lane, tokens, payload, push_type, priority, expires_at, co
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.tokens TO carillon_app;
 GRANT SELECT ON carillon.results, carillon.failures TO carillon_app;
 GRANT EXECUTE ON FUNCTION
-    carillon.enqueue(text, text[], text, integer, text, boolean, boolean, text, text, jsonb, json, text, integer,
-        timestamptz, text, text, timestamptz, integer, text, text, interval, text),
-    carillon.enqueue(text, text[], jsonb, integer, text, boolean, boolean, text, text, jsonb, json, text, integer,
-        timestamptz, text, text, timestamptz, integer, text, text, interval, text),
-    carillon.broadcast(text, text, integer, text, boolean, boolean, text, text, jsonb, json, text, integer,
-        timestamptz, text, text, timestamptz, integer, text, text, interval, text),
-    carillon.broadcast(text, jsonb, integer, text, boolean, boolean, text, text, jsonb, json, text, integer,
-        timestamptz, text, text, timestamptz, integer, text, text, interval, text),
+    carillon.enqueue(text, text[], text, bigint, text, boolean, boolean, text, text, jsonb, anycompatible, text, bigint,
+        timestamptz, text, text, timestamptz, bigint, text, text, interval, text, text, text, text, boolean, text),
+    carillon.enqueue(text, text[], anyelement, bigint, text, boolean, boolean, text, text, jsonb, anycompatible, text,
+        bigint, timestamptz, text, text, timestamptz, bigint, text, text, interval, text, text, text, text, boolean, text),
+    carillon.broadcast(text, text, bigint, text, boolean, boolean, text, text, jsonb, anycompatible, text, bigint,
+        timestamptz, text, text, timestamptz, bigint, text, text, interval, text, text, text, text, boolean, text),
+    carillon.broadcast(text, anyelement, bigint, text, boolean, boolean, text, text, jsonb, anycompatible, text, bigint,
+        timestamptz, text, text, timestamptz, bigint, text, text, interval, text, text, text, text, boolean, text),
+    carillon.submit,
     carillon.app_id, carillon.refuse, carillon.token, carillon.broadcast_progress, carillon.cancel, carillon.cancel_messages, carillon.cancel_broadcast,
     carillon.register_token
 TO carillon_app;

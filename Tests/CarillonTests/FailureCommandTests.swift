@@ -73,6 +73,51 @@ import Testing
         }
     }
 
+    @Test func `a broadcast to an app without tokens says so and is no failure`() async throws {
+        try await Shop.with { shop in
+            let run = try await shop.run("broadcast", "--app", "shop", "--alert", "hi")
+            #expect(run.status == 0 && run.output == "App 'shop' has no registered tokens: nothing was enqueued.\n")
+            let json = try await shop.run("broadcast", "--app", "shop", "--alert", "hi", "--json")
+            #expect(json.status == 0 && json.output == "{\"id\":null,\"tokens\":0}\n")
+        }
+    }
+
+    @Test func `an alert on the command line has a title and a body, or is JSON`() async throws {
+        try await Shop.with { shop in
+            for arguments in [
+                ["--title", "T", "--subtitle", "S", "--body", "B"],
+                ["--alert", #"{"title":"T","subtitle":"S","body":"B"}"#],
+                ["--payload", #"{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"}}}"#],
+            ] {
+                let send = ["send", "--app", "shop", "--token", Shop.token("a0"), "--wait", "0s"]
+                let run = try await ProgramRun.run(send + arguments, environment: ["DATABASE_URL": shop.url])
+                #expect(run.status == 0, "\(run.errors)")
+            }
+            #expect(
+                try await shop.number(
+                    """
+                    SELECT count(*) FROM carillon.messages
+                    WHERE payload::text = '{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"}}}'
+                    """
+                ) == 3
+            )
+            let refused = try await shop.run(
+                "send",
+                "--app",
+                "shop",
+                "--token",
+                Shop.token("a0"),
+                "--payload",
+                "{",
+                "--wait",
+                "0s"
+            )
+            #expect(
+                refused.status == 2 && refused.errors.contains("payload\" takes a JSON object, it got {")
+            )
+        }
+    }
+
     @Test func `a cancelled push is an outcome too`() async throws {
         try await Shop.with { shop in
             async let sent = shop.run("send", "--app", "shop", "--token", Shop.token("a0"), "--alert", "hi", "--json")

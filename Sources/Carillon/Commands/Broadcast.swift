@@ -5,8 +5,9 @@ extension Command {
     static let broadcast = Command(
         "broadcast",
         summary: "Enqueue a push to every registered token of an app, and watch how far it comes.",
-        discussion: "Ends with 0 when every push has ended, however it did, and with 75 when some have not within "
-            + "--wait: they go on. SELECT carillon.cancel_broadcast(ID) calls back what no worker has claimed.",
+        discussion:
+            "Ends with 0 when every push has ended, however it did, or when there is no token to send to, and with "
+            + "75 when some have not within --wait: they go on. SELECT carillon.cancel_broadcast(ID) calls back what no worker has claimed.",
         required: [.app],
         options: MessageArguments.options + [.wait, .json, .database],
         examples: [
@@ -57,9 +58,17 @@ private struct Broadcast {
     }
 
     func run() async throws -> ExitStatus {
-        let id = try await enqueue()
-        let wait = invocation.settings.duration(.wait)
         let isJSON = invocation.settings.isOn(.json)
+        guard let id = try await enqueue() else {
+            if isJSON {
+                invocation.console.print(.object([("id", .null), ("tokens", .int(0))]))
+            } else {
+                let app = invocation.settings.text(.app) ?? ""
+                invocation.console.print("App '\(app.visible)' has no registered tokens: nothing was enqueued.")
+            }
+            return .done
+        }
+        let wait = invocation.settings.duration(.wait)
         if !isJSON {
             invocation.console.print("Enqueued as \(id).")
             invocation.console.note("To call back what is not claimed yet: SELECT carillon.cancel_broadcast(\(id))")
@@ -84,12 +93,13 @@ private struct Broadcast {
         return .done
     }
 
-    private func enqueue() async throws -> Int64 {
+    /// Nil: there is nobody to send to.
+    private func enqueue() async throws -> Int64? {
         var parameters = Parameters()
         parameters.append(invocation.settings.text(.app))
         MessageArguments.append(invocation.settings, to: &parameters)
         return try await MessageArguments.checked(by: invocation.command) {
-            try await connection.query(Self.enqueue, parameters) { rows in try rows.int64(0, 0) }
+            try await connection.query(Self.enqueue, parameters) { rows in try rows.int64IfPresent(0, 0) }
         }
     }
 

@@ -3,12 +3,16 @@ import Postgres
 /// What a push says, as `send` and `broadcast` take it and hand it to the functions of the schema.
 enum MessageArguments {
     static let options: [Option] = [
-        .alert, .badge, .sound, .payload, .pushType, .priority, .collapseID, .expiresIn, .topic,
+        .alert, .title, .subtitle, .body, .badge, .sound, .payload, .pushType, .priority, .collapseID, .expiresIn,
+        .topic,
     ]
 
     /// The arguments of the call, by name; the first of them is that parameter.
     static func named(from first: Int) -> String {
-        let names = ["alert", "badge", "sound", "payload", "push_type", "priority", "collapse_id", "topic"]
+        let names = [
+            "alert", "title", "subtitle", "body", "badge", "sound", "payload", "push_type", "priority", "collapse_id",
+            "topic",
+        ]
         let arguments = names.enumerated().map { "\($1) => $\(first + $0)" }
         let expiry = "expires_at => now() + $\(first + names.count) * interval '1 millisecond'"
         return (arguments + [expiry]).joined(separator: ", ")
@@ -17,9 +21,12 @@ enum MessageArguments {
     /// The values of those parameters, in their order.
     static func append(_ settings: Settings, to parameters: inout Parameters) {
         parameters.append(settings.text(.alert))
+        parameters.append(settings.text(.title))
+        parameters.append(settings.text(.subtitle))
+        parameters.append(settings.text(.body))
         parameters.append(settings.countIfAny(.badge).map(Int32.init))
         parameters.append(settings.text(.sound))
-        parameters.append(json: settings.text(.payload))
+        parameters.append(settings.text(.payload))
         parameters.append(settings.text(.pushType))
         parameters.append(settings.countIfAny(.priority).map(Int32.init))
         parameters.append(settings.text(.collapseID))

@@ -176,7 +176,10 @@ extension Option {
     // send
     static let app = Option("app", .text("APP"), "The name of the app.")
     static let token = Option("token", .text("TOKEN"), repeatable: true, "The device token, in hex; may be repeated.")
-    static let alert = Option("alert", .text("TEXT"), "The alert to show.")
+    static let alert = Option("alert", .text("TEXT"), "The alert to show: text, or a JSON object of Apple's keys.")
+    static let title = Option("title", .text("TEXT"), "The title of the alert, instead of --alert.")
+    static let subtitle = Option("subtitle", .text("TEXT"), "The subtitle of the alert, instead of --alert.")
+    static let body = Option("body", .text("TEXT"), "The text of the alert below its title, instead of --alert.")
     static let badge = Option("badge", .count(0...1_000_000_000), "The number on the app's icon.")
     static let sound = Option("sound", .text("NAME"), "The sound to play.")
     static let payload = Option("payload", .text("JSON"), "The whole payload, sent byte for byte, instead of --alert.")
@@ -300,7 +303,7 @@ extension Option {
             topic,
             credential,
             environment, gateway, gatewayCA, feedbackGateway, `protocol`, maxRate, maxAttempts, reapBadTokens, rename,
-            clear, yes, app, token, alert, badge,
+            clear, yes, app, token, alert, title, subtitle, body, badge,
             sound,
             payload, pushType, priority, collapseID, expiresIn, wait, rejects, reason, since, message, limit, dryRun,
             watch,

@@ -60,19 +60,35 @@ import Testing
             let error = await #expect(throws: PostgresError.self) {
                 try await database.value("carillon.broadcast('demo', 'x', badge => -1)")
             }
-            #expect(error?.message == #"argument "badge" takes a number from 0 on, it got -1"#)
+            #expect(error?.message == #"argument "badge" takes a number from 0 to 2147483647, it got -1"#)
         }
     }
 
-    @Test func `an app without tokens has nobody to send to`() async throws {
+    @Test func `an app without tokens has nobody to send to, which is an error only to the strict`() async throws {
         try await SchemaDatabase.with { database async throws in
+            #expect(try await database.value("carillon.broadcast('demo', 'x', dedupe_key => 'k')") == nil)
+            #expect(try await database.value(#"carillon.broadcast('demo', '{"title":"x"}'::jsonb)"#) == nil)
             let error = await #expect(throws: PostgresError.self) {
-                try await database.value("carillon.broadcast('demo', 'x')")
+                try await database.value("carillon.broadcast('demo', 'x', strict => true)")
             }
             #expect(
-                error?.message == #"argument "app" takes an app with registered tokens, it got 'demo', which has none"#
+                error?.message == #"argument "app" takes an app with registered tokens, as strict is set, "#
+                    + "it got 'demo', which has none"
             )
             #expect(try await database.value("SELECT count(*) FROM carillon.broadcasts") == "0")
+            try await Self.register(1, in: database)
+            #expect(try await database.value("carillon.broadcast('demo', 'x', dedupe_key => 'k')") != nil)
+        }
+    }
+
+    @Test func `a cancelled broadcast gives its dedupe key back`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await Self.register(1500, in: database)
+            let call = "carillon.broadcast('demo', 'x', dedupe_key => 'k', on_duplicate => 'holder')"
+            let first = try #require(try await database.value(call))
+            #expect(try await database.value(call) == first)
+            #expect(try await database.value("carillon.cancel_broadcast(\(first))") == "2")
+            #expect(try await database.value(call) != first)
         }
     }
 

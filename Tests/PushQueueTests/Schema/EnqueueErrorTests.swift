@@ -28,12 +28,22 @@ import Testing
             got: "NULL",
             sqlState: "42704"
         ),
-        Refusal(arguments: "tokens => '{}', alert => 'x'", argument: "tokens", takes: "one or more", got: "none"),
-        Refusal(arguments: "tokens => NULL, alert => 'x'", argument: "tokens", takes: "one or more", got: "null"),
+        Refusal(
+            arguments: "tokens => '{}', alert => 'x', strict => true",
+            argument: "tokens",
+            takes: "one or more",
+            got: "none"
+        ),
+        Refusal(
+            arguments: "tokens => NULL, alert => 'x', strict => true",
+            argument: "tokens",
+            takes: "one or more",
+            got: "null"
+        ),
         Refusal(
             arguments: "tokens => '{{ab},{cd}}', alert => 'x'",
             argument: "tokens",
-            takes: "one or more",
+            takes: "an array of device tokens",
             got: "an array of arrays"
         ),
         Refusal(
@@ -72,6 +82,20 @@ import Testing
         Refusal(arguments: "tokens => '{ab}', content_available => false", argument: "alert", takes: "unless badge"),
         Refusal(arguments: "tokens => '{ab}', alert => '7'::jsonb", argument: "alert", takes: "JSON object", got: "7"),
         Refusal(arguments: "tokens => '{ab}', alert => 'null'::jsonb", argument: "alert", takes: "JSON object"),
+        Refusal(arguments: "tokens => '{ab}', alert => 7", argument: "alert", takes: "JSON object", got: "7"),
+        Refusal(
+            arguments: "tokens => '{ab}', alert => 'x', title => 'y'",
+            argument: "alert",
+            takes: "the place of title, subtitle and body",
+            got: "both"
+        ),
+        Refusal(
+            arguments: #"tokens => '{ab}', alert => '{"title":"x"}'::jsonb, body => 'y'"#,
+            argument: "alert",
+            takes: "the place of title, subtitle and body",
+            got: "both"
+        ),
+        Refusal(arguments: "tokens => '{ab}', payload => '{}', body => 'x'", argument: "payload", takes: "the place"),
         Refusal(
             arguments: "tokens => '{ab}', alert => '[]'::jsonb",
             argument: "alert",
@@ -79,10 +103,24 @@ import Testing
             got: "[]"
         ),
         Refusal(arguments: "tokens => '{ab}', badge => -1", argument: "badge", takes: "from 0", got: "-1"),
+        Refusal(
+            arguments: "tokens => '{ab}', badge => 2147483648",
+            argument: "badge",
+            takes: "to 2147483647",
+            got: "2147483648"
+        ),
         Refusal(arguments: "tokens => '{ab}', extra => '[1]'", argument: "extra", takes: "a JSON object", got: "[1]"),
         Refusal(arguments: #"tokens => '{ab}', extra => '{"aps":{}}'"#, argument: "extra", takes: "beside aps"),
         Refusal(arguments: "tokens => '{ab}', payload => '[]'", argument: "payload", takes: "a JSON object", got: "[]"),
         Refusal(arguments: "tokens => '{ab}', payload => 'null'", argument: "payload", takes: "a JSON object"),
+        Refusal(
+            arguments: #"tokens => '{ab}', payload => '{"aps":{}'"#,
+            argument: "payload",
+            takes: "a JSON object",
+            got: #"{"aps":{}"#,
+            sqlState: "22P02"
+        ),
+        Refusal(arguments: "tokens => '{ab}', payload => 7", argument: "payload", takes: "a JSON object", got: "7"),
         Refusal(
             arguments: "tokens => '{ab}', payload => '{}', alert => 'x'",
             argument: "payload",
@@ -157,7 +195,6 @@ import Testing
             takes: "0 (urgent)",
             got: "3"
         ),
-        Refusal(arguments: "tokens => '{ab}', alert => 'x', lane => NULL", argument: "lane", takes: "0 (urgent)"),
         Refusal(
             arguments: "tokens => '{ab}', alert => 'x', on_unknown => 'maybe'",
             argument: "on_unknown",
@@ -173,6 +210,12 @@ import Testing
             arguments: "tokens => '{ab}', alert => 'x', dedupe_key => ''",
             argument: "dedupe_key",
             takes: "1 to 1000"
+        ),
+        Refusal(
+            arguments: "tokens => '{ab}', alert => 'x', on_duplicate => 'raise'",
+            argument: "on_duplicate",
+            takes: "'null' or 'holder'",
+            got: "'raise'"
         ),
         Refusal(
             arguments: "tokens => '{ab}', alert => 'x', dedupe_for => '1 day'",
@@ -246,7 +289,7 @@ import Testing
     }
 
     private static let foreign = [
-        ("payload => '{'", "22P02"), ("extra => '{\"a\":}'", "22P02"), ("nonsense => 1", "42883"),
+        ("extra => '{\"a\":}'", "22P02"), ("nonsense => 1", "42883"),
         ("badge => 'many'", "22P02"),
         (#"extra => '{"a":"\u0000"}'"#, "22P05"),
         (#"payload => ('{"a":"' || chr(1) || '"}')::json"#, "22P02"),
@@ -262,6 +305,42 @@ import Testing
             }
         }
     }
+
+    @Test func `an error says one line of where it comes from, and nothing of what is inside`() async throws {
+        let calls = [
+            "carillon.enqueue('nope', '{ab}', 'x')", "carillon.enqueue('demo', '{xy}', 'x')",
+            "carillon.enqueue('demo', '{ab}', '{}'::jsonb, badge => -1)",
+            "carillon.enqueue('demo', '{ab}', payload => '{')",
+            "carillon.enqueue('demo', '{ab}', 'x', priority => 7)",
+            "carillon.enqueue('demo', '{}', 'x', strict => true)",
+            "carillon.broadcast('demo', 'x', strict => true)", "carillon.broadcast('demo', '7'::jsonb)",
+        ]
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(Self.contextOf)
+            for call in calls {
+                let context = try await database.value("pg_temp.context_of(\(call.quoted))")
+                #expect(context?.split(separator: "\n").count == 1, "\(call): \(context ?? "")")
+                #expect(context?.contains("line") == true && (context?.count ?? 0) < 100, "\(context ?? "")")
+            }
+        }
+    }
+
+    /// What PostgreSQL adds to the error of a call as its context.
+    private static let contextOf = """
+        CREATE FUNCTION pg_temp.context_of(call text) RETURNS text LANGUAGE plpgsql AS $$
+        DECLARE
+            context text;
+        BEGIN
+            EXECUTE 'SELECT ' || call;
+            RETURN NULL;
+        EXCEPTION
+            WHEN OTHERS THEN
+                GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+                -- The last two lines are of this function.
+                RETURN regexp_replace(context, '\nSQL statement "SELECT .*$', '');
+        END
+        $$
+        """
 
     @Test func `an unknown app is told which there are`() async throws {
         try await SchemaDatabase.with { database async throws in
@@ -293,4 +372,8 @@ import Testing
             #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "0")
         }
     }
+}
+
+extension String {
+    fileprivate var quoted: String { "'\(self.replacing("'", with: "''"))'" }
 }

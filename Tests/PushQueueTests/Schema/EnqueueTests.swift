@@ -60,7 +60,17 @@ import Testing
         ("alert => ''", #"{"aps":{"alert":""}}"#),
         ("alert => 'Grüße 🎉 \"q\" \\'", #"{"aps":{"alert":"Grüße 🎉 \"q\" \\"}}"#),
         (#"alert => E'two\nlines'"#, #"{"aps":{"alert":"two\nlines"}}"#),
-        (#"alert => '{"title":"not JSON here"}'"#, #"{"aps":{"alert":"{\"title\":\"not JSON here\"}"}}"#),
+        ("alert => '{name} is here'", #"{"aps":{"alert":"{name} is here"}}"#),
+        (#"alert => '["no", "object"]'"#, #"{"aps":{"alert":"[\"no\", \"object\"]"}}"#),
+        (#"alert => '{"title":"t", "body":"b"}'"#, #"{"aps":{"alert":{"title":"t", "body":"b"}}}"#),
+        (#"alert => E'\n {"title":"t"} '"#, #"{"aps":{"alert":{"title":"t"}}}"#),
+        (#"alert => '{"title":"t"}'::varchar"#, #"{"aps":{"alert":{"title":"t"}}}"#),
+        (#"alert => '{"title": "t"}'::json"#, #"{"aps":{"alert":{"title":"t"}}}"#),
+        (#"body => '{"title":"t"}'"#, #"{"aps":{"alert":{"body":"{\"title\":\"t\"}"}}}"#),
+        (
+            #"title => 'T "1"', subtitle => 'S', body => E'two\nlines', sound => 's'"#,
+            #"{"aps":{"alert":{"title":"T \"1\"","subtitle":"S","body":"two\nlines"},"sound":"s"}}"#
+        ),
         (
             #"alert => '{"title": "a, b: c", "body": "d"}'::jsonb"#,
             #"{"aps":{"alert":{"body":"d","title":"a, b: c"}}}"#
@@ -83,6 +93,8 @@ import Testing
         (#"extra => '{"mdm": "id"}', push_type => 'mdm'"#, #"{"aps":{},"mdm":"id"}"#),
         (#"badge => 1, extra => '{}'"#, #"{"aps":{"badge":1}}"#),
         (#"payload => '{ "aps" : {"b":1, "b":2} , "x":1.0 }'"#, #"{ "aps" : {"b":1, "b":2} , "x":1.0 }"#),
+        (#"payload => '{ "aps" : {"b":1, "b":2} , "x":1.0 }'::json"#, #"{ "aps" : {"b":1, "b":2} , "x":1.0 }"#),
+        (#"payload => '{ "aps" : {"b":1, "c":"a, b: c"} }'::jsonb"#, #"{"aps":{"b":1,"c":"a, b: c"}}"#),
     ]
 
     @Test func `parts make a compact payload, and a whole one stays as it is`() async throws {
@@ -165,9 +177,46 @@ import Testing
             )
             #expect(
                 try await database.rows("SELECT id, last_id, app_id, lane, jobs, tokens FROM carillon.broadcasts") == [
-                    "(\(id),\(first + expected.count - 1),1,1,\(expected.count),\(count))"
+                    "(\(id),\(first + expected.count - 1),1,2,\(expected.count),\(count))"
                 ]
             )
+        }
+    }
+
+    @Test func `a list that is cut goes to the bulk lane, unless another is named`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let list = "ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 1001) i)"
+            let bulk = try #require(try await database.value("carillon.enqueue('demo', \(list), 'x')"))
+            let single = try #require(try await database.value("carillon.enqueue('demo', '{ab}', 'x')"))
+            let named = try #require(try await database.value("carillon.enqueue('demo', \(list), 'x', lane => 1)"))
+            let null = try #require(try await database.value("carillon.enqueue('demo', '{ab}', 'x', lane => NULL)"))
+            // As workers claim: lane by lane, and in each by id.
+            #expect(
+                try await database.value(
+                    "SELECT array_agg(coalesce(broadcast_id, id) ORDER BY lane, id) FROM carillon.messages"
+                ) == "{\(single),\(named),\(named),\(null),\(bulk),\(bulk)}"
+            )
+        }
+    }
+
+    @Test func `a user without devices is no error, unless the caller is strict`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            for tokens in ["'{}'", "ARRAY[]::text[]", "NULL", "(SELECT array_agg(token) FROM carillon.tokens)"] {
+                let call = "carillon.enqueue('demo', \(tokens), 'x', dedupe_key => 'k'"
+                #expect(try await database.value("\(call))") == nil, "\(tokens)")
+                let error = await #expect(throws: PostgresError.self, "\(tokens)") {
+                    try await database.value("\(call), strict => true)")
+                }
+                #expect(error?.sqlState == "22023")
+                #expect(error?.message.hasPrefix(#"argument "tokens" takes one or more device tokens"#) == true)
+                // What else is wrong with the call is wrong for them, too.
+                await #expect(throws: PostgresError.self) {
+                    try await database.value("carillon.enqueue('demo', \(tokens), 'x', priority => 7)")
+                }
+            }
+            #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "0")
+            // Nothing was enqueued, so the key is free.
+            #expect(try await database.value("carillon.enqueue('demo', '{ab}', 'x', dedupe_key => 'k')") != nil)
         }
     }
 
@@ -212,6 +261,71 @@ import Testing
                 )
                     == "true"
             )
+        }
+    }
+
+    @Test func `a duplicate returns the id of the message that holds the key, when asked to`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let call = "carillon.enqueue('demo', '{ab}', 'x', dedupe_key => 'k', on_duplicate =>"
+            let first = try await database.value("\(call) 'holder')")
+            #expect(first != nil)
+            #expect(try await database.value("\(call) 'holder')") == first)
+            #expect(try await database.value("\(call) 'null')") == nil)
+            #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "1")
+        }
+    }
+
+    @Test func `a cancelled message gives its dedupe key back`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let list = "ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 1500) i)"
+            for (tokens, rest) in [("'{ab,cd}'", ""), ("'{ab}'", ", run_at => '2100-01-01Z'"), (list, "")] {
+                let call = "carillon.enqueue('demo', \(tokens), 'x', dedupe_key => 'k'\(rest))"
+                let first = try #require(try await database.value(call))
+                #expect(try await database.value(call) == nil)
+                #expect(try await database.value("carillon.cancel_broadcast(\(first))") != "0")
+                let second = try #require(try await database.value(call), "\(tokens)")
+                #expect(try await database.value(call) == nil)
+                #expect(try await database.value("carillon.cancel_broadcast(\(second))") != "0")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("0, 0, 2, 0", true), ("0, 0, 1, 1", true), ("1, 0, 1, 0", false), ("0, 1, 1, 0", false), ("2, 0, 0, 0", false),
+        ("0, 2, 0, 0", false),
+    ])
+    func `a message gives its dedupe key back if every push of it has expired or was cancelled`(
+        _ outcome: String,
+        _ isFree: Bool
+    ) async throws {
+        try await SchemaDatabase.with { database async throws in
+            let call = "carillon.enqueue('demo', '{ab,cd}', 'x', dedupe_key => 'k')"
+            let id = try #require(try await database.value(call))
+            try await database.run(
+                """
+                DELETE FROM carillon.messages;
+                INSERT INTO carillon.results (message_id, app_id, sent, failed, expired, cancelled)
+                VALUES (\(id), 1, \(outcome))
+                """
+            )
+            #expect((try await database.value(call) != nil) == isFree)
+        }
+    }
+
+    @Test func `a message in parts gives its dedupe key back when the last part has ended unsent`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let list = "ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 1500) i)"
+            let call = "carillon.enqueue('demo', \(list), 'x', dedupe_key => 'k')"
+            let id = try #require(try await database.value(call))
+            let end = """
+                WITH ended AS (DELETE FROM carillon.messages m WHERE m.id = %s RETURNING m.*)
+                INSERT INTO carillon.results (message_id, app_id, broadcast_id, sent, expired)
+                SELECT id, app_id, broadcast_id, 0, cardinality(tokens) FROM ended
+                """
+            try await database.run(end.replacing("%s", with: id))
+            #expect(try await database.value(call) == nil)
+            try await database.run(end.replacing("%s", with: "\(id) + 1"))
+            #expect(try await database.value(call) != nil)
         }
     }
 
