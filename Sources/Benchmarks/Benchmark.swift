@@ -3,6 +3,7 @@ enum Benchmark: String, CaseIterable {
     case sender
     case payload
     case storms
+    case distance
     case rows
     case claim
     case tokens
@@ -16,7 +17,7 @@ enum Benchmark: String, CaseIterable {
     case reap
 
     /// What runs when nothing is named: a few minutes in all. The others take their time, or gigabytes.
-    static let short: [Benchmark] = [.sender, .payload, .storms, .rows, .claim, .tokens, .insert, .import]
+    static let short: [Benchmark] = [.sender, .payload, .storms, .distance, .rows, .claim, .tokens, .insert, .import]
     static let long: [Benchmark] = [.latency, .horizon, .fairness, .silence, .reap, .depth]
 
     /// Its size, where the command line names none: the one that published numbers have.
@@ -25,6 +26,7 @@ enum Benchmark: String, CaseIterable {
         case .sender, .rows, .claim: 400_000
         case .payload: 100_000
         case .storms: 50_000
+        case .distance: 6_000
         case .tokens: 1500
         case .insert: 20
         case .latency: 300
@@ -38,6 +40,7 @@ enum Benchmark: String, CaseIterable {
     private var unit: String {
         switch self {
         case .sender, .payload, .storms: "pushes"
+        case .distance: "pushes of 4 KB, and fifty times as many small ones"
         case .rows, .claim, .horizon: "rows"
         case .tokens: "rows of 1,000 tokens"
         case .insert: "seconds"
@@ -65,6 +68,7 @@ enum Benchmark: String, CaseIterable {
         case .sender: try await SenderBenchmark(pushes: size).run(into: &report)
         case .payload: try await PayloadBenchmark(pushes: size).run(into: &report)
         case .storms: try await StormBenchmark(pushes: size).run(into: &report)
+        case .distance: try await DistanceBenchmark(pushes: size).run(into: &report)
         case .rows: try await QueueBenchmark.oneToken(rows: size).run(into: &report)
         case .claim: try await ClaimBenchmark(rows: size).run(into: &report)
         case .tokens: try await QueueBenchmark.manyTokens(rows: size).run(into: &report)

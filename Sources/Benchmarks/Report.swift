@@ -59,6 +59,12 @@ struct Report: CustomStringConvertible {
         )
     }
 
+    /// A number of things that should be few.
+    mutating func count(_ name: String, _ value: Int, atMost most: Int) {
+        let bound = "≤ \(Self.grouped(Double(most)))"
+        self.add(Line(name: name, figure: Self.grouped(Double(value)), bound: bound, isMissed: value > most))
+    }
+
     /// An amount of memory, and the most that is good enough.
     mutating func memory(_ name: String, _ bytes: Int, atMost most: Int) {
         let megabytes = Double(bytes) / 1_000_000

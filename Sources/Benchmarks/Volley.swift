@@ -37,7 +37,8 @@ struct Volley {
         return Double(self.pushes) / ((MonotonicInstant.now - start) / .seconds(1))
     }
 
-    private static func check(_ outcomes: Outcomes) throws {
+    /// Every one must be delivered.
+    static func check(_ outcomes: Outcomes) throws {
         if let failure = outcomes.connectFailure { throw failure }
         if let bad = outcomes.first(where: { $0.verdict != .delivered }) {
             throw BenchmarkError("A push ended as \(bad).")

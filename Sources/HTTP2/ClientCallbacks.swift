@@ -84,7 +84,7 @@ enum ClientCallbacks {
         case NGHTTP2_HEADERS.rawValue:
             guard let slot = Self.slot(session, header.stream_id) else { return }
             let endsStream = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
-            state.pointee.headerWritten(slot, endsStream: endsStream)
+            state.pointee.headerWritten(slot, frameLength: header.length, endsStream: endsStream)
         case NGHTTP2_GOAWAY.rawValue:
             let (code, reason) = Engine.goAway(frame)
             state.pointee.goAwayWritten(code, reason: reason)
@@ -172,10 +172,8 @@ private func readBody(
     if count > 0, let memory = block.memory {
         UnsafeMutableRawPointer(buffer!).copyMemory(from: memory + sent, byteCount: count)
     }
-    state.pointee.slots[index].bodySent += UInt32(count)
-    if sent + count == block.count {
-        flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
-        state.pointee.bodyWritten(slot)
-    }
+    let isLast = sent + count == block.count
+    if isLast { flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+    state.pointee.bodyWritten(slot, count: count, isLast: isLast)
     return count
 }

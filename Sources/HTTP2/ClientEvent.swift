@@ -4,6 +4,8 @@ package enum ClientEvent: Sendable {
     case settingsChanged
     /// The peer has taken note of our settings.
     case settingsAcknowledged
+    /// A request that had to wait for a window, or for the socket, was drained to its end only now.
+    case written(tag: UInt32)
     /// A final answer. Its bytes stay readable until the next ``ClientSession/feed(_:)``.
     case answered(tag: UInt32, Answer)
     /// The stream ended without a complete answer.

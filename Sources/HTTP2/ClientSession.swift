@@ -100,12 +100,16 @@ package final class ClientSession {
     }
 
     /// Gives a request up: its event is in the queue at once, the peer is told with the next drain. False if the
-    /// request has ended before.
+    /// request has ended before. Of all drained bytes `bytesWritten` have reached the socket: the peer cannot have acted on
+    /// a request whose end was not among them.
     @discardableResult
-    package func reset(_ submission: Submission, _ code: ErrorCode = .cancel) -> Bool {
-        guard submission.slot < self.streams.pointee.slots.count,
-            self.streams.pointee.slots[Int(submission.slot)].stream == submission.stream,
-            self.streams.pointee.streamReset(submission.slot, code)
+    package func reset(
+        _ submission: Submission,
+        _ code: ErrorCode = .cancel,
+        bytesWritten: UInt64 = .max
+    ) -> Bool {
+        guard self.isCurrent(submission),
+            self.streams.pointee.streamReset(submission.slot, code, bytesWritten: bytesWritten)
         else { return false }
         // No memory for the frame is the one way this can fail; the event stands all the same.
         _ = nghttp2_submit_rst_stream(
@@ -115,6 +119,21 @@ package final class ClientSession {
             code.rawValue
         )
         return true
+    }
+
+    /// Whether the whole of a request has reached the socket, which has taken so many of all drained bytes.
+    package func isWritten(_ submission: Submission, bytesWritten: UInt64 = .max) -> Bool {
+        !self.isCurrent(submission) || self.streams.pointee.isWritten(submission.slot, bytesWritten: bytesWritten)
+    }
+
+    /// How many bytes of a request's body were drained.
+    package func bodyBytesDrained(of submission: Submission) -> UInt32 {
+        self.isCurrent(submission) ? self.streams.pointee.slots[Int(submission.slot)].bodySent : 0
+    }
+
+    private func isCurrent(_ submission: Submission) -> Bool {
+        submission.slot < self.streams.pointee.slots.count
+            && self.streams.pointee.slots[Int(submission.slot)].stream == submission.stream
     }
 
     private func checkMayOpen() throws(HTTP2Error) {
@@ -159,7 +178,7 @@ package final class ClientSession {
     package var goAwayDebugData: [UInt8] { self.streams.pointee.goAwayDebugData }
 
     /// Ends every tag that is still open. To be called when the session is finished or its socket gone; requests that
-    /// begin at or after `bytesWritten` of all drained bytes are then known not to have left.
+    /// end after `bytesWritten` of all drained bytes are then known not to have left as a whole.
     package func sweep(bytesWritten: UInt64 = .max) {
         if self.streams.pointee.failure == nil {
             self.streams.pointee.failure = HTTP2Error(.finished, "the session was ended")
@@ -191,14 +210,24 @@ package final class ClientSession {
         return Int(nghttp2_session_get_remote_settings(self.engine, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
 
-    /// How many requests may be open at a time: what both sides allow, and none while the peer has room for no byte of a
-    /// body. One that was opened then would only wait.
-    package var maxStreams: Int {
-        guard nghttp2_session_get_remote_window_size(self.engine) > 0,
-            nghttp2_session_get_remote_settings(self.engine, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE) > 0
-        else { return 0 }
-        return min(self.streams.pointee.settings.maxOpenStreams, self.peerMaxStreams)
-    }
+    /// How many requests may be open at a time: what both sides allow.
+    package var maxStreams: Int { min(self.streams.pointee.settings.maxOpenStreams, self.peerMaxStreams) }
+
+    /// How many bytes of bodies the peer lets us send on all streams together, beyond those that were drained.
+    package var sendWindow: Int { Int(nghttp2_session_get_remote_window_size(self.engine)) }
+
+    /// How many bytes of bodies were submitted and not drained.
+    package var bodyBytesWaiting: Int { self.streams.pointee.bodyBytesWaiting }
+
+    /// How many bytes of bodies were drained so far.
+    package var bodyBytesDrained: UInt64 { self.streams.pointee.bodyBytesDrained }
+
+    /// How many requests were submitted and not drained to their end.
+    package var unwrittenRequests: Int { self.streams.pointee.unwrittenCount }
+
+    /// Time goes by: each request submitted before that is drained to its end only afterwards has an event of its own,
+    /// ``ClientEvent/written(tag:)``.
+    package func turnEnded() { self.streams.pointee.turnEnded() }
 
     /// How many requests should be submitted now; up to what settings allow, more would be taken.
     package var freeStreams: Int {
@@ -209,6 +238,9 @@ package final class ClientSession {
 
     /// How many frames came in all, those included that mean nothing; to be held against the answers.
     package var framesReceived: UInt64 { self.streams.pointee.frames.count }
+
+    /// How many of them open windows; to be held against the requests.
+    package var windowUpdatesReceived: UInt64 { self.streams.pointee.frames.windowUpdates }
 
     /// How many header blocks and bodies are kept now.
     package var sharedBlocks: Int { self.streams.pointee.shared.count }

@@ -45,8 +45,10 @@ struct ClientSlot {
     /// The page that holds the answer's body, or `none`; and how much of it.
     var page: UInt32 = ClientSlot.none
     var received: UInt32 = 0
-    /// Where the request's header begins in all that was drained.
-    var offset: UInt64 = 0
+    /// Where the request ends in all that was drained, once it was.
+    var end: UInt64 = 0
+    /// The turn in which it was submitted.
+    var turn: UInt32 = 0
     /// Where the kept fields are in the slot's room.
     var kept = InlineArray<4, Piece>(repeating: Piece())
     /// The next free slot, while this one is free.

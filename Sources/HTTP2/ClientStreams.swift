@@ -12,6 +12,7 @@ struct ClientStreams: EngineState, ~Copyable {
 
     /// An event in its shortest form.
     enum Queued {
+        case written(tag: UInt32)
         case answered(slot: UInt32)
         case ended(slot: UInt32, ErrorCode, Ending.Origin, isSurelyUnprocessed: Bool)
         case settingsChanged
@@ -35,6 +36,14 @@ struct ClientStreams: EngineState, ~Copyable {
 
     /// Streams submitted that the protocol engine has not closed yet.
     private(set) var openCount = 0
+    /// How many of the requests submitted were not drained to their end.
+    private(set) var unwrittenCount = 0
+    /// How many bytes of their bodies were not drained.
+    private(set) var bodyBytesWaiting = 0
+    /// How many bytes of bodies were drained so far.
+    private(set) var bodyBytesDrained: UInt64 = 0
+    /// What is drained to its end in the turn in which it was submitted needs no event.
+    private var turn: UInt32 = 0
     /// The slot of the header block that is being received, or `none`.
     var receiving = ClientSlot.none
     var shared = SharedMemory()
@@ -73,31 +82,54 @@ struct ClientStreams: EngineState, ~Copyable {
         self.slots[Int(index)].tag = tag
         self.slots[Int(index)].fields = fields
         self.slots[Int(index)].body = body
+        self.slots[Int(index)].turn = self.turn
         self.shared.addReader(fields)
-        if body != ClientSlot.none { self.shared.addReader(body) }
+        if body != ClientSlot.none {
+            self.shared.addReader(body)
+            self.bodyBytesWaiting += self.shared[body].count
+        }
         self.openCount += 1
+        self.unwrittenCount += 1
         return index
     }
 
     /// The request was not taken by the protocol engine after all.
     mutating func takeBack(_ index: UInt32) {
         self.openCount -= 1
+        self.unwrittenCount -= 1
         self.releaseShared(index)
         self.recycle(index)
     }
 
-    /// The request's header goes out with the next bytes.
-    mutating func headerWritten(_ index: UInt32, endsStream: Bool) {
-        self.slots[Int(index)].flags.insert(endsStream ? [.written, .requestEnded] : .written)
-        self.slots[Int(index)].offset = self.drained
+    /// The request's header goes out with the next bytes, in a frame of that length.
+    mutating func headerWritten(_ index: UInt32, frameLength: Int, endsStream: Bool) {
+        self.slots[Int(index)].flags.insert(.written)
         self.releaseFields(index)
+        if endsStream { self.requestWritten(index, frameLength: frameLength) }
     }
 
-    /// The last of the request's body goes out with the next bytes.
-    mutating func bodyWritten(_ index: UInt32) {
-        self.slots[Int(index)].flags.insert(.requestEnded)
+    /// So much of the request's body goes out with the next bytes, in one frame.
+    mutating func bodyWritten(_ index: UInt32, count: Int, isLast: Bool) {
+        self.slots[Int(index)].bodySent += UInt32(count)
+        self.bodyBytesWaiting -= count
+        self.bodyBytesDrained &+= UInt64(count)
+        guard isLast else { return }
         self.releaseBody(index)
+        self.requestWritten(index, frameLength: count)
     }
+
+    private mutating func requestWritten(_ index: UInt32, frameLength: Int) {
+        let slot = self.slots[Int(index)]
+        self.slots[Int(index)].flags.insert(.requestEnded)
+        self.slots[Int(index)].end = self.drained &+ UInt64(Self.frameHeader + frameLength)
+        self.unwrittenCount -= 1
+        if slot.turn != self.turn, !slot.flags.contains(.reported) { self.events.append(.written(tag: slot.tag)) }
+    }
+
+    private static let frameHeader = 9
+
+    /// Time goes by: what was submitted before and is not drained yet had to wait.
+    mutating func turnEnded() { self.turn &+= 1 }
 
     // MARK: The end of a stream
 
@@ -106,6 +138,7 @@ struct ClientStreams: EngineState, ~Copyable {
         let flags = self.slots[Int(index)].flags
         guard !flags.contains(.closed) else { return }
         self.openCount -= 1
+        if !flags.contains(.requestEnded) { self.unwrittenCount -= 1 }
         self.slots[Int(index)].flags.insert(.closed)
         self.releaseShared(index)
         if flags.contains(.reported) {
@@ -117,20 +150,26 @@ struct ClientStreams: EngineState, ~Copyable {
         }
     }
 
-    /// We give the stream up; false if its event is already in the queue.
-    mutating func streamReset(_ index: UInt32, _ code: ErrorCode) -> Bool {
+    /// We give the stream up; false if its event is already in the queue. `bytesWritten` counts what reached the socket.
+    mutating func streamReset(_ index: UInt32, _ code: ErrorCode, bytesWritten: UInt64) -> Bool {
         guard !self.slots[Int(index)].flags.contains(.reported) else { return false }
-        self.reportEnd(index, code, .reset, refused: false)
+        self.reportEnd(index, code, .reset, refused: !self.isWritten(index, bytesWritten: bytesWritten))
         return true
+    }
+
+    /// Whether the whole request has reached the socket, which has taken so many bytes.
+    func isWritten(_ index: UInt32, bytesWritten: UInt64) -> Bool {
+        let slot = self.slots[Int(index)]
+        return slot.flags.contains(.requestEnded) && slot.end <= bytesWritten
     }
 
     /// The session is over: what is still open ends here. `bytesWritten` counts what reached the socket.
     mutating func sweep(bytesWritten: UInt64) {
         self.isDraining = true
         for index in self.slots.indices {
-            let slot = self.slots[index]
-            guard !slot.flags.contains(.reported) else { continue }
-            self.reportEnd(UInt32(index), .noError, .swept, refused: slot.offset >= bytesWritten)
+            guard !self.slots[index].flags.contains(.reported) else { continue }
+            let isWritten = self.isWritten(UInt32(index), bytesWritten: bytesWritten)
+            self.reportEnd(UInt32(index), .noError, .swept, refused: !isWritten)
         }
     }
 
@@ -143,8 +182,10 @@ struct ClientStreams: EngineState, ~Copyable {
 
     private mutating func reportEnd(_ index: UInt32, _ code: ErrorCode, _ origin: Ending.Origin, refused: Bool) {
         let slot = self.slots[Int(index)]
-        let isIgnored = slot.stream > self.lastStream && !slot.flags.contains(.hasStatus)
-        let isUnprocessed = refused || isIgnored || !slot.flags.contains(.written)
+        // A peer that has answered may have acted on the part of the request that it had.
+        let isUnprocessed =
+            !slot.flags.contains(.hasStatus)
+            && (refused || slot.stream > self.lastStream || !slot.flags.contains(.requestEnded))
         self.report(index, .ended(slot: index, code, origin, isSurelyUnprocessed: isUnprocessed))
     }
 
@@ -198,6 +239,7 @@ struct ClientStreams: EngineState, ~Copyable {
     mutating func nextEvent() -> ClientEvent? {
         guard let queued = self.events.next() else { return nil }
         switch queued {
+        case .written(let tag): return .written(tag: tag)
         case .answered(let index):
             let tag = self.slots[Int(index)].tag
             let answer = self.answer(index)
@@ -273,8 +315,10 @@ struct ClientStreams: EngineState, ~Copyable {
     }
 
     private mutating func releaseBody(_ index: UInt32) {
-        guard self.slots[Int(index)].body != ClientSlot.none else { return }
-        self.shared.removeReader(self.slots[Int(index)].body)
+        let slot = self.slots[Int(index)]
+        guard slot.body != ClientSlot.none else { return }
+        self.bodyBytesWaiting -= self.shared[slot.body].count - Int(slot.bodySent)
+        self.shared.removeReader(slot.body)
         self.slots[Int(index)].body = ClientSlot.none
     }
 

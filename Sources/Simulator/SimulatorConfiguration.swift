@@ -32,6 +32,12 @@ public struct SimulatorConfiguration: Sendable {
     /// Concurrent streams, announced from the first SETTINGS on. With nil it is as at Apple's: 1000, but 1 until the
     /// first valid provider token where there is no client certificate.
     public var maximumStreams: UInt32?
+    /// How many bytes of bodies may be on their way to the simulator, on each connection and on each stream of it, as the
+    /// windows of HTTP/2 have it. 65,535 is what HTTP/2 begins with.
+    public var window = 65_535
+    /// How far away the simulator seems to be: the round trip. All bytes take half of it in either direction; only the
+    /// windows of HTTP/2 bound how many are under way.
+    public var distance = Duration.zero
     /// The port of the legacy feedback service; 0 lets the system choose. With nil there is none.
     public var feedbackPort: UInt16?
     /// Tokens that are dead from the start, as the feedback service reports them.
@@ -58,6 +64,10 @@ public struct SimulatorConfiguration: Sendable {
             if let value, value < 1 {
                 throw SimulatorError(.badConfiguration, "\(name) counts requests from 1, so it cannot be \(value).")
             }
+        }
+        if distance < .zero { throw SimulatorError(.badConfiguration, "The distance cannot be negative.") }
+        if !(1...Int(Int32.max)).contains(window) {
+            throw SimulatorError(.badConfiguration, "A window has 1 to \(Int32.max) bytes, not \(window).")
         }
         if delay < .zero { throw SimulatorError(.badConfiguration, "The delay of answers cannot be negative.") }
         if serverNames.isEmpty {

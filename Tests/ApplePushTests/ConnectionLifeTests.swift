@@ -137,6 +137,19 @@ import Testing
         #expect(life.phase == .draining(.starved))
     }
 
+    @Test func `a server that opens no window is left when not one byte has passed for a while`() {
+        var life = self.life()
+        life.held(back: true, after: 100, at: self.start)
+        life.held(back: true, after: 101, at: self.start + .seconds(9))
+        #expect(life.due(inFlight: 1) == self.start + .seconds(15))
+        #expect(life.passed(to: self.start + .seconds(10), inFlight: 0) == .none)
+        life.held(back: false, after: 101, at: self.start + .seconds(11))
+        life.held(back: true, after: 101, at: self.start + .seconds(12))
+        #expect(life.passed(to: self.start + .seconds(21), inFlight: 0) == .none)
+        #expect(life.passed(to: self.start + .seconds(22), inFlight: 0) == .close)
+        #expect(life.phase == .draining(.windowClosed))
+    }
+
     @Test func `a connection gets old, and goes on until it is told to go`() {
         var life = self.life()
         #expect(life.due(inFlight: 0) == self.start + .seconds(3600))
@@ -174,7 +187,7 @@ import Testing
         let ends: [ConnectionEnd] = [
             .idle, .spare, .aged, .exhausted, .shutDown, .goneAway(reason: nil), .usedUp, .refused(""), .closedByPeer,
             .unconnected(PushError(.unreachable, "")), .broken(""), .violated(""), .flooded(""), .settingsMissing,
-            .settingsUnacknowledged, .silent, .stalled, .starved,
+            .settingsUnacknowledged, .silent, .stalled, .starved, .windowClosed,
         ]
         #expect(Set(ends.map(\.name)).count == ends.count)
         #expect(ConnectionEnd.broken("a") != .broken("b"))

@@ -18,7 +18,7 @@ import Testing
         #expect(table.oldest?.tag == tags[0])
         #expect(table.remove(tags[0]) == self.push(0))
         #expect(table.oldest?.tag == tags[1])
-        #expect(table.oldest?.submitted == self.start + .seconds(1))
+        #expect(table.oldest?.since == self.start + .seconds(1))
         #expect(table.remove(tags[4]) == self.push(4))
         #expect(table.remove(tags[1]) == self.push(1))
         #expect(table.remove(tags[3]) == self.push(3))
@@ -26,6 +26,20 @@ import Testing
         #expect(again.allSatisfy { $0 == nil })
         #expect(table.oldest == nil)
         #expect(table.count == 0)
+    }
+
+    @Test func `a push whose time begins anew is the youngest`() {
+        var table = InFlightTable()
+        let tags = (0..<3).map { table.insert(self.push($0), at: self.start) }
+        table.restart(tags[0], at: self.start + .seconds(5))
+        table.restart(tags[1], at: self.start + .seconds(6))
+        #expect(table.tags == [tags[2], tags[0], tags[1]])
+        #expect(table.since(tags[1]) == self.start + .seconds(6))
+        let moves = [10, 10, 11].map { table.hasMoved(tags[0], to: $0) }
+        #expect(moves == [true, false, true])
+        _ = table.remove(tags[0])
+        table.restart(tags[0], at: self.start + .seconds(7))
+        #expect(table.tags == [tags[2], tags[1]] && table.count == 2)
     }
 
     @Test func `a tag is used again once its push has ended`() {

@@ -22,8 +22,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [[(3, 0)], [(3, 1_000), (4, 0)]] as [[(UInt16, UInt32)]])
-    func `settings that let nobody send`(settings: [(UInt16, UInt32)]) async throws {
+    @Test(arguments: [([(3, 0)], "starved"), ([(3, 1_000), (4, 0)], "window_closed")] as [([(UInt16, UInt32)], String)])
+    func `settings that let nobody send`(settings: [(UInt16, UInt32)], end: String) async throws {
         try await RawGateway.withBackend {
             $0.starvationTimeout = .milliseconds(100)
         } _: { line in
@@ -34,7 +34,7 @@ import Testing
             let starved = await backend.deliver(batch(5), to: gateway, with: credential)
             #expect(starved.allSatisfy { $0.verdict == .safe })
             #expect(starved.connectFailure?.code == .unreachable)
-            try await eventually { backend.traffic.ends == ["starved": 1] }
+            try await eventually { backend.traffic.ends == [end: 1] }
             #expect(await backend.deliver(batch(5), to: gateway, with: credential).allSatisfy { $0.status == 200 })
         }
     }

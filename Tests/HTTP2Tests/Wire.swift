@@ -16,6 +16,8 @@ final class TestClient {
     var acknowledgements = 0
     /// Tags that ended, one entry an event: a tag that is here twice was reported twice.
     var ended: [UInt32] = []
+    /// Tags that were told of as written late.
+    var written: [UInt32] = []
 
     init(_ settings: LocalSettings = LocalSettings()) throws {
         self.session = try ClientSession(settings)
@@ -65,6 +67,7 @@ final class TestClient {
             switch event {
             case .settingsChanged: self.settingsChanges += 1
             case .settingsAcknowledged: self.acknowledgements += 1
+            case .written(let tag): self.written.append(tag)
             case .answered(let tag, let answer):
                 self.ended.append(tag)
                 self.answers[tag] = answer

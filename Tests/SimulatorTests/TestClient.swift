@@ -175,7 +175,7 @@ actor TestClient {
                 )
             case .ended(let tag, let ending):
                 replies[tag] = Reply(ending: ending.errorCode, isSurelyUnprocessed: ending.isSurelyUnprocessed)
-            case .settingsAcknowledged, .pong: break
+            case .settingsAcknowledged, .written, .pong: break
             }
         }
     }

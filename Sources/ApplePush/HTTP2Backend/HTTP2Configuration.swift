@@ -12,7 +12,7 @@ public struct HTTP2Configuration: Sendable {
     public var settingsTimeout: Duration = .seconds(5)
     /// How long the server may take to acknowledge ours.
     public var acknowledgementTimeout: Duration = .seconds(10)
-    /// How long an answer may take from the moment the push was handed to a connection.
+    /// How long an answer may take from the moment the last byte of the push was written.
     public var requestTimeout: Duration = .seconds(10)
     /// How long a push may take in all, the time that it waits for a connection included, while the gateway answers
     /// nothing. As long as it answers others, a push waits for its turn.
@@ -23,7 +23,8 @@ public struct HTTP2Configuration: Sendable {
     public var pingTimeout: Duration = .seconds(5)
     /// How long the server may take no bytes.
     public var writeTimeout: Duration = .seconds(10)
-    /// How long the server may have no stream for anybody before another connection is tried.
+    /// How long the server may have no stream for anybody, or open no window for what waits, before another connection is
+    /// tried.
     public var starvationTimeout: Duration = .seconds(10)
     /// How old a connection gets at least before another takes its place; at most it gets twice as old.
     public var maximumAge: Duration = .seconds(3600)

@@ -13,10 +13,11 @@ extension Command {
             + "each client certificate once which tokens of its topics were answered with 410. SIGTERM ends it.",
         options: [
             .host, .port, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut, .requestLog, .answer, .delay,
-            .goAwayAfter, .resetAfter, .maxStreams, .http, .environment, .file, .keyID, .teamID, .allowTopic,
+            .distance, .goAwayAfter, .resetAfter, .maxStreams, .http, .environment, .file, .keyID, .teamID, .allowTopic,
         ],
         examples: [
             "carillon simulator --ca-out ca.pem --log requests.log --answer dead=410:Unregistered",
+            "carillon simulator --distance 200ms --ca-out ca.pem",
             "carillon simulator --answer 'd4=429:TooManyRequests*2' --http 127.0.0.1:9000",
         ],
         isService: true,
@@ -100,6 +101,7 @@ private struct Simulate {
         configuration.topics = settings.texts(.allowTopic)
         configuration.answers = try settings.texts(.answer).map(AnswerRule.init(parsing:))
         configuration.delay = settings.duration(.delay)
+        configuration.distance = settings.duration(.distance)
         configuration.goAwayAfter = settings.countIfAny(.goAwayAfter)
         configuration.resetAfter = settings.countIfAny(.resetAfter)
         configuration.maximumStreams = settings.countIfAny(.maxStreams).map(UInt32.init)

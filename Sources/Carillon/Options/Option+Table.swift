@@ -269,6 +269,12 @@ extension Option {
         repeatable: true,
         "Answer tokens that begin with the prefix so; may be repeated, the longest prefix counts."
     )
+    static let distance = Option(
+        "distance",
+        .duration(.zero ... .seconds(60)),
+        default: "0s",
+        "Seem this far away: a round trip takes this time, half of it each way."
+    )
     static let delay = Option("delay", .duration(.zero ... .seconds(3_600)), default: "0s", "Answer after this time.")
     static let goAwayAfter = Option(
         "goaway-after",
@@ -308,6 +314,6 @@ extension Option {
             payload, pushType, priority, collapseID, expiresIn, wait, rejects, reason, since, message, limit, dryRun,
             watch,
             interval, to, after, host, port, feedbackPort, deadToken, feedbackCutAfter, caOut,
-            requestLog, answer, delay, goAwayAfter, resetAfter, maxStreams, allowTopic,
+            requestLog, answer, delay, distance, goAwayAfter, resetAfter, maxStreams, allowTopic,
         ]
 }

@@ -12,6 +12,7 @@ actor FeedbackServer: SimulatorService {
     nonisolated let loop: EventLoop
     private let context: TLSContext
     private let environment: SimulatorConfiguration.Environment
+    private let distance: Duration
     private let deadTokens: DeadTokens
     /// After how many bytes the first list breaks off.
     private var cutAfter: Int?
@@ -30,6 +31,7 @@ actor FeedbackServer: SimulatorService {
         self.loop = loop
         self.deadTokens = deadTokens
         environment = configuration.environment
+        distance = configuration.distance
         cutAfter = configuration.feedbackCutAfter
         do {
             context = try TLSContext.server(identity: identity, clients: .required())
@@ -40,7 +42,7 @@ actor FeedbackServer: SimulatorService {
 
     /// Listens from here on; returns the port.
     func listen(host: String, port: UInt16) throws(SimulatorError) -> UInt16 {
-        let listener = try listener(host: host, port: port)
+        let listener = try listener(host: host, port: port, distance: distance)
         self.listener = listener
         return listener.port
     }

@@ -15,6 +15,7 @@ struct Desk: ~Copyable {
     let goAwayAfter: Int?
     let resetAfter: Int?
     let maximumStreams: UInt32?
+    let window: Int32
     /// Where tokens that were answered with 410 are noted, if there is a feedback service to tell of them.
     let deadTokens: DeadTokens?
 
@@ -34,6 +35,7 @@ struct Desk: ~Copyable {
         goAwayAfter = configuration.goAwayAfter
         resetAfter = configuration.resetAfter
         maximumStreams = configuration.maximumStreams
+        window = Int32(configuration.window)
         self.deadTokens = deadTokens
     }
 

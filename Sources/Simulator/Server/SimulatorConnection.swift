@@ -41,6 +41,8 @@ final class SimulatorConnection {
         isTrusted = state.isTrusted
         var settings = ServerSettings()
         settings.maxConcurrentStreams = desk.streams(isTrusted: isTrusted)
+        settings.connectionWindow = desk.window
+        settings.initialWindow = UInt32(desk.window)
         settings.bodyLimit = 16_384  // beyond what any push may have, so that the log shows what was wrong
         session = try ServerSession(settings)
     }

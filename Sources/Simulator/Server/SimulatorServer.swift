@@ -16,6 +16,7 @@ actor SimulatorServer: SimulatorService {
     nonisolated let loop: EventLoop
     private let context: TLSContext
     private let environment: SimulatorConfiguration.Environment
+    private let distance: Duration
     private var desk: Desk
     private var listener: Listener?
     private var lastNumber = 0
@@ -33,6 +34,7 @@ actor SimulatorServer: SimulatorService {
     ) throws(SimulatorError) {
         self.loop = loop
         environment = configuration.environment
+        distance = configuration.distance
         desk = try Desk(configuration, deadTokens: deadTokens)
         do {
             // Whoever it is may come: the certificate itself says what for.
@@ -44,7 +46,7 @@ actor SimulatorServer: SimulatorService {
 
     /// Listens from here on; returns the port.
     func listen(host: String, port: UInt16) throws(SimulatorError) -> UInt16 {
-        let listener = try listener(host: host, port: port)
+        let listener = try listener(host: host, port: port, distance: distance)
         self.listener = listener
         return listener.port
     }

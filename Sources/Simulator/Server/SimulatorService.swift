@@ -9,11 +9,19 @@ protocol SimulatorService: Actor {
 }
 
 extension SimulatorService {
-    /// Listens there, for as long as the listener is kept.
-    func listener(host: String, port: UInt16) throws(SimulatorError) -> Listener {
+    /// Listens there, for as long as the listener is kept, with clients that far away.
+    func listener(host: String, port: UInt16, distance: Duration) throws(SimulatorError) -> Listener {
+        let loop = self.loop
         do {
             return try Listener(host: host, port: port, on: loop) { [weak self] socket in
-                let descriptor = socket.release()
+                var descriptor = socket.release()
+                if distance > .zero {
+                    // Without descriptors for a link the client is turned away, as it is where there is none for itself.
+                    guard let near = try? DistantLink.open(to: Socket(owning: descriptor), distance, on: loop) else {
+                        return
+                    }
+                    descriptor = near
+                }
                 guard let self else {
                     _ = Socket(owning: descriptor)
                     return

@@ -45,8 +45,10 @@ enum ConnectionEnd: Error, Equatable {
     case silent
     /// It took no bytes.
     case stalled
-    /// It had no stream, or no room for a body, for anybody.
+    /// It had no stream for anybody.
     case starved
+    /// It opened no window for the bodies that waited.
+    case windowClosed
 
     /// What metrics call it.
     var name: String {
@@ -69,6 +71,7 @@ enum ConnectionEnd: Error, Equatable {
         case .silent: "silent"
         case .stalled: "stalled"
         case .starved: "starved"
+        case .windowClosed: "window_closed"
         }
     }
 
@@ -92,7 +95,8 @@ enum ConnectionEnd: Error, Equatable {
     func isAddressAtFault(answered: Int) -> Bool {
         switch self {
         case .unconnected(let error): error.code == .unreachable || error.code == .notHTTP2
-        case .silent, .stalled, .starved, .settingsMissing, .settingsUnacknowledged, .violated, .flooded: true
+        case .silent, .stalled, .starved, .windowClosed, .settingsMissing, .settingsUnacknowledged, .violated, .flooded:
+            true
         case .broken, .closedByPeer, .goneAway: answered == 0
         case .idle, .spare, .aged, .exhausted, .shutDown, .usedUp, .refused: false
         }

@@ -37,7 +37,7 @@ struct ConnectionLife {
         var ping: Duration
         /// For how long it may take no bytes.
         var writing: Duration
-        /// For how long it may have no stream for anybody.
+        /// For how long it may have no stream for anybody, or open no window for what waits.
         var starvation: Duration
         /// How long the connection lives. Not the same for all, or all of a pool would end together.
         var age: Duration
@@ -55,6 +55,8 @@ struct ConnectionLife {
     private var unacknowledgedSince: MonotonicInstant?
     private var stalledSince: MonotonicInstant?
     private var starvedSince: MonotonicInstant?
+    private var heldSince: MonotonicInstant?
+    private var bytesWhenHeld: UInt64 = 0
     private var lateInARow = 0
 
     /// Has lived for long enough: it should go when another has taken its place.
@@ -106,6 +108,7 @@ struct ConnectionLife {
         if self.isReady {
             if let since = self.unacknowledgedSince { due = min(due, since + self.limits.acknowledgement) }
             if let since = self.starvedSince { due = min(due, since + self.limits.starvation) }
+            if let since = self.heldSince { due = min(due, since + self.limits.starvation) }
         }
         return due
     }
@@ -145,9 +148,19 @@ struct ConnectionLife {
         self.stalledSince = isStalled ? self.stalledSince ?? now : nil
     }
 
-    /// Whether the server has streams, and room for bodies, be they in use or not.
+    /// Whether the server has streams, be they in use or not.
     mutating func offered(nothing isStarved: Bool, at now: MonotonicInstant) {
         self.starvedSince = isStarved ? self.starvedSince ?? now : nil
+    }
+
+    /// Whether windows hold bodies back, of which so many bytes have gone out so far: each byte is progress.
+    mutating func held(back isHeld: Bool, after bytes: UInt64, at now: MonotonicInstant) {
+        if !isHeld {
+            self.heldSince = nil
+        } else if self.heldSince == nil || bytes != self.bytesWhenHeld {
+            self.heldSince = now
+            self.bytesWhenHeld = bytes
+        }
     }
 
     /// A push was answered.
@@ -201,6 +214,7 @@ struct ConnectionLife {
         if isOver(self.stalledSince, self.limits.writing) { self.close(.stalled) }
         if isOver(self.unacknowledgedSince, self.limits.acknowledgement) { self.retire(.settingsUnacknowledged) }
         if isOver(self.starvedSince, self.limits.starvation) { self.retire(.starved) }
+        if isOver(self.heldSince, self.limits.starvation) { self.retire(.windowClosed) }
         if isOver(self.since, self.limits.age) { self.isOld = true }
         switch self.phase {
         case .closed: return .close

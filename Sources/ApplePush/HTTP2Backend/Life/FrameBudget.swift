@@ -1,25 +1,43 @@
 import IO
 
-/// How many frames a server may send for the answers that it gives. The protocol engine takes any number of frames that
-/// mean nothing; a server that has nothing else to say is left.
+/// How many frames a server may send for the answers that it gives, and how many to open windows for the requests that it
+/// gets. The protocol engine takes any number of frames that mean nothing; a server that has nothing else to say is left.
 struct FrameBudget {
-    private static let framesAnAnswer = 20
-    private static let framesForNothing = 1_000
+    /// What was counted from the connection's beginning.
+    struct Counts {
+        /// All frames that came but those that open windows.
+        var frames: UInt64 = 0
+        var answers: UInt64 = 0
+        /// The frames that open windows.
+        var windowUpdates: UInt64 = 0
+        var requests: UInt64 = 0
+        /// The bytes of their bodies that went out.
+        var bodyBytes: UInt64 = 0
+    }
+
+    private static let framesAnAnswer: UInt64 = 20
+    private static let framesForNothing: UInt64 = 1_000
+    /// Some servers open windows for each piece that they read, of the stream and of the connection.
+    private static let windowUpdatesARequest: UInt64 = 100
+    private static let bodyBytesAWindowUpdate: UInt64 = 4
     private static let window: Duration = .seconds(10)
 
     private var began: MonotonicInstant
-    private var frames: UInt64 = 0
-    private var answers = 0
+    private var before = Counts()
 
     init(at now: MonotonicInstant) { self.began = now }
 
-    /// Whether so many frames and so many answers, counted from the connection's beginning, are in order.
-    mutating func allows(frames: UInt64, answers: Int, at now: MonotonicInstant) -> Bool {
+    /// Whether what was counted is in order.
+    mutating func allows(_ counts: Counts, at now: MonotonicInstant) -> Bool {
         if now - self.began >= Self.window {
             self.began = now
-            self.frames = frames
-            self.answers = answers
+            self.before = counts
         }
-        return frames - self.frames <= UInt64(Self.framesForNothing + Self.framesAnAnswer * (answers - self.answers))
+        let answers = counts.answers - self.before.answers
+        let requests = counts.requests - self.before.requests
+        let bodyBytes = counts.bodyBytes - self.before.bodyBytes
+        return counts.frames - self.before.frames <= Self.framesForNothing + Self.framesAnAnswer * answers
+            && counts.windowUpdates - self.before.windowUpdates
+                <= Self.framesForNothing + Self.windowUpdatesARequest * requests + bodyBytes / Self.bodyBytesAWindowUpdate
     }
 }

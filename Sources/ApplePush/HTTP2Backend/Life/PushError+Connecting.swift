@@ -39,6 +39,7 @@ extension PushError {
             case .silent: (.unreachable, "answered nothing on it")
             case .stalled: (.unreachable, "took nothing that was written to it")
             case .starved: (.unreachable, "let nobody have a stream")
+            case .windowClosed: (.unreachable, "opened no HTTP/2 window for the bodies of requests")
             case .idle, .spare, .aged, .exhausted, .shutDown, .usedUp:
                 (.unreachable, "had not answered anything when it ended")
             }

@@ -4,16 +4,17 @@ import IO
 /// What the gateway's answers mean: for the push, for the connection, for the provider token.
 extension Conversation {
     /// Takes note of everything that the session has to tell.
-    func readEvents() {
+    func readEvents(at now: MonotonicInstant) {
         while let event = self.session.nextEvent() {
             switch event {
             case .settingsChanged: self.life.settled()
             case .settingsAcknowledged: self.life.acknowledged()
+            case .written(let tag): self.inFlight.restart(tag, at: now)
             case .answered(let tag, let answer):
-                let submitted = self.inFlight.submitted(tag)
+                let written = self.inFlight.since(tag)
                 guard let push = self.inFlight.remove(tag) else { break }
                 self.deliveries.answered(at: self.life.lastHeard)
-                self.report.answered(after: self.life.lastHeard.nanoseconds - submitted.nanoseconds)
+                self.report.answered(after: self.life.lastHeard.nanoseconds - written.nanoseconds)
                 self.ended += 1
                 self.answered(push, answer)
             case .ended(let tag, let ending):

@@ -26,6 +26,10 @@ final class Conversation {
     /// How many pushes have ended here, in whatever way.
     var ended = 0
     private var bytesSent: UInt64 = 0
+    /// The kernel takes no more bytes: what waits then does not wait for a window.
+    private var isStalled = false
+    /// How many pushes filled the send window when it last was what kept more from being sent.
+    private var windowCapacity: Int?
     /// An answer showed that the gateway accepts the credential.
     var isAccepted: Bool
     /// How many pushes may be in flight before.
@@ -68,16 +72,46 @@ final class Conversation {
     /// How many pushes are in flight.
     var inFlightCount: Int { self.inFlight.count }
 
-    /// How many pushes it takes now.
+    /// How many pushes it takes now, as far as streams go; none if the window has no room for the next one.
     var free: Int {
-        self.life.isReady ? max(0, min(self.session.freeStreams, self.allowance - self.inFlight.count)) : 0
+        guard self.life.isReady else { return 0 }
+        let free = min(self.session.freeStreams, self.allowance - self.inFlight.count)
+        guard free > 0, self.hasWindow else { return 0 }
+        return free
+    }
+
+    /// How large the body of the next push may be. What does not fit into the window would be opened as a stream and then
+    /// wait, here instead of where another connection could take it. One body may go out in part where none waits: a peer
+    /// may open its window only when all of it is used.
+    private var bodyLimit: Int {
+        let window = self.session.sendWindow
+        let waiting = self.session.bodyBytesWaiting
+        if waiting == 0 { return window > 0 ? .max : -1 }
+        return window - waiting
+    }
+
+    /// Whether the window has room for the next push.
+    private var hasWindow: Bool { self.bodyLimit >= self.deliveries.upcoming() ?? 0 }
+
+    /// Takes note of whether the window is what keeps more pushes from being sent.
+    private func measureWindow() {
+        let count = self.inFlight.count
+        if count > 0, count < self.allowance, !self.hasWindow {
+            self.windowCapacity = count
+        } else if let capacity = self.windowCapacity, count > capacity {
+            self.windowCapacity = nil
+        }
     }
 
     /// How many pushes the gateway takes at a time, be they in flight already or not.
-    var capacity: Int { self.life.isReady ? self.session.maxStreams : 0 }
+    var capacity: Int {
+        self.life.isReady ? min(self.session.maxStreams, self.windowCapacity ?? .max) : 0
+    }
 
     /// It takes as many pushes as the gateway allows for.
-    var isProven: Bool { self.isAccepted && self.allowance >= self.session.maxStreams }
+    var isProven: Bool {
+        self.isAccepted && (self.allowance >= self.session.maxStreams || self.windowCapacity != nil)
+    }
 
     /// How many pushes may be in flight: one while nobody knows whether the gateway is still there, and those of the trial
     /// until the credential is accepted; then some, and one more with each answer, so that a gateway that soon says goodbye
@@ -101,7 +135,7 @@ final class Conversation {
     /// When it must be looked at next, if nothing happens before.
     var due: MonotonicInstant {
         let due = self.life.due(inFlight: self.inFlight.count)
-        return self.inFlight.oldest.map { min(due, $0.submitted + self.requestTimeout) } ?? due
+        return self.inFlight.oldest.map { min(due, $0.since + self.requestTimeout) } ?? due
     }
 
     // MARK: What goes out
@@ -110,13 +144,13 @@ final class Conversation {
     func connected(at now: MonotonicInstant) { self.life.connected(at: now) }
 
     /// Takes as many of the waiting pushes as that, or as it can; they are sent with the bytes drained next. False if it
-    /// takes no more.
+    /// takes no more, or the next one does not fit into the window.
     func submit(_ count: Int, at now: MonotonicInstant) -> Bool {
         if self.life.willSend(at: now) == .ping { self.ping() }
         let free = self.free
         let before = self.lastStream
         for _ in 0..<min(count, free) {
-            guard let push = self.deliveries.next(), self.submit(push, at: now) else { return false }
+            guard let push = self.deliveries.next(upTo: self.bodyLimit), self.submit(push, at: now) else { return false }
         }
         if self.lastStream > before { self.life.opened(self.lastStream) }
         return count < free
@@ -162,7 +196,9 @@ final class Conversation {
     /// Bytes were drained and sent, as far as the peer took them.
     func wrote(isStalled: Bool, at now: MonotonicInstant) {
         self.life.wrote(isStalled: isStalled, at: now)
-        self.readEvents()
+        self.session.turnEnded()
+        self.readEvents(at: now)
+        self.isStalled = isStalled
         self.checkSession(at: now)
     }
 
@@ -179,14 +215,25 @@ final class Conversation {
         do {
             try self.session.feed(bytes)
         } catch {
-            self.readEvents()
+            self.readEvents(at: now)
             return self.life.close(ConnectionEnd(error))
         }
-        self.readEvents()
-        if !self.budget.allows(frames: self.session.framesReceived, answers: self.ended, at: now) {
+        self.readEvents(at: now)
+        if !self.budget.allows(self.counts, at: now) {
             return self.life.close(.flooded("it sent frame after frame and few answers"))
         }
         self.checkSession(at: now)
+    }
+
+    private var counts: FrameBudget.Counts {
+        let windowUpdates = self.session.windowUpdatesReceived
+        return FrameBudget.Counts(
+            frames: self.session.framesReceived - windowUpdates,
+            answers: UInt64(self.ended),
+            windowUpdates: windowUpdates,
+            requests: UInt64(self.lastStream + 1) / 2,
+            bodyBytes: self.session.bodyBytesDrained
+        )
     }
 
     /// Why the session is at its end, where it is, and what it lets us do otherwise.
@@ -195,6 +242,9 @@ final class Conversation {
             self.life.close(self.session.failure.map { ConnectionEnd($0) } ?? .closedByPeer)
         } else if self.life.isReady {
             self.life.offered(nothing: self.session.maxStreams == 0, at: now)
+            let isHeldBack = self.session.sendWindow <= 0 || (self.session.unwrittenRequests > 0 && !self.isStalled)
+            self.life.held(back: isHeldBack, after: self.session.bodyBytesDrained, at: now)
+            self.measureWindow()
         }
     }
 
@@ -202,14 +252,37 @@ final class Conversation {
 
     /// Time has passed: gives up the pushes that were not answered in time, and looks after the connection.
     func passed(to now: MonotonicInstant) {
-        while let (tag, submitted) = self.inFlight.oldest, now - submitted >= self.requestTimeout {
-            self.report.late()
-            self.life.wasLate()
-            if !self.session.reset(self.submissions[Int(tag)]) { self.forget(tag) }
-            self.readEvents()
+        while let (tag, since) = self.inFlight.oldest, now - since >= self.requestTimeout {
+            self.wasLate(tag, at: now)
+            self.readEvents(at: now)
         }
         self.checkSession(at: now)
+        let wasReady = self.life.isReady
         if self.life.passed(to: now, inFlight: self.inFlight.count) == .ping { self.ping() }
+        if wasReady, self.life.end == .windowClosed { self.giveBackUnwritten(at: now) }
+    }
+
+    /// A push was not answered in time. Where its request was not written in full, that says nothing of the gateway: it is
+    /// given more time if it gets on, and goes elsewhere if it does not.
+    private func wasLate(_ tag: UInt32, at now: MonotonicInstant) {
+        let submission = self.submissions[Int(tag)]
+        if self.session.isWritten(submission, bytesWritten: self.bytesSent) {
+            self.report.late()
+            self.life.wasLate()
+        } else if self.inFlight.hasMoved(tag, to: self.session.bodyBytesDrained(of: submission)) {
+            return self.inFlight.restart(tag, at: now)
+        }
+        if !self.session.reset(submission, bytesWritten: self.bytesSent) { self.forget(tag) }
+    }
+
+    /// The window does not open: what waits for it is sent elsewhere, what was written may still be answered.
+    private func giveBackUnwritten(at now: MonotonicInstant) {
+        for tag in self.inFlight.tags {
+            let submission = self.submissions[Int(tag)]
+            if self.session.isWritten(submission, bytesWritten: self.bytesSent) { continue }
+            self.session.reset(submission, bytesWritten: self.bytesSent)
+        }
+        self.readEvents(at: now)
     }
 
     /// Takes no more pushes; those in flight may still be answered.
@@ -228,7 +301,7 @@ final class Conversation {
             farewell = []
         }
         self.session.sweep(bytesWritten: self.bytesSent)
-        self.readEvents()
+        self.readEvents(at: self.life.lastHeard)
         while let (tag, _) = self.inFlight.oldest { self.forget(tag) }
         return farewell
     }

@@ -11,7 +11,7 @@ enum OutcomeRules {
         /// It holds something that no request can hold, such as a line break in its topic.
         case unsendable
         /// Its stream ended without a full answer. It is surely unprocessed if the peer refused it, named a lower
-        /// stream as its last, or was never sent the first byte of it.
+        /// stream as its last, or was never sent the whole of it.
         case streamEnded(isSurelyUnprocessed: Bool)
     }
 

@@ -1,0 +1,46 @@
+import IO
+
+/// Bytes under way in one direction: each piece comes out so long after it went in, in the order in which it went in. The
+/// end of a connection travels as bytes do.
+struct DelayLine {
+    /// What travels.
+    enum Freight: Equatable {
+        case bytes([UInt8])
+        /// The sender has sent its last.
+        case end
+        /// The sender has broken the connection off.
+        case reset
+    }
+
+    private struct Piece {
+        let due: MonotonicInstant
+        let freight: Freight
+    }
+
+    let delay: Duration
+    private var pieces: [Piece] = []
+    private var first = 0
+
+    init(delay: Duration) { self.delay = delay }
+
+    /// When the next piece comes out; nil: nothing is under way.
+    var nextDue: MonotonicInstant? { first < pieces.count ? pieces[first].due : nil }
+
+    /// A piece goes in.
+    mutating func put(_ freight: Freight, at now: MonotonicInstant) {
+        pieces.append(Piece(due: now + delay, freight: freight))
+    }
+
+    /// The next piece, if it has arrived.
+    mutating func take(at now: MonotonicInstant) -> Freight? {
+        guard let due = nextDue, due <= now else { return nil }
+        let freight = pieces[first].freight
+        first += 1
+        // What was taken is let go of now and then, not piece by piece.
+        if first == pieces.count || first >= 1024 {
+            pieces.removeFirst(first)
+            first = 0
+        }
+        return freight
+    }
+}

@@ -1,0 +1,41 @@
+import IO
+import Testing
+
+@testable import Simulator
+
+@Suite struct DelayLineTests {
+    private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+
+    @Test func `what goes in comes out in order, and not before its time`() {
+        var line = DelayLine(delay: .milliseconds(100))
+        #expect(line.nextDue == nil)
+        line.put(.bytes([1]), at: self.start)
+        line.put(.bytes([2]), at: self.start + .milliseconds(10))
+        line.put(.end, at: self.start + .milliseconds(20))
+        #expect(line.nextDue == self.start + .milliseconds(100))
+        let early = line.take(at: self.start + .milliseconds(99))
+        #expect(early == nil)
+        let first = line.take(at: self.start + .milliseconds(100))
+        let none = line.take(at: self.start + .milliseconds(100))
+        #expect(first == .bytes([1]) && none == nil)
+        let second = line.take(at: self.start + .milliseconds(500))
+        let third = line.take(at: self.start + .milliseconds(500))
+        #expect(second == .bytes([2]) && third == .end)
+        #expect(line.nextDue == nil)
+    }
+
+    @Test func `thousands of pieces are neither lost nor mixed up`() {
+        var line = DelayLine(delay: .milliseconds(5))
+        var taken: [Int] = []
+        for number in 0..<5_000 {
+            line.put(.bytes([UInt8(number & 255), UInt8(number >> 8)]), at: self.start + .microseconds(number))
+            while case .bytes(let bytes) = line.take(at: self.start + .microseconds(number)) {
+                taken.append(Int(bytes[0]) | Int(bytes[1]) << 8)
+            }
+        }
+        while case .bytes(let bytes) = line.take(at: .distantFuture) {
+            taken.append(Int(bytes[0]) | Int(bytes[1]) << 8)
+        }
+        #expect(taken == Array(0..<5_000))
+    }
+}
