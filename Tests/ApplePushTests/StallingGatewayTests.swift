@@ -22,7 +22,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [([(3, 0)], "starved"), ([(3, 1_000), (4, 0)], "window_closed")] as [([(UInt16, UInt32)], String)])
+    @Test(
+        arguments: [([(3, 0)], "starved"), ([(3, 1_000), (4, 0)], "window_closed")]
+            as [([(UInt16, UInt32)], String)]
+    )
     func `settings that let nobody send`(settings: [(UInt16, UInt32)], end: String) async throws {
         try await RawGateway.withBackend {
             $0.starvationTimeout = .milliseconds(100)
@@ -77,6 +80,100 @@ import Testing
             let outcomes = await backend.deliver(batch(50), to: gateway, with: try TestCredential.certificate())
             #expect(outcomes.allSatisfy { $0.verdict == .delivered })
             #expect(server.connections == 1)
+        }
+    }
+
+    @Test func `no window to begin with, and one for each stream as it comes`() async throws {
+        try await RawGateway.withBackend { line in
+            try await line.greet([(3, 100), (4, 0)])
+            while let frame = try await line.nextFrame() {
+                if frame.isHeaders { try await line.send(Frames.windowUpdate(frame.stream, 1_000)) }
+                if frame.endsStream {
+                    try await line.send(Frames.headers(frame.stream, [(":status", "200")], end: true))
+                }
+            }
+        } test: { server, gateway, backend in
+            let outcomes = await backend.deliver(batch(1_000), to: gateway, with: try TestCredential.certificate())
+            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(server.connections == 1)
+        }
+    }
+
+    @Test func `eighty windows opened for each push are no flood`() async throws {
+        try await RawGateway.withBackend { line in
+            try await line.greet([(3, 1_000)])
+            while let frame = try await line.nextFrame() {
+                if frame.isHeaders {
+                    let updates = Frames.windowUpdate(frame.stream, 1) + Frames.windowUpdate(0, 1)
+                    try await line.send(Array(repeatElement(updates, count: 40).joined()))
+                }
+                if frame.endsStream {
+                    try await line.send(Frames.headers(frame.stream, [(":status", "200")], end: true))
+                }
+            }
+        } test: { server, gateway, backend in
+            let outcomes = await backend.deliver(batch(2_000), to: gateway, with: try TestCredential.certificate())
+            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(server.connections == 1)
+        }
+    }
+
+    @Test func `what waits for windows that do not open goes elsewhere, and what was written is answered`() async throws
+    {
+        let complete = Mutex(0)
+        try await RawGateway.withBackend {
+            $0.starvationTimeout = .milliseconds(200)
+        } _: { line in
+            try await line.greet([(3, 100), (4, 0)])
+            var answers: [UInt32] = []
+            while let frame = try await line.nextFrame() {
+                // The first connection opens windows for ten pushes, and answers the last of them late.
+                if frame.isHeaders, line.number > 1 || frame.stream < 20 {
+                    try await line.send(Frames.windowUpdate(frame.stream, 1_000))
+                }
+                if frame.type == 3 {
+                    for stream in answers {
+                        try await line.send(Frames.headers(stream, [(":status", "200")], end: true))
+                    }
+                    answers = []
+                }
+                guard frame.endsStream else { continue }
+                complete.withLock { $0 += 1 }
+                if line.number == 1, frame.stream == 19 {
+                    answers.append(frame.stream)
+                } else {
+                    try await line.send(Frames.headers(frame.stream, [(":status", "200")], end: true))
+                }
+            }
+        } test: { server, gateway, backend in
+            let outcomes = await backend.deliver(batch(200), to: gateway, with: try TestCredential.certificate())
+            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(server.connections == 2)
+            #expect(complete.withLock { $0 } == 200, "none was sent twice")
+            #expect(backend.traffic.ends == ["window_closed": 1])
+            #expect(backend.traffic.lateAnswers == 0)
+        }
+    }
+
+    @Test func `a stream whose window does not open is given up alone, and its push goes out again`() async throws {
+        let complete = Mutex(0)
+        try await RawGateway.withBackend {
+            $0.requestTimeout = .milliseconds(300)
+        } _: { line in
+            try await line.greet([(3, 100), (4, 0)])
+            while let frame = try await line.nextFrame() {
+                if frame.isHeaders, frame.stream != 21 {
+                    try await line.send(Frames.windowUpdate(frame.stream, 1_000))
+                }
+                guard frame.endsStream else { continue }
+                complete.withLock { $0 += 1 }
+                try await line.send(Frames.headers(frame.stream, [(":status", "200")], end: true))
+            }
+        } test: { server, gateway, backend in
+            let outcomes = await backend.deliver(batch(100), to: gateway, with: try TestCredential.certificate())
+            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(complete.withLock { $0 } == 100, "none was sent twice")
+            #expect(server.connections == 1 && backend.traffic.lateAnswers == 0)
         }
     }
 

@@ -8,27 +8,37 @@ extension Scene {
     private static let insert = """
         INSERT INTO carillon.messages (app_id, tokens, payload, reference, on_unknown)
         SELECT a.id, ARRAY(SELECT $1 || lpad(to_hex(n * 65536 + t), 64 - length($1), '0') FROM generate_series(1, $2::int8) t),
-            ('{"aps":{"alert":"Board"},"m":"m' || n || '"}')::json, 'm' || n, $3
+            ('{"aps":{"alert":"Board"},"m":"m' || n || '"' || $7 || '}')::json, 'm' || n, $3
         FROM carillon.apps a, generate_series($4::int8, $5::int8) n WHERE a.name = $6
         """
 
     /// Enqueues messages and writes them into the ledger once they are committed. Their tokens begin with the prefix, so
-    /// that an answer rule of the simulator can be about them. So many at once are one transaction.
+    /// that an answer rule of the simulator can be about them. So many at once are one transaction. Their payloads are so
+    /// many bytes longer than they need to be.
     func enqueue(
         _ count: Int,
         tokens width: Int = 1,
         prefix: String = "",
         app: String = Scene.app,
         mayRepeat: Bool = true,
+        padding: Int = 0,
         atOnce chunk: Int = Self.chunk
     ) async throws {
+        let more = padding == 0 ? "" : ",\"x\":\"\(String(repeating: "x", count: padding))\""
         precondition(width < 65_536, "the numbers of tokens would overlap")
         var left = count
         while left > 0 {
             let numbers = self.numbers.take(min(left, chunk))
             left -= numbers.count
-            let messages = Self.messages(numbers, width: width, prefix: prefix, mayRepeat: mayRepeat)
-            let parameters = Self.parameters(numbers, width: width, prefix: prefix, app: app, mayRepeat: mayRepeat)
+            let messages = Self.messages(numbers, width: width, prefix: prefix, mayRepeat: mayRepeat, more: more)
+            let parameters = Self.parameters(
+                numbers,
+                width: width,
+                prefix: prefix,
+                app: app,
+                mayRepeat: mayRepeat,
+                more: more
+            )
             do {
                 try await self.client.query(Self.insert, parameters) { _ in }
             } catch let error as PostgresError where error.outcome == .unknown {
@@ -51,13 +61,14 @@ extension Scene {
         _ numbers: Range<Int>,
         width: Int,
         prefix: String,
-        mayRepeat: Bool
+        mayRepeat: Bool,
+        more: String = ""
     ) -> [Ledger.Message] {
         numbers.map { number in
             Ledger.Message(
                 reference: "m\(number)",
                 tokens: (1...width).map { Self.token(prefix, number * 65_536 + $0) },
-                payload: #"{"aps":{"alert":"Board"},"m":"m\#(number)"}"#,
+                payload: #"{"aps":{"alert":"Board"},"m":"m\#(number)"\#(more)}"#,
                 mayRepeat: mayRepeat
             )
         }
@@ -68,7 +79,8 @@ extension Scene {
         width: Int,
         prefix: String,
         app: String,
-        mayRepeat: Bool
+        mayRepeat: Bool,
+        more: String = ""
     ) -> Parameters {
         var parameters = Parameters()
         parameters.append(prefix)
@@ -77,6 +89,7 @@ extension Scene {
         parameters.append(Int64(numbers.lowerBound))
         parameters.append(Int64(numbers.upperBound - 1))
         parameters.append(app)
+        parameters.append(more)
         return parameters
     }
 

@@ -36,8 +36,8 @@ struct FrameBudget {
         let answers = counts.answers - self.before.answers
         let requests = counts.requests - self.before.requests
         let bodyBytes = counts.bodyBytes - self.before.bodyBytes
+        let windowUpdates = Self.windowUpdatesARequest * requests + bodyBytes / Self.bodyBytesAWindowUpdate
         return counts.frames - self.before.frames <= Self.framesForNothing + Self.framesAnAnswer * answers
-            && counts.windowUpdates - self.before.windowUpdates
-                <= Self.framesForNothing + Self.windowUpdatesARequest * requests + bodyBytes / Self.bodyBytesAWindowUpdate
+            && counts.windowUpdates - self.before.windowUpdates <= Self.framesForNothing + windowUpdates
     }
 }

@@ -150,7 +150,8 @@ final class Conversation {
         let free = self.free
         let before = self.lastStream
         for _ in 0..<min(count, free) {
-            guard let push = self.deliveries.next(upTo: self.bodyLimit), self.submit(push, at: now) else { return false }
+            guard let push = self.deliveries.next(upTo: self.bodyLimit) else { return false }
+            guard self.submit(push, at: now) else { return false }
         }
         if self.lastStream > before { self.life.opened(self.lastStream) }
         return count < free

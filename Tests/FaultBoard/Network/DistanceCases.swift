@@ -1,0 +1,127 @@
+import Simulator
+import TestSupport
+import Testing
+
+/// Gateways that are far away, and gateways that open their windows in odd ways or not at all: none of it is a fault, and
+/// nothing is sent twice for it.
+@Suite struct DistanceCases {
+    /// As much as a push may have, nearly.
+    private static let padding = 4_000
+
+    /// So many pushes of 4 KB to a gateway that far away; none may be unknown, and no connection may be lost.
+    private func send(
+        _ pushes: Int,
+        _ distance: Duration,
+        _ change: (inout SimulatorConfiguration) -> Void = { _ in },
+        then check: (Scene, WorkerProcess) async throws -> Void
+    ) async throws {
+        try await Scene.with {
+            $0.distance = distance
+            change(&$0)
+        } _: { scene in
+            try await scene.enqueue(pushes, padding: Self.padding)
+            let worker = try scene.fleet.start(lease: Fleet.calm)
+            try await scene.drained(within: .seconds(240))
+            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
+            #expect(unknown == 0)
+            try await check(scene, worker)
+            try await scene.finish()
+        }
+    }
+
+    @Test func `N18: 200 ms away, 4 KB through windows of 65,535 bytes are sent once, over few connections`()
+        async throws
+    {
+        // At 80 pushes a second and connection, all of them at once take longer than the time for an answer.
+        try await self.send(Board.sized(2_000, full: 8_000), .milliseconds(200)) { scene, worker in
+            let connections = await scene.simulator.statistics().connections
+            #expect(connections <= 6)
+            let silent = try await worker.ends(by: "silent")
+            #expect(silent == 0)
+        }
+    }
+
+    @Test func `N19: far away, goodbyes cost no push and double none`() async throws {
+        try await self.send(Board.sized(1_000, full: 5_000), .milliseconds(100)) {
+            $0.goAwayAfter = 100
+        } then: { _, worker in
+            let silent = try await worker.ends(by: "silent")
+            #expect(silent == 0)
+        }
+    }
+
+    @Test func `N20: a small push beside large ones to a distant gateway does not wait for them`() async throws {
+        try await Scene.with {
+            $0.distance = .milliseconds(200)
+        } _: { scene in
+            try await scene.addApp("codes", topic: Scene.topic, to: scene.simulator)
+            // One credential, hence the same connections.
+            try await scene.client.run(
+                "UPDATE carillon.apps SET certificate_id = (SELECT certificate_id FROM carillon.apps WHERE name = "
+                    + "'\(Scene.app)') WHERE name = 'codes'"
+            )
+            let many = Board.sized(3_000, full: 8_000)
+            try await scene.enqueue(many, padding: Self.padding)
+            _ = try scene.fleet.start(lease: Fleet.calm)
+            try await scene.requests(100, within: .seconds(60))
+            try await scene.enqueue(1, prefix: "c0de", app: "codes")
+            try await scene.eventually("the code was sent", within: .seconds(60)) {
+                let sent = try await scene.client.number(
+                    "SELECT count(*) FROM carillon.results r JOIN carillon.apps a ON a.id = r.app_id WHERE a.name = 'codes'"
+                )
+                return sent == 1
+            }
+            #expect(scene.record.requests < many, "all others went out before it")
+            try await scene.finish(within: .seconds(240))
+        }
+    }
+
+    // MARK: Odd windows
+
+    @Test func `H22: no window to begin with, and one for each stream as it comes`() async throws {
+        try await Scene.send { frame in
+            if frame.direction == .down, frame.frame.type == 4, frame.frame.flags == 0 {
+                return [.pass, .say(Frames.settings([(4, 0)]))]
+            }
+            guard frame.direction == .up, frame.frame.isHeaders else { return [.pass] }
+            return [.pass, .say(Frames.windowUpdate(frame.frame.stream, 4_096))]
+        } then: { _, worker, relay in
+            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
+            #expect(unknown == 0)
+            #expect(relay.connections <= 4)
+        }
+    }
+
+    @Test func `H23: eighty windows opened for each push are no flood`() async throws {
+        try await Scene.send { frame in
+            guard frame.direction == .up, frame.frame.isHeaders else { return [.pass] }
+            let updates = Frames.windowUpdate(frame.frame.stream, 1) + Frames.windowUpdate(0, 1)
+            return [.pass, .say(Array(repeatElement(updates, count: 40).joined()))]
+        } then: { _, worker, _ in
+            let unknown = try await worker.metric("carillon_unknown_outcomes_total")
+            let floods = try await worker.ends(by: "flooded")
+            #expect(unknown == 0 && floods == 0)
+        }
+    }
+
+    @Test func `H24: a connection whose window never opens again is left, and its pushes go out on another, once`()
+        async throws
+    {
+        try await Scene.with { scene in
+            // The first connection gets none of the windows that the gateway opens.
+            let judge: Relay.Judge = { frame in
+                frame.direction == .down && frame.frame.type == 8 && frame.connection == 1 ? [] : [.pass]
+            }
+            try await scene.withRelay(judge) { relay in
+                try await scene.enqueue(500, padding: Self.padding)
+                let worker = try scene.fleet.start(Fleet.patient + ["--connections", "1"], lease: Fleet.calm)
+                try await scene.drained(within: .seconds(120))
+                let unknown = try await worker.metric("carillon_unknown_outcomes_total")
+                let ends = try await worker.ends(by: "window_closed")
+                #expect(unknown == 0 && ends == 1)
+                #expect(relay.connections == 2)
+                try await scene.finish()
+            }
+        }
+    }
+}
