@@ -15,7 +15,7 @@ CREATE TABLE carillon.messages (
     reference    text,  -- the caller's own id
     on_unknown   text NOT NULL DEFAULT 'retry',
     attempt      smallint NOT NULL DEFAULT 1,
-    claims       smallint NOT NULL DEFAULT 0,  -- how many workers died with it in flight
+    claims       smallint NOT NULL DEFAULT 0,  -- how many workers died with it in flight; from 3 on, on which trial it is
     origin       bigint,  -- the message that a retry or a part belongs to; null: itself
     broadcast_id bigint,
     created_at   timestamptz NOT NULL DEFAULT now(),
@@ -117,7 +117,7 @@ CREATE TABLE carillon.inflight (
     jobs       carillon.job[] NOT NULL,  -- those that are not settled yet
     claimed_at timestamptz NOT NULL DEFAULT now(),
     part       smallint NOT NULL DEFAULT 0,  -- how many parts of it were settled
-    on_trial   boolean NOT NULL DEFAULT false  -- one job, which several workers did not survive
+    on_trial   boolean NOT NULL DEFAULT false  -- jobs that several workers did not survive
 );
 ALTER TABLE carillon.inflight ALTER jobs SET STORAGE EXTERNAL;
 CREATE INDEX inflight_by_worker ON carillon.inflight (worker_id);

@@ -97,25 +97,51 @@ BEGIN
 END
 $$;
 
+-- How many pushes may be in flight together of jobs that have been claimed so often in vain: 500 after the third time, half
+-- as many after each further one, one in the end.
+CREATE FUNCTION carillon.trial_size(claims integer) RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(claims, 12) - 2)) $$;
+
+-- The claims in vain of a job with which another worker has died, as one of so many suspicious pushes: as many as make the
+-- next trial one of half of them at most. 12 stands for one death alone, 13 for two.
+CREATE FUNCTION carillon.count_death(claims smallint, together bigint) RETURNS smallint
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT least(32767, CASE
+        WHEN claims < 2 THEN claims + 1
+        WHEN claims > 2 AND together = 1 THEN greatest(claims + 1, 12)
+        ELSE greatest(claims + 1, (
+            SELECT min(c) FROM generate_series(3, 11) c WHERE carillon.trial_size(c) <= greatest(1, together / 2)))
+    END)::smallint
+$$;
+
 -- Puts back what a worker died with, each job with one more claim in vain. What may not be sent twice fails instead:
 -- nobody knows whether it was sent.
 --
--- A job that three workers did not survive is under suspicion. Each of its tokens becomes a job of its own, and such a
--- job is claimed alone: should that worker die too, it was not because of its neighbours. The fifth death convicts it.
+-- Jobs that three workers did not survive are under suspicion. Each of their tokens becomes a job of its own, and they are
+-- tried by halves: should a worker die with some of them, half as many are in flight together the next time. What is
+-- settled is innocent. One that two workers die with while it is alone is convicted.
 CREATE FUNCTION carillon.recover(app integer, jobs carillon.job[], gone bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     suspicious CONSTANT smallint := 3;
-    guilty CONSTANT smallint := 5;
+    guilty CONSTANT smallint := 13;
+    -- How many pushes are suspicious from now on, and how many were on trial.
+    fresh bigint;
+    tried bigint;
     recovered CONSTANT bigint := cardinality(jobs);
     chosen carillon.job[] := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.on_unknown = 'fail');
 BEGIN
     IF cardinality(chosen) > 0 THEN
         PERFORM carillon.fail_jobs(app, chosen, 'OutcomeUnknown');
     END IF;
+    SELECT sum(cardinality(j.tokens)) FILTER (WHERE j.claims = suspicious - 1),
+        sum(cardinality(j.tokens)) FILTER (WHERE j.claims >= suspicious)
+    INTO fresh, tried FROM unnest(jobs) AS j;
     jobs := ARRAY(
         SELECT ROW(j.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
-            j.reference, j.on_unknown, j.attempt, least(j.claims::integer + 1, 32767), j.origin, j.broadcast_id,
+            j.reference, j.on_unknown, j.attempt,
+            carillon.count_death(j.claims, CASE WHEN j.claims < suspicious THEN fresh ELSE tried END), j.origin,
+            j.broadcast_id,
             j.created_at, j.last_status, j.last_reason)::carillon.job
         FROM unnest(jobs) AS j WHERE j.on_unknown <> 'fail');
     chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= guilty AND cardinality(j.tokens) = 1);
@@ -172,7 +198,7 @@ $$;
 
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-    carillon.cut, carillon.split, carillon.fail_jobs, carillon.recover, carillon.take_over
+    carillon.cut, carillon.split, carillon.fail_jobs, carillon.trial_size, carillon.count_death, carillon.recover, carillon.take_over
 TO carillon_worker;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (15, 'takeover');

@@ -6,19 +6,26 @@ extension ClaimAnswer {
     ///
     /// The rows taken are the first whose pushes fit together; of what does not fit, the first is named. Nothing is
     /// claimed for a worker that is gone from `workers`. What is longer than anything that can be sent is cut to a length
-    /// that is still refused, so that no row, however large, is too large for its claim.
+    /// that is still refused, and a row whose tokens are too long to be tokens is named like one with too many of them, to
+    /// be cut: so a claim of a thousand rows has a few megabytes, whatever is in the rows. Where a row came out of another
+    /// table, its values may be compressed: their size is then found out.
     ///
     /// Waiting for the disk is left to the settlement: a claim that a crash undoes was never settled, and its rows are
     /// back where they were. Those that must not be sent twice do wait.
     ///
-    /// A row that three workers did not survive is claimed alone, and while it is in flight this worker claims no other
-    /// of its kind: should the worker die, it is clear of what.
+    /// Rows that three workers did not survive are claimed apart from all others, and only so many as are to be tried
+    /// together. While some are in flight this worker claims no more of their kind, but what stands behind them: should the
+    /// worker die, it is clear of what. The first row that is seen decides which kind is claimed.
     package static let statement = Statement(
         "claim",
         """
         WITH seen AS MATERIALIZED (
-            SELECT s.ctid AS place, s.id, s.claims >= 3 AS suspect, CASE WHEN pg_column_size(s.tokens) > $7
-                THEN 2147483647 ELSE cardinality(s.tokens) END AS pushes
+            SELECT s.ctid AS place, s.id, CASE WHEN s.claims < 3 THEN 0 ELSE s.claims END AS doubt, CASE
+                WHEN pg_column_size(s.tokens) > $7 THEN 2147483647
+                WHEN pg_column_compression(s.tokens) IS NOT NULL AND (pg_column_size(s.tokens) > 65536
+                    OR octet_length(array_send(s.tokens)) > 2080 * cardinality(s.tokens) + 1024) THEN 2147483647
+                WHEN pg_column_size(s.tokens) > 2080 * cardinality(s.tokens) + 1024 THEN 2147483647
+                ELSE cardinality(s.tokens) END AS pushes
             FROM carillon.messages s
             WHERE s.app_id = $1 AND s.lane = $2 AND s.id >= $3
               AND EXISTS (SELECT FROM carillon.workers w
@@ -26,15 +33,18 @@ extension ClaimAnswer {
               AND (s.claims < 3 OR NOT EXISTS (SELECT FROM carillon.inflight f WHERE f.worker_id = $4 AND f.on_trial))
             ORDER BY s.id LIMIT $5 FOR UPDATE OF s SKIP LOCKED
         ), fitting AS (
-            SELECT c.place, c.id, c.pushes, c.total <= $6 AND (c.suspects = 0 OR c.suspect AND c.total = c.pushes) AS fits
+            SELECT c.place, c.id, c.pushes, c.total <= $6
+                AND (c.doubt = 0 OR c.total = c.pushes OR c.total <= carillon.trial_size(c.doubt)) AS fits
             FROM (
-                SELECT s.*, sum(s.pushes) OVER w AS total, count(*) FILTER (WHERE s.suspect) OVER w AS suspects
-                FROM seen s WINDOW w AS (ORDER BY s.id ROWS UNBOUNDED PRECEDING)
+                SELECT s.*, sum(s.pushes) OVER (ORDER BY s.id ROWS UNBOUNDED PRECEDING) AS total
+                FROM seen s WHERE s.doubt = (SELECT f.doubt FROM seen f LIMIT 1)
             ) AS c
         ), picked AS (
             DELETE FROM carillon.messages m WHERE m.ctid = ANY (ARRAY(SELECT f.place FROM fitting f WHERE f.fits))
             RETURNING m.id, m.lane, m.tokens,
-                CASE WHEN pg_column_size(m.payload) > 8192 THEN to_json(repeat('x', 8192)) ELSE m.payload END AS payload,
+                CASE WHEN pg_column_size(m.payload) > 8192
+                    OR pg_column_compression(m.payload) IS NOT NULL AND octet_length(m.payload::text) > 8192
+                    THEN to_json(repeat('x', 8192)) ELSE m.payload END AS payload,
                 left(m.push_type, 64) AS push_type, m.priority, m.expires_at, left(m.collapse_id, 65) AS collapse_id,
                 left(m.topic, 256) AS topic, left(m.reference, 16384) AS reference, left(m.on_unknown, 64) AS on_unknown,
                 m.attempt, m.claims, m.origin, m.broadcast_id, m.created_at, m.last_status,
@@ -47,10 +57,10 @@ extension ClaimAnswer {
             FROM picked p HAVING count(*) > 0 AND CASE WHEN bool_or(p.on_unknown = 'fail') THEN set_config(
                 'synchronous_commit', (SELECT c.reset_val FROM pg_settings c WHERE c.name = 'synchronous_commit'), true)
                 IS NOT NULL ELSE true END
-            RETURNING id, claimed_at
+            RETURNING id, claimed_at, on_trial
         )
         SELECT 1::smallint, k.id, NULL::text[], NULL::json, NULL::text, NULL::smallint, NULL::timestamptz, NULL::text,
-            NULL::text, NULL::text, NULL::text, NULL::smallint, NULL::bigint, NULL::bigint, k.claimed_at FROM kept k
+            NULL::text, NULL::text, NULL::text, NULL::smallint, k.on_trial::integer::bigint, NULL::bigint, k.claimed_at FROM kept k
         UNION ALL
         SELECT NULL, p.id, p.tokens, p.payload, nullif(p.push_type, 'alert'), p.priority, p.expires_at, p.collapse_id,
             p.topic, p.reference, nullif(p.on_unknown, 'retry'), nullif(p.attempt, 1), p.origin, p.broadcast_id,
@@ -96,7 +106,8 @@ extension ClaimAnswer {
                     app: plan.lane.app,
                     lane: plan.lane.number,
                     claimedAt: try rows.timestamp(row, Column.createdAt),
-                    installation: installation
+                    installation: installation,
+                    areOnTrial: try rows.int64(row, Column.origin) != 0
                 )
                 jobs.reserve(jobs: rows.count)
                 self.jobs = consume jobs

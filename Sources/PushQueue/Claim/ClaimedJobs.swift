@@ -52,6 +52,8 @@ package struct ClaimedJobs: Sendable {
     package let lane: Int16
     /// The database's clock at the claim, in microseconds since 1970.
     package let claimedAt: Int64
+    /// Several workers did not survive them. Until they are settled, this worker claims no more of that kind.
+    let areOnTrial: Bool
     private(set) var jobs: [Job] = []
     private(set) var refusals: [Refusal] = []
     private(set) var texts: [UInt8] = []
@@ -72,12 +74,20 @@ package struct ClaimedJobs: Sendable {
         var refusal: LocalReason?
     }
 
-    init(id: Int64, app: Int32, lane: Int16, claimedAt: Int64, installation: (UInt64, UInt64)) {
+    init(
+        id: Int64,
+        app: Int32,
+        lane: Int16,
+        claimedAt: Int64,
+        installation: (UInt64, UInt64),
+        areOnTrial: Bool = false
+    ) {
         self.id = id
         self.app = app
         self.lane = lane
         self.claimedAt = claimedAt
         self.installation = installation
+        self.areOnTrial = areOnTrial
     }
 
     /// How many jobs.

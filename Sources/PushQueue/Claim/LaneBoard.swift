@@ -124,6 +124,17 @@ struct LaneBoard: Sendable {
         self.entries[lane] = entry
     }
 
+    /// A trial in the lane is over, the first row of which had that id. As many more wait for theirs, perhaps.
+    mutating func tried(_ lane: Lane, first: Int64) {
+        guard var entry = self.entries[lane] else { return }
+        entry.floor.lower(to: first)
+        entry.depth = .deep
+        entry.isReady = true
+        // Its round may have changed with its depth.
+        self.join(lane, entry)
+        self.entries[lane] = entry
+    }
+
     /// What kept the app from claiming may be over.
     mutating func freed(_ app: Int32) {
         self.rejoin(self.parked.free(app))

@@ -36,6 +36,6 @@ package enum LocalReason: UInt8, CaseIterable, Sendable {
                 + "APNs' answer."
         ),
         ("Unqueued", "PostgreSQL refused to put it back into the queue, because of a constraint or trigger, say."),
-        ("Poison", "Five workers died while it was in flight, the last two while it was alone."),
+        ("Poison", "Workers died while it was in flight, five at least, the last two while it was alone."),
     ]
 }

@@ -33,7 +33,8 @@ import Testing
                 SELECT 1, ARRAY[lpad(to_hex(i), 4, '0')], '{"aps":{}}' FROM generate_series(1, 30) i
                 """
             )
-            try await self.work(database, culprit: "000a", deaths: 5)
+            // After the third, 15 of 30 are tried together, then 7, 3 and 1, and that twice.
+            try await self.work(database, culprit: "000a", deaths: 8)
             #expect(
                 try await database.rows("SELECT message_id, token, reason FROM carillon.failures") == [
                     "(10,000a,Poison)"
@@ -56,7 +57,7 @@ import Testing
                 VALUES (1, '{aa,bb,BB,cc,dd}', '{"aps":{}}', 'r'), (1, '{ee}', '{"aps":{}}', 's')
                 """
             )
-            try await self.work(database, culprit: "cc", deaths: 5)
+            try await self.work(database, culprit: "cc", deaths: 6)
             #expect(
                 try await database.rows("SELECT message_id, token, reason, reference FROM carillon.failures") == [
                     "(1,cc,Poison,r)"
@@ -71,23 +72,72 @@ import Testing
         }
     }
 
-    @Test func `a job on trial is claimed alone, and a worker has one of them at a time`() async throws {
+    @Test func `those under as much suspicion are tried together, and a worker has one trial at a time`() async throws {
         try await SchemaDatabase.with { database async throws in
+            // Of those with 10 claims, three are tried together; of those with 11, one.
             try await database.run(
                 """
                 INSERT INTO carillon.messages (app_id, tokens, payload, claims)
-                SELECT 1, ARRAY[lpad(to_hex(i), 4, '0')], '{}', CASE WHEN i IN (1, 2, 5) THEN 3 ELSE 0 END
-                FROM generate_series(1, 6) i
+                SELECT 1, ARRAY[lpad(to_hex(i), 4, '0')], '{}',
+                    CASE WHEN i IN (1, 2, 5, 7) THEN 10 WHEN i IN (8, 9) THEN 11 ELSE 0 END
+                FROM generate_series(1, 10) i
                 """
             )
             let first = try await database.addWorker()
             let second = try await database.addWorker()
-            #expect(try await database.claim(by: first).map(\.id) == [1])
-            #expect(try await database.claim(by: first).map(\.id).sorted() == [3, 4, 6])
+            #expect(try await database.claim(by: first).map(\.id).sorted() == [1, 2, 5])
+            #expect(try await database.claim(by: first).map(\.id).sorted() == [3, 4, 6, 10])
             #expect(try await database.claim(by: first).map(\.id) == [])
-            #expect(try await database.claim(by: second).map(\.id) == [2])
+            #expect(try await database.claim(by: second).map(\.id) == [7])
             try await database.settleAll(of: first)
-            #expect(try await database.claim(by: first).map(\.id) == [5])
+            #expect(try await database.claim(by: first).map(\.id) == [8])
+            #expect(try await database.claim(by: first).map(\.id) == [])
+            try await database.settleAll(of: first)
+            #expect(try await database.claim(by: first).map(\.id) == [9])
+        }
+    }
+
+    @Test func `of 8,000 that workers died with, the innocent are sent at once, and the culprit is found`()
+        async throws
+    {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.messages (app_id, tokens, payload, claims)
+                SELECT 1, ARRAY[lpad(to_hex(i), 4, '0')], '{"aps":{}}', 2 FROM generate_series(1, 8000) i
+                """
+            )
+            var deaths = 2
+            var claims = 0
+            while try await database.value("SELECT count(*) FROM carillon.failures") == "0" {
+                let worker = try await database.addWorker()
+                var isDeadly = false
+                while !isDeadly {
+                    // A worker has eight claims in flight, or one trial.
+                    var jobs: [SchemaDatabase.ClaimedJob] = []
+                    for _ in 0..<8 { jobs += try await database.claim(by: worker) }
+                    claims += 1
+                    isDeadly = jobs.contains { $0.tokens == ["0539"] }
+                    if jobs.isEmpty { break }
+                    if !isDeadly { try await database.settleAll(of: worker) }
+                }
+                #expect(isDeadly)
+                guard isDeadly else { return }
+                try await database.bury(worker)
+                deaths += 1
+                if deaths > 13 { break }
+            }
+            #expect(deaths <= 13)
+            let last = try await database.addWorker()
+            while try await !database.claim(by: last).isEmpty { try await database.settleAll(of: last) }
+            // Sixteen trials, and a few more for each death.
+            #expect(claims < 60)
+            #expect(
+                try await database.rows("SELECT message_id, token, reason FROM carillon.failures") == [
+                    "(1337,0539,Poison)"
+                ]
+            )
+            #expect(try await database.value("SELECT sum(sent) FROM carillon.results") == "7999")
         }
     }
 

@@ -13,7 +13,8 @@ extension ClaimAnswer {
             app: claim.app,
             lane: lane.number,
             claimedAt: claim.claimedAt,
-            installation: (1, 2)
+            installation: (1, 2),
+            areOnTrial: claim.isOnTrial
         )
         var seen = TokenSet()
         let payload = Array("{}".utf8)

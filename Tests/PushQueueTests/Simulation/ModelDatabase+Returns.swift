@@ -52,7 +52,7 @@ extension ModelDatabase {
                 .sorted { $0.id < $1.id }.prefix(100)
             for claim in claims {
                 tables.inflight[claim.id] = nil
-                for job in claim.jobs { tables.recover(job) }
+                tables.recover(claim.jobs)
             }
             return (dead.count, Array(claims))
         }
@@ -79,12 +79,19 @@ extension ModelTables {
     }
 
     /// Puts back what a worker died with.
-    fileprivate mutating func recover(_ job: ModelJob) {
+    fileprivate mutating func recover(_ jobs: [ModelJob]) {
+        let repeatable = jobs.filter(\.mayRepeat)
+        let fresh = repeatable.filter { $0.claims == 2 }.reduce(0) { $0 + $1.tokens.count }
+        let tried = repeatable.filter(\.isSuspect).reduce(0) { $0 + $1.tokens.count }
+        for job in jobs { self.recover(job, together: job.isSuspect ? tried : fresh) }
+    }
+
+    private mutating func recover(_ job: ModelJob, together: Int) {
         var job = job
-        job.claims += 1
+        job.countDeath(together: together)
         if !job.mayRepeat {
             self.fail(job, reason: "OutcomeUnknown")
-        } else if job.claims >= 5, job.tokens.count == 1 {
+        } else if job.claims >= 13, job.tokens.count == 1 {
             self.fail(job, reason: "Poison")
         } else if job.isSuspect, job.tokens.count > 1, !self.cancelled.contains(job.message) {
             _ = self.cut(job, size: 1)

@@ -139,13 +139,12 @@ struct ModelDatabase {
         var total = 0
         var picked: [ModelJob] = []
         var next: ModelJob?
-        var suspects = 0
-        for job in seen {
-            let isFirst = total == 0
+        // Those under suspicion are claimed with others under as much of it.
+        for job in seen where job.doubt == seen[0].doubt {
             total += job.tokens.count
-            suspects += job.isSuspect ? 1 : 0
-            // Who is under suspicion is claimed alone.
-            let fits = total <= Int(plan.pushes) && (suspects == 0 || job.isSuspect && isFirst)
+            let fits =
+                total <= Int(plan.pushes)
+                && (!job.isSuspect || total == job.tokens.count || total <= ModelJob.trialSize(job.claims))
             if fits { picked.append(job) } else if next == nil { next = job }
         }
         guard !picked.isEmpty else { return (nil, next) }

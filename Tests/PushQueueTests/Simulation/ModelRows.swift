@@ -15,6 +15,23 @@ struct ModelJob: Hashable {
     var message: Int64 { self.origin ?? self.id }
     /// Three workers did not survive it.
     var isSuspect: Bool { self.claims >= 3 }
+    /// Which kind of claim takes it.
+    var doubt: Int16 { self.isSuspect ? self.claims : 0 }
+
+    /// How many pushes are tried together.
+    static func trialSize(_ claims: Int16) -> Int { max(1, 1000 >> (min(Int(claims), 12) - 2)) }
+
+    /// Another worker has died with it, as one of so many suspicious pushes.
+    mutating func countDeath(together: Int) {
+        let next = self.claims + 1
+        if self.claims < 2 {
+            self.claims = next
+        } else if self.claims > 2, together == 1 {
+            self.claims = max(next, 12)
+        } else {
+            self.claims = max(next, (3...11).first { Self.trialSize($0) <= max(1, together / 2) } ?? 11)
+        }
+    }
 }
 
 /// A row of `inflight`.
@@ -25,7 +42,7 @@ struct ModelClaim: Hashable {
     /// Those that are not settled yet.
     var jobs: [ModelJob]
     let claimedAt: Int64
-    /// One job, which several workers did not survive.
+    /// Jobs that several workers did not survive.
     let isOnTrial: Bool
     /// How many parts of it were settled.
     var part: Int16 = 0

@@ -93,5 +93,10 @@ extension WorkerState {
         self.flights.remove(flight.jobs.key)
         self.limits.admission.release(flight.pushes, of: flight.jobs.app)
         self.board.freed(flight.jobs.app)
+        // The next of those under suspicion may be claimed. They stand behind it, and below the floor, perhaps.
+        if flight.jobs.areOnTrial, let first = flight.jobs.jobs.lazy.map(\.id).min() {
+            let lane = Lane(app: flight.jobs.app, number: flight.jobs.lane)
+            self.board.tried(lane, first: first)
+        }
     }
 }
