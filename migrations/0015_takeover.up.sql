@@ -74,6 +74,11 @@ BEGIN
     ELSIF cardinality(off.gone) > 0 THEN
         PERFORM carillon.record_cancelled(app, ARRAY[carillon.withdraw(whole)]);
         RETURN 0;
+    ELSIF octet_length(whole.payload::text) > (CASE whole.push_type WHEN 'voip' THEN 5120 ELSE 4096 END) THEN
+        -- Every part would fail for it, and until then hold a copy of it. What a claim keeps of it is enough.
+        whole.payload := to_json(repeat('x', 8192));
+        PERFORM carillon.fail_jobs(app, ARRAY[whole], 'PayloadTooLarge');
+        RETURN 0;
     END IF;
     RETURN carillon.cut(app, whole, size);
 END
