@@ -25,6 +25,10 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
         public static let notHTTP2 = Self("notHTTP2")
         /// No provider token could be had.
         public static let noProviderToken = Self("noProviderToken")
+        /// No connection took it in time.
+        public static let timedOut = Self("timedOut")
+        /// Whoever wanted it sent has gone, or may not send any more.
+        public static let cancelled = Self("cancelled")
         /// The session was shut down.
         public static let shutDown = Self("shutDown")
         /// The backend has no such service.

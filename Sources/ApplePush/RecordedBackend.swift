@@ -70,8 +70,13 @@ public struct RecordedBackend: Backend {
         with credential: Credential,
         terms: DeliveryTerms
     ) async -> Delivered {
-        guard terms.permit?.isInForce ?? true else {
-            return Delivered(Outcomes(repeating: Outcome(.safe), count: batch.count))
+        guard terms.permit?.isInForce ?? true, !Task.isCancelled else {
+            var outcomes = Outcomes(repeating: Outcome(.safe), count: batch.count)
+            outcomes.withheld = PushError(
+                .cancelled,
+                "The task was cancelled, or its permit ended, before it was sent."
+            )
+            return Delivered(outcomes)
         }
         var outcomes = Outcomes(repeating: .delivered, count: batch.count)
         for position in 0..<batch.count {
@@ -85,7 +90,9 @@ public struct RecordedBackend: Backend {
                     timestamp: timestamp,
                     retryAfter: retryAfter.map { Int32(clamping: $0) }
                 )
-            case .safe: outcomes[position] = Outcome(.safe)
+            case .safe:
+                outcomes[position] = Outcome(.safe)
+                outcomes.withheld = PushError(.unreachable, "The connection ended before the push was processed.")
             case .unknown: outcomes[position] = Outcome(.unknown)
             case .unreachable(let error):
                 outcomes[position] = Outcome(.safe)

@@ -41,7 +41,25 @@ package final class ServerSession {
     // MARK: Bytes
 
     /// Takes bytes that the peer sent. Throws when the session is beyond use.
-    package func feed(_ bytes: RawSpan) throws(HTTP2Error) { try self.owned.feed(bytes) }
+    package func feed(_ bytes: RawSpan) throws(HTTP2Error) {
+        try self.owned.feed(bytes)
+        for fault in self.streams.pointee.lateFrames.take() {
+            switch fault {
+            case .afterReset(let stream): try self.reset(stream, .streamClosed)
+            case .afterEnd(let stream):
+                throw self.ended(by: .streamClosed, "the peer sent more on stream \(stream), which it had ended")
+            }
+        }
+    }
+
+    /// The peer broke a rule that the engine does not look after: it is told by the next bytes, and that was all.
+    private func ended(by code: ErrorCode, _ words: String) -> HTTP2Error {
+        // Does nothing where the engine has found the same.
+        _ = nghttp2_session_terminate_session(self.engine, code.rawValue)
+        let failure = self.streams.pointee.failure ?? HTTP2Error(.protocolViolation, words)
+        self.streams.pointee.failure = failure
+        return failure
+    }
 
     /// Appends bytes to send to `output` until it has `limit` bytes or more (it stops after the frame that reached it),
     /// or there are no more. Returns how many were appended.

@@ -15,6 +15,8 @@ struct ServerStreams: EngineState, ~Copyable {
     private var atReader = ServerSlot.none
     /// The slot of the header block that is being received, or `none`.
     var receiving = ServerSlot.none
+    /// What the peer sends on streams that it has ended.
+    var lateFrames = LateFrames()
     /// The bodies of responses.
     var shared = SharedMemory()
     private(set) var openCount = 0
@@ -112,7 +114,10 @@ struct ServerStreams: EngineState, ~Copyable {
     // MARK: The engine
 
     /// Where a request lies there may be another afterwards.
-    mutating func feeding(_ bytes: UnsafeRawBufferPointer) { self.requestRead() }
+    mutating func feeding(_ bytes: UnsafeRawBufferPointer) {
+        self.requestRead()
+        self.lateFrames.observe(bytes)
+    }
 
     mutating func drained(_ count: Int) {}
 

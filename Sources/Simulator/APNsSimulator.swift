@@ -13,8 +13,9 @@ import TLS
 /// await simulator.stop()
 /// ```
 ///
-/// It makes an authority of its own, whose root clients must trust. It may be started again after it was stopped: then
-/// it has the same root and the same port, and counts anew.
+/// It makes an authority of its own, whose root clients must trust, or goes on with the one in
+/// ``SimulatorConfiguration/stateFolder``. It may be started again after it was stopped: then it has the same root and the
+/// same port, and counts anew.
 public final class APNsSimulator: Sendable {
     private struct Running {
         let server: SimulatorServer
@@ -42,16 +43,20 @@ public final class APNsSimulator: Sendable {
     /// Prepares a simulator; nothing listens yet.
     public init(_ configuration: SimulatorConfiguration = SimulatorConfiguration()) throws(SimulatorError) {
         try configuration.check()
-        do {
-            authority = try CertificateAuthority(name: "APNs simulator")
-        } catch {
-            throw SimulatorError(.unavailable, error.message, underlying: error)
-        }
+        authority = try Self.authority(configuration)
         self.configuration = configuration
         deadTokens = configuration.feedbackPort == nil ? nil : DeadTokens()
         for dead in configuration.deadTokens { deadTokens?.add(dead) }
         let ports = Ports(gateway: configuration.port, feedback: configuration.feedbackPort)
         state = Guarded(.stopped(ports, SimulatorStatistics(), []))
+    }
+
+    private static func authority(_ configuration: SimulatorConfiguration) throws(SimulatorError)
+        -> CertificateAuthority
+    {
+        let name = "APNs simulator"
+        guard let folder = configuration.stateFolder else { return try AuthorityFile.made(named: name) }
+        return try AuthorityFile(in: folder).authority(named: name)
     }
 
     /// The certificate, in PEM, of the authority that clients must trust.

@@ -21,6 +21,15 @@ public struct SimulatorConfiguration: Sendable {
     /// The keys whose provider tokens are believed. With none, each key is learnt from the first tokens it signs:
     /// see ``ProviderKey``.
     public var providerKeys: [ProviderKey] = []
+    /// Refuses what Apple takes though it should not be: provider tokens with a DER signature or an `iat` in quotes, and
+    /// connections that do not agree on `h2`.
+    public var isPedantic = false
+    /// Whether a device token belongs to the app that it was first taken for, and is refused to others
+    /// (`DeviceTokenNotForTopic`). The million tokens seen last are remembered.
+    public var bindsTokens = true
+    /// A folder that keeps the simulator's authority, so that its root stays the same from start to start; nil: each has a
+    /// new one.
+    public var stateFolder: String?
     /// Answers by token prefix, the longest first.
     public var answers: [AnswerRule] = []
     /// How long each answer is held back.
@@ -44,13 +53,16 @@ public struct SimulatorConfiguration: Sendable {
     public var deadTokens: [DeadToken] = []
     /// The feedback service's first connection is reset after so many bytes of the list; later ones are not.
     public var feedbackCutAfter: Int?
-    /// A file that gets a JSON line for each request, appended.
+    /// A file that gets a JSON line for each request and each connection that failed, appended.
     public var logFile: String?
     /// Keeps every request in memory, for ``APNsSimulator/deliveries()``.
     public var recordsDeliveries = false
     /// Told of every request when it has come and when it was answered, on the simulator's own thread: nothing else goes
     /// on until it returns, so it should be quick. A test can break something at just that moment.
     public var observer: (@Sendable (SimulatorEvent) -> Void)?
+    /// Told of each connection that failed: in its handshake, or because its peer broke the rules of HTTP/2. On the
+    /// simulator's own thread, too.
+    public var failureObserver: (@Sendable (ConnectionFailure) -> Void)?
     /// Only requests to tokens that begin so are logged, kept and told of; the others are just counted, which costs little.
     public var recordedPrefix = ""
 

@@ -10,6 +10,22 @@ package struct CertificateAuthority: Sendable {
     /// The root, to be given to those who shall trust it.
     package var pem: String { self.certificate.pem }
 
+    /// All of it, the private key included: to be kept, and read by `init(keptAs:)`.
+    package var secretPEM: String { self.certificate.pem + self.key.privatePEM }
+
+    /// An authority from before.
+    package init(keptAs text: [UInt8]) throws(TLSError) {
+        let identity = try Identity(certificate: text)
+        guard X509_check_ca(identity.certificate.pointer) == 1 else {
+            throw TLSError(.malformedCertificate, "the certificate of \(identity.leaf.subject) is no authority's")
+        }
+        guard Self.now < identity.leaf.notAfter else {
+            throw TLSError(.expired, "the certificate of \(identity.leaf.subject) has expired")
+        }
+        self.certificate = identity.certificate
+        self.key = identity.key
+    }
+
     package init(name: String) throws(TLSError) {
         let key = try Key.generate()
         let builder = try CertificateBuilder(publicKey: key)

@@ -1,8 +1,8 @@
 import COpenSSL
 
 /// The two forms of one signature: OpenSSL's, which is DER, and that of JSON Web Tokens, two numbers of 32 bytes.
-enum ES256 {
-    static func raw(der: [UInt8]) -> [UInt8]? {
+package enum ES256 {
+    package static func raw(der: [UInt8]) -> [UInt8]? {
         let signature = der.withUnsafeBufferPointer { bytes in
             var start = bytes.baseAddress
             return d2i_ECDSA_SIG(nil, &start, bytes.count)
@@ -17,7 +17,7 @@ enum ES256 {
         return r + s
     }
 
-    static func der(raw: [UInt8]) -> [UInt8]? {
+    package static func der(raw: [UInt8]) -> [UInt8]? {
         guard raw.count == 64, let signature = ECDSA_SIG_new() else { return nil }
         defer { ECDSA_SIG_free(signature) }
         let r = raw.withUnsafeBufferPointer { BN_bin2bn($0.baseAddress, 32, nil) }

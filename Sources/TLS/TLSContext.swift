@@ -10,15 +10,24 @@ package final class TLSContext: Sendable {
     let isServer: Bool
     /// Whether peers that ask are shown a certificate.
     let hasIdentity: Bool
+    /// Whether a handshake without a common application protocol fails.
+    let requiresProtocol: Bool
     /// The protocols as they go over the wire: each with its length before it.
     private let alpnBytes: [UInt8]
 
+    /// - Parameter requiresProtocol: Whether servers are refused that agree on none of the protocols.
     package static func client(
         identity: Identity? = nil,
         trust: Trust = .system,
-        alpn: [String] = []
+        alpn: [String] = [],
+        requiresProtocol: Bool = true
     ) throws(TLSError) -> TLSContext {
-        let context = try TLSContext(isServer: false, identity: identity, alpn: alpn)
+        let context = try TLSContext(
+            isServer: false,
+            identity: identity,
+            alpn: alpn,
+            requiresProtocol: requiresProtocol
+        )
         SSL_CTX_set_verify(context.pointer, SSL_VERIFY_PEER, nil)
         try trust.install(in: context.pointer)
         if !alpn.isEmpty {
@@ -29,18 +38,26 @@ package final class TLSContext: Sendable {
         return context
     }
 
+    /// - Parameter requiresProtocol: Whether clients are refused that offer none of the protocols, or none at all.
     package static func server(
         identity: Identity,
         clients: ClientCertificates = .ignored,
-        alpn: [String] = []
+        alpn: [String] = [],
+        requiresProtocol: Bool = true
     ) throws(TLSError) -> TLSContext {
-        let context = try TLSContext(isServer: true, identity: identity, alpn: alpn)
+        let context = try TLSContext(
+            isServer: true,
+            identity: identity,
+            alpn: alpn,
+            requiresProtocol: requiresProtocol
+        )
         try context.ask(clients)
         SSL_CTX_set_alpn_select_cb(
             context.pointer,
             { _, chosen, chosenLength, offered, offeredLength, user in
                 guard let user, let chosen, let chosenLength else { return SSL_TLSEXT_ERR_ALERT_FATAL }
-                let ours = Unmanaged<TLSContext>.fromOpaque(user).takeUnretainedValue().alpnBytes
+                let context = Unmanaged<TLSContext>.fromOpaque(user).takeUnretainedValue()
+                let ours = context.alpnBytes
                 guard !ours.isEmpty else { return SSL_TLSEXT_ERR_NOACK }
                 // What is chosen may point into either list: into the client's, which outlives the call.
                 var pointer: UnsafeMutablePointer<UInt8>?
@@ -52,7 +69,9 @@ package final class TLSContext: Sendable {
                     ours,
                     UInt32(ours.count)
                 )
-                guard result == OPENSSL_NPN_NEGOTIATED else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+                guard result == OPENSSL_NPN_NEGOTIATED else {
+                    return context.requiresProtocol ? SSL_TLSEXT_ERR_ALERT_FATAL : SSL_TLSEXT_ERR_NOACK
+                }
                 chosen.pointee = UnsafePointer(pointer)
                 return SSL_TLSEXT_ERR_OK
             },
@@ -61,7 +80,12 @@ package final class TLSContext: Sendable {
         return context
     }
 
-    private init(isServer: Bool, identity: Identity?, alpn: [String] = []) throws(TLSError) {
+    private init(
+        isServer: Bool,
+        identity: Identity?,
+        alpn: [String] = [],
+        requiresProtocol: Bool = true
+    ) throws(TLSError) {
         ERR_clear_error()
         guard let pointer = SSL_CTX_new(isServer ? TLS_server_method() : TLS_client_method()) else {
             throw TLSError(.other, "TLS could not be set up: \(OpenSSLErrors.take().text)")
@@ -70,6 +94,7 @@ package final class TLSContext: Sendable {
         self.isServer = isServer
         self.hasIdentity = identity != nil
         self.alpn = alpn
+        self.requiresProtocol = requiresProtocol && !alpn.isEmpty
         self.alpnBytes = alpn.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8) }
 
         COpenSSL_SSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION)
@@ -130,8 +155,19 @@ package final class TLSContext: Sendable {
             SSL_CTX_set_verify(self.pointer, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
         }
         guard let authority else {
-            // Whoever it is: the server looks at the certificate itself.
-            SSL_CTX_set_cert_verify_callback(self.pointer, { _, _ in 1 }, nil)
+            // Whoever it is: the server looks at the certificate itself. Only its end is looked at here, so that the client
+            // is told by the alert that is for it.
+            SSL_CTX_set_cert_verify_callback(
+                self.pointer,
+                { verification, _ in
+                    guard let leaf = X509_STORE_CTX_get0_cert(verification),
+                        X509_cmp_current_time(X509_get0_notAfter(leaf)) < 0
+                    else { return 1 }
+                    X509_STORE_CTX_set_error(verification, X509_V_ERR_CERT_HAS_EXPIRED)
+                    return 0
+                },
+                nil
+            )
             return
         }
         try Trust.pem(authority).install(in: self.pointer)

@@ -65,9 +65,15 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
             case let kind: throw self.failure(kind, during: .handshake)
             }
         }
-        guard self.context.alpn.isEmpty || self.alpn != nil else {
+        guard !self.context.requiresProtocol || self.alpn != nil else {
             self.hasFailed = true
             let names = self.context.alpn.joined(separator: " or ")
+            if self.context.isServer {
+                throw TLSError(
+                    .noProtocol,
+                    "\(self.peer) offered no application protocol (ALPN), and \(names) is required"
+                )
+            }
             throw TLSError(.noProtocol, "\(self.peer) did not agree to speak \(names): is it the right host and port?")
         }
         return .done

@@ -53,7 +53,7 @@ final class ConversationFuzz {
             try self.tidy()
         }
         self.end()
-        self.queue.giveUp { _ in true }
+        self.queue.giveUp(.late) { _ in true }
     }
 
     // MARK: What the pool does

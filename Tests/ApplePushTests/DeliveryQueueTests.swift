@@ -117,7 +117,7 @@ import Testing
             #expect(queue.nextDue == self.start + .seconds(2))
             queue.end(first, .delivered)
             queue.passed(to: self.start + .seconds(2))
-            queue.giveUp { _ in true }
+            queue.giveUp(.late) { _ in true }
             #expect(queue.isEmpty)
         }
         #expect(self.verdicts(delivered.outcomes) == [.delivered, .pending])

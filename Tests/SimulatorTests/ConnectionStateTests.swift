@@ -11,10 +11,11 @@ struct ConnectionStateTests {
     private func outcomes(
         _ requests: [(String?, after: Double)],
         keys: [ProviderKey] = [],
-        environment: SimulatorConfiguration.Environment = .production
+        environment: SimulatorConfiguration.Environment = .production,
+        isPedantic: Bool = false
     ) -> [Refusal?] {
         var connection = ConnectionState(credential: .providerToken)
-        var known = ProviderKeys(keys, environment: environment)
+        var known = ProviderKeys(keys, environment: environment, isPedantic: isPedantic)
         return requests.map { text, after in
             let bytes = Array((text ?? "").utf8)
             return connection.refusalOfCredential(
@@ -51,7 +52,10 @@ struct ConnectionStateTests {
     }
 
     @Test(arguments: [
-        (#"{"alg":"ES256","kid":"K"}"#, #"{"iss":"T","iat":"1700000000"}"#),
+        (#"{"alg":"ES256","kid":"K"}"#, #"{"iss":"T","iat":"now"}"#),
+        (#"{"alg":"ES256","kid":"K"}"#, #"{"iss":"T","iat":"1700000061"}"#),
+        (#"{"alg":"ES256","kid":"K"}"#, #"{"iss":"T","iat":"inf"}"#),
+        (#"{"alg":"ES256","kid":"K"}"#, #"{"iss":"T","iat":true}"#),
         (#"{"alg":"ES256","kid":"K"}"#, #"{"iss":"T"}"#),
         (#"{"alg":"ES256","kid":"K"}"#, #"{"iat":1700000000}"#),
         (#"{"alg":"ES256","kid":"K"}"#, #"{"iss":"","iat":1700000000}"#),
@@ -135,13 +139,39 @@ struct ConnectionStateTests {
         #expect(keys.goodTokens == 9)
     }
 
+    @Test func `a DER signature is taken as Apple takes it, and refused to pedants`() throws {
+        let provider = try TestProvider()
+        for keys in [[], [try provider.registered()]] {
+            let tokens = (0..<20).map {
+                (provider.appleSample(issuedAt: Self.then + 1200 * $0), after: Double(1200 * $0))
+            }
+            #expect(outcomes(tokens, keys: keys).allSatisfy { $0 == nil })
+            let pedantic = outcomes(tokens, keys: keys, isPedantic: true)
+            #expect(pedantic.allSatisfy { $0 == .derSignature })
+        }
+        let forged = try TestProvider().appleSample(issuedAt: Self.then)
+        #expect(outcomes([(forged, 0)], keys: [try provider.registered()]) == [.invalidProviderToken])
+    }
+
+    @Test func `an iat in quotes is taken as Apple takes it, and refused to pedants`() throws {
+        let provider = try TestProvider(keyID: "K", teamID: "T")
+        let token = provider.authorization(
+            header: #"{"alg":"ES256","kid":"K"}"#,
+            claims: #"{"iss":"T","iat":"1700000000"}"#
+        )
+        #expect(outcomes([(token, 0), (token, 3599), (token, 3600)]) == [nil, nil, .expiredProviderToken])
+        #expect(outcomes([(token, 0)], isPedantic: true) == [.quotedIssueTime])
+        let good = provider.authorization(issuedAt: Self.then)
+        #expect(outcomes([(good, 0)], isPedantic: true) == [nil])
+    }
+
     @Test func `a signature in another form is refused`() throws {
         let provider = try TestProvider()
         let good = provider.authorization(issuedAt: Self.then).split(separator: ".")
         let zero = [good[0], good[1], Base64URL.encode([UInt8](repeating: 0, count: 64))[...]].joined(separator: ".")
         #expect(outcomes([(zero, 0)]) == [.invalidProviderToken])
         #expect(outcomes([(zero, 0)], keys: [try provider.registered()]) == [.invalidProviderToken])
-        // DER, as OpenSSL and others write it.
+        // Of the length of DER, and no DER.
         let der = [good[0], good[1], Base64URL.encode([UInt8](repeating: 1, count: 71))[...]].joined(separator: ".")
         #expect(outcomes([(der, 0)]) == [.invalidProviderToken])
     }
@@ -197,7 +227,7 @@ struct ConnectionStateTests {
         #expect(connection.refusalOfCredential(bytes.span, isPresent: true, now: Self.now, keys: &keys) == nil)
     }
 
-    @Test func `a certificate's dates and environments decide`() throws {
+    @Test func `a certificate's beginning and environments decide`() throws {
         let authority = try CertificateAuthority(name: "Test")
         let now = Int64(1_700_000_000)
         func refusal(
@@ -224,7 +254,6 @@ struct ConnectionStateTests {
         }
         #expect(try refusal([.production, .sandbox]) == nil)
         #expect(try refusal([]) == nil)
-        #expect(try refusal(.production, to: now - 1) == .badCertificate)
         #expect(try refusal(.production, from: now + 1) == .badCertificate)
         #expect(try refusal(.sandbox) == .badCertificateEnvironment)
         #expect(try refusal(.sandbox, in: .sandbox) == nil)

@@ -17,14 +17,16 @@ struct RecordTests {
         #expect(String(decoding: text.bytes, as: UTF8.self) == expected)
     }
 
-    @Test func `made ids are canonical and differ`() {
+    @Test func `made ids are UUIDs in upper case and differ`() {
         var maker = MessageIDMaker()
         var seen: Set<[UInt8]> = []
         for _ in 0..<1000 {
             var id: [UInt8] = []
             maker.append(to: &id)
-            let isCanonical = HeaderForm.isCanonicalUUID(id.span)
+            let lowercase = Array(String(decoding: id, as: UTF8.self).lowercased().utf8)
+            let isCanonical = HeaderForm.isCanonicalUUID(lowercase.span)
             #expect(isCanonical)
+            #expect(!id.contains { UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 })
             seen.insert(id)
         }
         #expect(seen.count == 1000)

@@ -53,6 +53,8 @@ struct RequestCheckTests {
         (SampleRequest(["apns-priority": "high"]), .badPriority),
         (SampleRequest(["apns-push-type": "background", "apns-priority": "10"]), .badPriority),
         (SampleRequest(["apns-push-type": "background", "apns-priority": "1"]), .badPriority),
+        // Apple reads a missing one as 10.
+        (SampleRequest(["apns-push-type": "background"]), .badDefaultPriority),
         (SampleRequest(["apns-push-type": "Alert"]), .invalidPushType),
         (SampleRequest(["apns-push-type": ""]), .invalidPushType),
         (SampleRequest(["apns-collapse-id": String(repeating: "c", count: 65)]), .badCollapseID),

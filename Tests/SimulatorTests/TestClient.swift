@@ -34,10 +34,14 @@ actor TestClient {
     static func connect(
         to simulator: APNsSimulator,
         certificate: IssuedCertificate? = nil,
+        trusting root: String? = nil,
+        alpn: [String] = ["h2"],
         on loop: EventLoop
     ) async throws -> TestClient {
         let identity = try certificate.map { try Identity(certificate: $0.certificate, privateKey: $0.privateKey) }
-        let context = try TLSContext.client(identity: identity, trust: .pem(simulator.rootPEM), alpn: ["h2"])
+        let trust = Trust.pem(root ?? simulator.rootPEM)
+        // What the server makes of our protocols is for the test to see.
+        let context = try TLSContext.client(identity: identity, trust: trust, alpn: alpn, requiresProtocol: false)
         let stream = try await TLSStream.connect(
             host: "localhost",
             port: simulator.port,

@@ -27,6 +27,14 @@ struct TestProvider {
         return "bearer \(signed)." + Base64URL.encode(key.sign(Array(signed.utf8)))
     }
 
+    /// A token as Apple's command-line sample makes it: the signature is what `openssl dgst -sha256 -sign` writes, DER.
+    func appleSample(issuedAt: Int64) -> String {
+        let header = Base64URL.encode(Array(#"{ "alg": "ES256", "kid": "\#(keyID)" }"#.utf8))
+        let claims = Base64URL.encode(Array(#"{ "iss": "\#(teamID)", "iat": \#(issuedAt) }"#.utf8))
+        let signature = ES256.der(raw: key.sign(Array("\(header).\(claims)".utf8))) ?? []
+        return "bearer \(header).\(claims).\(Base64URL.encode(signature))"
+    }
+
     func registered(environment: SimulatorConfiguration.Environment? = nil) throws -> ProviderKey {
         try ProviderKey(pem: key.pem, keyID: keyID, teamID: teamID, environment: environment)
     }

@@ -34,6 +34,13 @@ extension APNs {
         /// What went wrong beside that, each problem once.
         public private(set) var errors: [Problem] = []
 
+        /// The tokens whose pushes were not sent, or surely not processed. They are worth another try, and no duplicate
+        /// comes of it.
+        public private(set) var unsent: [String] = []
+
+        /// Why they were not sent; nil if all were, or if the backend does not say.
+        public let unsentReason: PushError?
+
         /// The dead tokens among those that failed. Delete each that was not registered again after `timestamp`.
         public private(set) var feedback: [Feedback] = []
 
@@ -44,6 +51,7 @@ extension APNs {
 
         init(of message: Message, _ outcomes: Outcomes) {
             self.message = message
+            self.unsentReason = outcomes.unsentReason
             for (token, outcome) in zip(message.tokens, outcomes) {
                 self.add(outcome, of: token, reason: outcomes.text(of: outcome.reason))
             }
@@ -66,7 +74,8 @@ extension APNs {
             if let seconds = outcome.retryAfter { self.retryAfter = max(self.retryAfter ?? 0, Int(seconds)) }
             switch outcome.verdict {
             case .delivered: self.delivered += 1
-            case .safe, .pending: break
+            case .safe: self.unsent.append(token)
+            case .pending: break
             case .unknown: self.add(Problem(status: 0, reason: "OutcomeUnknown", action: nil))
             case .rejected:
                 let status = Int(outcome.status)

@@ -7,15 +7,13 @@ public struct APNs: Sendable {
 
     /// Sends a message to each of its tokens and says what came of it.
     ///
-    /// - Throws: A `PushError` if the message cannot be written, or if no connection could be made, so that nothing at
-    ///   all was sent. Whatever happens after that is in the result.
+    /// - Throws: A `PushError` if the message cannot be written, or if nothing at all was sent: no connection could be
+    ///   made, none had room in time, or the task was cancelled before. Whatever happens after that is in the result.
     public func send(_ message: Message) async throws(PushError) -> Result {
         guard !message.tokens.isEmpty else { return Result(of: message, Outcomes(repeating: .delivered, count: 0)) }
         let topic = self.connection.credential.topic(for: message.pushType)
         let outcomes = await self.connection.deliver(try message.batch(topic: topic))
-        if let failure = outcomes.connectFailure, outcomes.allSatisfy({ $0.status == 0 && $0.verdict != .unknown }) {
-            throw failure
-        }
+        if let reason = outcomes.unsentReason, outcomes.areUnsent { throw reason }
         return Result(of: message, outcomes)
     }
 

@@ -11,7 +11,8 @@ public final class HTTP2Backend: Backend {
         var isShutDown = false
         /// How many calls are in a pool; the threads end after the last of them.
         var calls = 0
-        var lastCall: CheckedContinuation<Void, Never>?
+        /// Those who wait for that.
+        var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
     private let configuration: HTTP2Configuration
@@ -119,7 +120,7 @@ public final class HTTP2Backend: Backend {
         for pool in pools { await pool.shutdown() }
         await withCheckedContinuation { continuation in
             let isLast = self.shared.withLock { shared in
-                if shared.calls > 0 { shared.lastCall = continuation }
+                if shared.calls > 0 { shared.waiting.append(continuation) }
                 return shared.calls == 0
             }
             if isLast { continuation.resume() }
@@ -134,11 +135,13 @@ public final class HTTP2Backend: Backend {
     }
 
     private func leave() {
-        let waiting = self.shared.withLock { shared in
+        let waiting = self.shared.withLock { shared -> [CheckedContinuation<Void, Never>] in
             shared.calls -= 1
-            return shared.calls == 0 ? shared.lastCall.take() : nil
+            guard shared.calls == 0 else { return [] }
+            defer { shared.waiting = [] }
+            return shared.waiting
         }
-        waiting?.resume()
+        for continuation in waiting { continuation.resume() }
     }
 
     /// The pool to send by; `leave` follows in any case.

@@ -8,6 +8,19 @@ public struct Outcomes: Sendable, RandomAccessCollection {
     /// Why no connection could be made, if that is what kept pushes from being sent.
     public var connectFailure: PushError?
 
+    /// Why pushes were not sent though connections could be made, if some were not: no room in time, a caller who has
+    /// gone, a permit that has ended.
+    public var withheld: PushError?
+
+    /// Why pushes were not sent, if some were not.
+    public var unsentReason: PushError? { self.connectFailure ?? self.withheld }
+
+    /// Whether nothing at all was sent, though something could have been: tokens that are none never are.
+    var areUnsent: Bool {
+        self.outcomes.contains { $0.verdict == .safe }
+            && self.outcomes.allSatisfy { $0.verdict == .safe || $0.verdict == .rejected && $0.status == 0 }
+    }
+
     /// So many outcomes, each of them the same to begin with.
     public init(repeating outcome: Outcome, count: Int) {
         self.outcomes = Array(repeating: outcome, count: count)

@@ -8,12 +8,13 @@ extension Command {
         "simulator",
         summary: "Run a stand-in for APNs, as strict as Apple, for tests and trials.",
         discussion: "It makes an authority of its own and writes the root certificate to --ca-out, or to standard "
-            + "output; give that to 'app add --gateway-ca'. It takes any client certificate, and provider tokens of "
+            + "output; give that to 'app add --gateway-ca'. With --state the next start has the same root. It takes any client certificate, and provider tokens of "
             + "any key, or of the key in --file only. With --feedback-port it is the legacy feedback service too: that tells "
             + "each client certificate once which tokens of its topics were answered with 410. SIGTERM ends it.",
         options: [
-            .host, .port, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut, .requestLog, .answer, .delay,
-            .distance, .goAwayAfter, .resetAfter, .maxStreams, .http, .environment, .file, .keyID, .teamID, .allowTopic,
+            .host, .port, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut, .state, .pedantic, .anyTopic,
+            .requestLog, .answer, .delay, .distance, .goAwayAfter, .resetAfter, .maxStreams, .http, .environment, .file,
+            .keyID, .teamID, .allowTopic,
         ],
         examples: [
             "carillon simulator --ca-out ca.pem --log requests.log --answer dead=410:Unregistered",
@@ -99,6 +100,16 @@ private struct Simulate {
         }
         configuration.environment = settings.text(.environment) == "sandbox" ? .sandbox : .production
         configuration.topics = settings.texts(.allowTopic)
+        configuration.isPedantic = settings.isOn(.pedantic)
+        configuration.bindsTokens = !settings.isOn(.anyTopic)
+        configuration.stateFolder = settings.text(.state)
+        let log = invocation.console.log
+        configuration.failureObserver = { failure in
+            log.warning(
+                failure.isHandshake ? "A handshake has failed." : "A connection has broken the rules of HTTP/2.",
+                ["connection": .int(Int64(failure.connection)), "error": .string(failure.message)]
+            )
+        }
         configuration.answers = try settings.texts(.answer).map(AnswerRule.init(parsing:))
         configuration.delay = settings.duration(.delay)
         configuration.distance = settings.duration(.distance)

@@ -261,8 +261,27 @@ extension Option {
         .count(1...Int.max),
         "Break off the feedback service's first list after N bytes; the next one has the rest."
     )
+    static let state = Option(
+        "state",
+        .file("DIR"),
+        "Keep the authority here, so that its root stays the same from start to start."
+    )
+    static let pedantic = Option(
+        "pedantic",
+        .flag,
+        "Refuse what Apple takes though it should not be: DER signatures, iat as a string, connections without h2."
+    )
+    static let anyTopic = Option(
+        "any-topic",
+        .flag,
+        "Take each device token for any app; without it, only for the one that it was first taken for."
+    )
     static let caOut = Option("ca-out", .file("FILE"), "Write the root certificate here rather than print it.")
-    static let requestLog = Option("log", .file("FILE"), "Write a line for each request here.")
+    static let requestLog = Option(
+        "log",
+        .file("FILE"),
+        "Write a line for each request, and each failed connection, here."
+    )
     static let answer = Option(
         "answer",
         .text("PREFIX=STATUS[:REASON[:UNIX_MS]]"),
@@ -313,7 +332,7 @@ extension Option {
             sound,
             payload, pushType, priority, collapseID, expiresIn, wait, rejects, reason, since, message, limit, dryRun,
             watch,
-            interval, to, after, host, port, feedbackPort, deadToken, feedbackCutAfter, caOut,
-            requestLog, answer, delay, distance, goAwayAfter, resetAfter, maxStreams, allowTopic,
+            interval, to, after, host, port, feedbackPort, deadToken, feedbackCutAfter, caOut, state,
+            pedantic, anyTopic, requestLog, answer, delay, distance, goAwayAfter, resetAfter, maxStreams, allowTopic,
         ]
 }

@@ -3,6 +3,8 @@ struct Answer {
     /// Nil where there is none: the stream is left open, or reset.
     let status: UInt16?
     let reason: String?
+    /// What the reason leaves open, for the log.
+    let detail: StaticString?
     let retryAfter: [UInt8]
     /// Since when the token is dead, in milliseconds since 1970, where a rule says so.
     private let milliseconds: Int64?
@@ -14,6 +16,7 @@ struct Answer {
     private init(
         status: UInt16?,
         reason: String? = nil,
+        detail: StaticString? = nil,
         retryAfter: UInt32? = nil,
         milliseconds: Int64? = nil,
         body: [UInt8] = [],
@@ -22,6 +25,7 @@ struct Answer {
     ) {
         self.status = status
         self.reason = reason
+        self.detail = detail
         self.milliseconds = milliseconds
         self.retryAfter = retryAfter.map { Array(String($0).utf8) } ?? []
         self.body = body
@@ -33,7 +37,12 @@ struct Answer {
     static let none = Answer(status: nil)
 
     init(_ refusal: Refusal) {
-        self.init(status: refusal.status, reason: refusal.reason.description, body: AnswerBody.of(refusal))
+        self.init(
+            status: refusal.status,
+            reason: refusal.reason.description,
+            detail: refusal.detail,
+            body: AnswerBody.of(refusal)
+        )
     }
 
     init(_ rule: AnswerRule) {

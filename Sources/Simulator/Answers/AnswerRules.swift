@@ -56,6 +56,17 @@ struct AnswerRules {
         return nil
     }
 
+    /// Whether a push ends with 200 by that verdict.
+    func isDelivered(_ verdict: Verdict) -> Bool {
+        switch verdict {
+        case .accepted: return true
+        case .refused: return false
+        case .ruled(let rule):
+            guard case .answer(200, _, _) = rules[rule].action else { return false }
+            return true
+        }
+    }
+
     private func longest(_ token: Span<UInt8>, upTo limit: Int) -> (rule: Int, depth: Int)? {
         var found: (Int, Int)? = ends[0] == Self.none ? nil : (Int(ends[0]), 0)
         var node = 0

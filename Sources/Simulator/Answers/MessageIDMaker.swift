@@ -1,6 +1,7 @@
-/// Makes the `apns-id` of a request that brought none: 36 bytes of canonical UUID, no two alike in one run.
+/// Makes the `apns-id` of a request that brought none: 36 bytes of a UUID in upper case, as Apple's are, no two alike in
+/// one run.
 struct MessageIDMaker {
-    private static let digits: StaticString = "0123456789abcdef"
+    private static let digits: StaticString = "0123456789ABCDEF"
 
     private let high: UInt64
     private var low: UInt64

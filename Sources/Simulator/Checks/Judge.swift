@@ -1,13 +1,20 @@
-/// Decides on requests: form, credential, then the rules. Knows no socket and no clock.
+/// Decides on requests: form, credential, whose the device token is, then the rules. Knows no socket and no clock.
 struct Judge {
     private var check: RequestCheck
     private var keys: ProviderKeys
     private var rules: AnswerRules
+    /// Nil where any topic may have any token.
+    private var owners: TokenOwners?
 
     init(_ configuration: SimulatorConfiguration) {
         check = RequestCheck(topics: configuration.topics)
-        keys = ProviderKeys(configuration.providerKeys, environment: configuration.environment)
+        keys = ProviderKeys(
+            configuration.providerKeys,
+            environment: configuration.environment,
+            isPedantic: configuration.isPedantic
+        )
         rules = AnswerRules(configuration.answers)
+        owners = configuration.bindsTokens ? TokenOwners() : nil
     }
 
     /// How many different provider tokens were good.
@@ -31,7 +38,35 @@ struct Judge {
         if let refusal = check.refusalOfContent(head, in: bytes, payload: payload, credential: credential) {
             return .refused(refusal)
         }
+        let token = bytes.extracting(RequestCheck.token(of: head, in: bytes))
+        guard let app = app(of: head, in: bytes, credential), let key = owners?.key(of: token) else {
+            return verdictOfRules(on: token)
+        }
+        let owner = owners?.owner(of: key)
+        if let owner, owner != app { return .refused(.deviceTokenNotForTopic) }
+        let verdict = verdictOfRules(on: token)
+        if owner == nil, rules.isDelivered(verdict) { owners?.set(key, to: app) }
+        return verdict
+    }
+
+    private mutating func verdictOfRules(on token: Span<UInt8>) -> Verdict {
         if rules.isEmpty { return .accepted }
-        return rules.take(bytes.extracting(RequestCheck.token(of: head, in: bytes))).map { .ruled($0) } ?? .accepted
+        return rules.take(token).map { .ruled($0) } ?? .accepted
+    }
+
+    /// The app of a request that passed: what its topic, named or the certificate's only one, says without the ending of
+    /// its push type. Nil where nobody asks.
+    private mutating func app(
+        of head: RequestHead,
+        in bytes: Span<UInt8>,
+        _ credential: ClientCredential
+    ) -> TokenOwners.App? {
+        guard owners != nil, let rule = PushTypeRule(of: head, in: bytes) else { return nil }
+        if head.topic.isPresent {
+            let topic = bytes.extracting(head.topic.range)
+            return owners?.app(named: topic.extracting(rule.app(in: topic)))
+        }
+        guard case .certificate(let certificate) = credential, let topic = certificate.topics.first else { return nil }
+        return owners?.app(named: topic.span.extracting(rule.app(in: topic.span)))
     }
 }

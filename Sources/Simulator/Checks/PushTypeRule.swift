@@ -3,9 +3,12 @@ struct PushTypeRule: Sendable {
     /// The values of `apns-priority`.
     struct Priorities: OptionSet, Sendable {
         let rawValue: UInt8
-        static let immediate = Priorities(rawValue: 1)  // 10
-        static let considerate = Priorities(rawValue: 2)  // 5
-        static let asleep = Priorities(rawValue: 4)  // 1
+        /// 10, and what a request without the header has.
+        static let immediate = Priorities(rawValue: 1)
+        /// 5.
+        static let considerate = Priorities(rawValue: 2)
+        /// 1.
+        static let asleep = Priorities(rawValue: 4)
         static let any: Priorities = [.immediate, .considerate, .asleep]
 
         /// The one priority that a header's value names, or nil.
@@ -65,8 +68,31 @@ struct PushTypeRule: Sendable {
         PushTypeRule("", payloadLimit: topic.hasSuffix(".voip") ? 5120 : 4096)
     }
 
+    /// The rule for a request; nil where it names a push type that there is none of.
+    init?(of head: RequestHead, in bytes: Span<UInt8>) {
+        guard head.pushType.isPresent else {
+            self = .unnamed(topic: bytes.extracting(head.topic.range))
+            return
+        }
+        guard let named = Self.named(bytes.extracting(head.pushType.range)) else { return nil }
+        self = named
+    }
+
     static func named(_ name: Span<UInt8>) -> PushTypeRule? {
         for rule in all where name.equals(rule.name) { return rule }
         return nil
     }
+
+    /// Which bytes of a topic name the app: all but the ending that some push type has.
+    func app(in topic: Span<UInt8>) -> Range<Int> {
+        if !name.isEmpty { return 0..<topic.count - topicSuffix.utf8CodeUnitCount }
+        for rule in Self.all where !rule.topicSuffix.isEmpty && topic.hasSuffix(rule.topicSuffix) {
+            return 0..<topic.count - rule.topicSuffix.utf8CodeUnitCount
+        }
+        return 0..<topic.count
+    }
+}
+
+extension StaticString {
+    fileprivate var isEmpty: Bool { utf8CodeUnitCount == 0 }
 }

@@ -7,7 +7,9 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
     case badExpirationDate
     case badMessageID
     case badPriority
+    case badDefaultPriority
     case badTopic
+    case deviceTokenNotForTopic
     case duplicateHeaders
     case invalidPushType
     case missingDeviceToken
@@ -19,6 +21,8 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
     case badEnvironmentKeyIDInToken
     case expiredProviderToken
     case invalidProviderToken
+    case derSignature
+    case quotedIssueTime
     case missingProviderToken
     case unrelatedKeyIDInToken
     case badPath
@@ -28,11 +32,12 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
 
     var status: UInt16 {
         switch self {
-        case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic,
-            .duplicateHeaders, .invalidPushType, .missingDeviceToken, .missingTopic, .payloadEmpty, .topicDisallowed:
+        case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badDefaultPriority,
+            .badTopic, .deviceTokenNotForTopic, .duplicateHeaders, .invalidPushType, .missingDeviceToken, .missingTopic,
+            .payloadEmpty, .topicDisallowed:
             400
         case .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyIDInToken, .expiredProviderToken,
-            .invalidProviderToken, .missingProviderToken, .unrelatedKeyIDInToken:
+            .invalidProviderToken, .derSignature, .quotedIssueTime, .missingProviderToken, .unrelatedKeyIDInToken:
             403
         case .badPath: 404
         case .methodNotAllowed: 405
@@ -47,8 +52,9 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
         case .badDeviceToken: "BadDeviceToken"
         case .badExpirationDate: "BadExpirationDate"
         case .badMessageID: "BadMessageId"
-        case .badPriority: "BadPriority"
+        case .badPriority, .badDefaultPriority: "BadPriority"
         case .badTopic: "BadTopic"
+        case .deviceTokenNotForTopic: "DeviceTokenNotForTopic"
         case .duplicateHeaders: "DuplicateHeaders"
         case .invalidPushType: "InvalidPushType"
         case .missingDeviceToken: "MissingDeviceToken"
@@ -59,13 +65,24 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
         case .badCertificateEnvironment: "BadCertificateEnvironment"
         case .badEnvironmentKeyIDInToken: "BadEnvironmentKeyIdInToken"
         case .expiredProviderToken: "ExpiredProviderToken"
-        case .invalidProviderToken: "InvalidProviderToken"
+        case .invalidProviderToken, .derSignature, .quotedIssueTime: "InvalidProviderToken"
         case .missingProviderToken: "MissingProviderToken"
         case .unrelatedKeyIDInToken: "UnrelatedKeyIdInToken"
         case .badPath: "BadPath"
         case .methodNotAllowed: "MethodNotAllowed"
         case .payloadTooLarge: "PayloadTooLarge"
         case .tooManyProviderTokenUpdates: "TooManyProviderTokenUpdates"
+        }
+    }
+
+    /// What Apple's word leaves open, for the log.
+    var detail: StaticString? {
+        switch self {
+        case .badDefaultPriority: "A background push without apns-priority counts as one of 10, and may only have 5."
+        case .derSignature: "The signature of the provider token is DER; a JSON Web Token has r and s in 64 bytes."
+        case .quotedIssueTime: "The provider token's iat is a string; a JSON Web Token has a number."
+        case .deviceTokenNotForTopic: "The device token was first taken for another topic."
+        default: nil
         }
     }
 }

@@ -44,18 +44,14 @@ struct RequestCheck {
         if head.collapseID.isPresent, !HeaderForm.isCollapseID(bytes.extracting(head.collapseID.range)) {
             return .badCollapseID
         }
+        guard let rule = PushTypeRule(of: head, in: bytes) else { return .invalidPushType }
         let topic = bytes.extracting(head.topic.range)
-        let rule: PushTypeRule
-        if head.pushType.isPresent {
-            guard let named = PushTypeRule.named(bytes.extracting(head.pushType.range)) else { return .invalidPushType }
-            rule = named
-        } else {
-            rule = .unnamed(topic: topic)
-        }
         if head.priority.isPresent {
             guard let priority = PushTypeRule.Priorities(bytes.extracting(head.priority.range)),
                 rule.priorities.contains(priority)
             else { return .badPriority }
+        } else if !rule.priorities.contains(.immediate) {
+            return .badDefaultPriority
         }
         if let refusal = refusalOfTopic(topic, isPresent: head.topic.isPresent, rule: rule, credential: credential) {
             return refusal

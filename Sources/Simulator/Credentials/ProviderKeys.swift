@@ -19,13 +19,15 @@ struct ProviderKeys {
     private static let learntLimit = 10_000
 
     private let environment: SimulatorConfiguration.Environment
+    private let isPedantic: Bool
     private var registered: [String: Registered] = [:]
     private var learnt: [String: Learnt] = [:]
     /// Accepted tokens by signature, with the time they end, to count the different ones.
     private var seen: Set<[UInt8]> = []
 
-    init(_ keys: [ProviderKey], environment: SimulatorConfiguration.Environment) {
+    init(_ keys: [ProviderKey], environment: SimulatorConfiguration.Environment, isPedantic: Bool = false) {
         self.environment = environment
+        self.isPedantic = isPedantic
         for key in keys {
             registered[key.keyID] = Registered(key: key.key, teamID: key.teamID, environment: key.environment)
         }
@@ -36,6 +38,7 @@ struct ProviderKeys {
 
     /// Believes the token, or throws the reason why not.
     mutating func verify(_ token: ProviderToken) throws(Refusal) {
+        if isPedantic, let oddity = token.oddity { throw oddity }
         if registered.isEmpty {
             try learn(token)
         } else {

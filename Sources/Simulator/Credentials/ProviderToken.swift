@@ -10,7 +10,25 @@ struct ProviderToken: Sendable {
 
     private struct Claims: Decodable {
         let iss: String
-        let iat: Double  // a JSON number: a quoted one is an error, as it is at Apple's
+        let iat: IssueTime
+    }
+
+    /// Apple wants a number, and takes one in quotes too.
+    private struct IssueTime: Decodable {
+        let seconds: Double
+        let isQuoted: Bool
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let number = try? container.decode(Double.self) {
+                (self.seconds, self.isQuoted) = (number, false)
+                return
+            }
+            guard let number = Double(try container.decode(String.self)) else {
+                throw DecodingError.dataCorruptedError(in: container, debugDescription: "This is no number of seconds.")
+            }
+            (self.seconds, self.isQuoted) = (number, true)
+        }
     }
 
     let keyID: String
@@ -19,8 +37,10 @@ struct ProviderToken: Sendable {
     let issuedAt: Double
     /// What the signature covers: header and claims as they came.
     let signedBytes: [UInt8]
-    /// r and s, 32 bytes each.
+    /// r and s, 32 bytes each, in whichever form they came.
     let signature: [UInt8]
+    /// What is wrong with the token though Apple takes it: what a JSON Web Token should be says otherwise.
+    let oddity: Refusal?
 
     /// Reads the value of an `authorization` field.
     init(authorization: Span<UInt8>) throws(Refusal) {
@@ -34,17 +54,18 @@ struct ProviderToken: Sendable {
         guard pieces.count == 3,
             let header = Base64URL.decode(pieces[0]),
             let claims = Base64URL.decode(pieces[1]),
-            let signature = Base64URL.decode(pieces[2]),
-            signature.count == 64,
+            let signed = Base64URL.decode(pieces[2]),
+            let signature = signed.count == 64 ? signed : ES256.raw(der: signed),
             let head = try? JSONDecoder().decode(Header.self, from: Data(header)),
             let body = try? JSONDecoder().decode(Claims.self, from: Data(claims)),
-            head.alg == "ES256", !head.kid.isEmpty, !body.iss.isEmpty, body.iat.isFinite
+            head.alg == "ES256", !head.kid.isEmpty, !body.iss.isEmpty, body.iat.seconds.isFinite
         else { throw .invalidProviderToken }
         self.keyID = head.kid
         self.teamID = body.iss
-        self.issuedAt = body.iat
+        self.issuedAt = body.iat.seconds
         self.signedBytes = Array(parts[1][..<pieces[1].endIndex])
         self.signature = signature
+        self.oddity = signed.count != 64 ? .derSignature : body.iat.isQuoted ? .quotedIssueTime : nil
     }
 }
 

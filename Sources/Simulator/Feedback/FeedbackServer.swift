@@ -14,6 +14,7 @@ actor FeedbackServer: SimulatorService {
     private let environment: SimulatorConfiguration.Environment
     private let distance: Duration
     private let deadTokens: DeadTokens
+    private let failureObserver: (@Sendable (ConnectionFailure) -> Void)?
     /// After how many bytes the first list breaks off.
     private var cutAfter: Int?
     private var listener: Listener?
@@ -32,6 +33,7 @@ actor FeedbackServer: SimulatorService {
         self.deadTokens = deadTokens
         environment = configuration.environment
         distance = configuration.distance
+        failureObserver = configuration.failureObserver
         cutAfter = configuration.feedbackCutAfter
         do {
             context = try TLSContext.server(identity: identity, clients: .required())
@@ -60,12 +62,12 @@ actor FeedbackServer: SimulatorService {
         lastNumber += 1
         let number = lastNumber
         lines[number] = Task {
-            await tell(descriptor)
+            await tell(descriptor, number)
             lines[number] = nil
         }
     }
 
-    private func tell(_ descriptor: CInt) async {
+    private func tell(_ descriptor: CInt, _ number: Int) async {
         do {
             var stream = try await TLSStream.accept(
                 Socket(owning: descriptor),
@@ -79,8 +81,16 @@ actor FeedbackServer: SimulatorService {
             let told = await tell(entries, over: &stream)
             if told < entries.count { deadTokens.putBack(entries[told...]) }
         } catch {
-            // The handshake itself has told the client what was wrong.
-            return
+            // The handshake itself has told the client what was wrong. One that a stop has cut off failed by nobody's fault.
+            if listener == nil { return }
+            failureObserver?(
+                ConnectionFailure(
+                    time: Int64(time(nil)) * 1000,
+                    connection: number,
+                    isHandshake: true,
+                    message: "The feedback service: \(error)"
+                )
+            )
         }
     }
 

@@ -14,6 +14,23 @@ struct LogLine {
         let stream: Int32
         let status: UInt16?
         let reason: String?
+        /// What the reason leaves open.
+        var detail: StaticString?
+    }
+
+    /// A connection's end by a fault, of which no request tells.
+    mutating func append(_ failure: ConnectionFailure, to line: inout [UInt8]) {
+        time.set(failure.time)
+        line.append("{\"time\":\"")
+        line.append(contentsOf: time.bytes)
+        line.append("\",\"connection\":")
+        line.append(decimal: failure.connection)
+        line.append(",\"failed\":\"")
+        line.append(failure.isHandshake ? "handshake" : "connection")
+        line.append("\",\"error\":")
+        let message = Array(failure.message.utf8)
+        line.appendQuoted(message.span)
+        line.append("}\n")
     }
 
     mutating func append(
@@ -48,6 +65,11 @@ struct LogLine {
             line.appendQuoted(text.span)
         } else {
             line.append("null")
+        }
+        if let detail = facts.detail {
+            line.append(",\"detail\":\"")
+            line.append(detail)
+            line.append("\"")
         }
         appendPayload(payload, to: &line)
     }

@@ -11,6 +11,7 @@ struct Recorder: ~Copyable {
     private(set) var deliveries: [Delivery] = []
     private let keepsDeliveries: Bool
     private let observer: (@Sendable (SimulatorEvent) -> Void)?
+    private let failureObserver: (@Sendable (ConnectionFailure) -> Void)?
     private let prefix: [UInt8]
     private let log: LogFile?
     private var lines: [UInt8] = []
@@ -20,6 +21,7 @@ struct Recorder: ~Copyable {
         counters = Counters(rules: configuration.answers)
         keepsDeliveries = configuration.recordsDeliveries
         observer = configuration.observer
+        failureObserver = configuration.failureObserver
         prefix = Array(configuration.recordedPrefix.utf8)
         if let path = configuration.logFile {
             log = try LogFile(appendingTo: path)
@@ -59,7 +61,8 @@ struct Recorder: ~Copyable {
                 connection: origin.connection,
                 stream: origin.stream,
                 status: answer.status,
-                reason: answer.reason
+                reason: answer.reason,
+                detail: answer.detail
             )
             line.append(facts, head: head, in: bytes, id: id, payload: payload, to: &lines)
         }
@@ -87,6 +90,14 @@ struct Recorder: ~Copyable {
         guard let observer else { return nil }
         observer(.received(delivery))
         return delivery
+    }
+
+    /// A connection failed. Its line is written at once: nothing may come after it.
+    mutating func failed(_ failure: ConnectionFailure) {
+        if failure.isHandshake { counters.rare.failedHandshakes += 1 }
+        if log != nil { line.append(failure, to: &lines) }
+        flush()
+        failureObserver?(failure)
     }
 
     /// The answer to a request went out.

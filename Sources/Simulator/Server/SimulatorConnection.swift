@@ -64,12 +64,14 @@ final class SimulatorConnection {
             desk.recorder.flush()
             let writing = try flush()
             if writing == .ready(.read) { tellAnswered(desk) }
-            if session.isFinished, held.nextDue == nil {
+            if session.isFinished, session.failure != nil || held.nextDue == nil {
+                if let failure = session.failure { tell(failure, &desk) }
                 stream.closeNotify()
                 return .closed
             }
             return writing == .ready(.read) ? reading : writing
         } catch {
+            if let failure = error as? HTTP2Error { tell(failure, &desk) }
             desk.recorder.flush()
             // What is wrong with the peer is told in the GOAWAY that the session has ready.
             _ = try? flush()
@@ -87,6 +89,13 @@ final class SimulatorConnection {
             return
         }
         stream.closeNotify()
+    }
+
+    /// The peer has broken the rules.
+    private func tell(_ failure: HTTP2Error, _ desk: inout Desk) {
+        desk.recorder.failed(
+            ConnectionFailure(time: desk.now, connection: number, isHandshake: false, message: failure.message)
+        )
     }
 
     // MARK: Reading
@@ -150,7 +159,7 @@ final class SimulatorConnection {
                 HeldAnswers.Held(due: due, stream: request.stream, block: desk.block, body: body, delivery: delivery)
             )
         } else {
-            try session.respond(to: request.stream, desk.block, body: body.span.bytes)
+            try respond(to: request.stream, desk.block, body)
             if let delivery { answered.append(delivery) }
         }
     }
@@ -211,9 +220,17 @@ final class SimulatorConnection {
         guard held.nextDue != nil else { return }
         let now = MonotonicInstant.now
         while let answer = held.next(at: now) {
-            // Its stream may be gone by now: then there is nobody to tell.
-            try? session.respond(to: answer.stream, answer.block, body: answer.body.span.bytes)
+            try respond(to: answer.stream, answer.block, answer.body)
             if let delivery = answer.delivery { answered.append(delivery) }
+        }
+    }
+
+    /// Answers a request, unless its stream is gone by now: then there is nobody to tell.
+    private func respond(to stream: Int32, _ block: borrowing HeaderBlock, _ body: [UInt8]) throws {
+        do throws(HTTP2Error) {
+            try session.respond(to: stream, block, body: body.span.bytes)
+        } catch  where error.code == .unknownStream {
+            return
         }
     }
 

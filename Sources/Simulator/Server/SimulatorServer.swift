@@ -38,7 +38,12 @@ actor SimulatorServer: SimulatorService {
         desk = try Desk(configuration, deadTokens: deadTokens)
         do {
             // Whoever it is may come: the certificate itself says what for.
-            context = try TLSContext.server(identity: identity, clients: .requested(), alpn: ["h2"])
+            context = try TLSContext.server(
+                identity: identity,
+                clients: .requested(),
+                alpn: ["h2"],
+                requiresProtocol: configuration.isPedantic
+            )
         } catch {
             throw SimulatorError(.unavailable, error.message, underlying: error)
         }
@@ -107,7 +112,12 @@ actor SimulatorServer: SimulatorService {
             open[number] = Open(connection: connection, interest: [])
             turn(number)
         } catch {
-            desk.recorder.countRare { $0.failedHandshakes += 1 }
+            // Those that a stop has cut off failed by nobody's fault.
+            if listener == nil { return }
+            desk.readClock()
+            desk.recorder.failed(
+                ConnectionFailure(time: desk.now, connection: number, isHandshake: true, message: "\(error)")
+            )
         }
     }
 

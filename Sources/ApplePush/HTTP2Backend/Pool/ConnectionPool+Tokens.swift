@@ -23,6 +23,7 @@ extension ConnectionPool {
         self.renewal = Task {
             do throws(PushError) {
                 let token = try await tokens.current(refusing: refused)
+                if self.isShutDown { return }
                 let rest = Duration.seconds(tokens.secondsToRenewal(of: token))
                 let authorization = Authorization(token: token, isRenewed: refused != nil, since: .now)
                 self.authorizations.adopt(authorization, for: rest)

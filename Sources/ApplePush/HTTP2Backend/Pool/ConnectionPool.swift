@@ -87,6 +87,8 @@ actor ConnectionPool {
                 )
                 self.deliveries.add(delivery)
                 if self.isShutDown { self.giveUpWaiting(Self.shutDownError) }
+                // The handler below may have come before the delivery, and found nothing.
+                if Task.isCancelled { self.deliveries.cancel(serial) }
                 self.pumpSoon()
             }
         } onCancel: {
@@ -114,9 +116,11 @@ actor ConnectionPool {
         self.close(self.connections.map(\.id), .shutDown, at: .now)
         self.giveUpWaiting(Self.shutDownError)
         if let tick = self.tick.take() { self.loop.cancel(tick.token) }
-        let tasks = Array(self.dials.values) + [self.renewal].compactMap { $0 }
-        for task in tasks { task.cancel() }
-        for task in tasks { await task.value }
+        // Whoever supplies a provider token may take as long as they like: nobody waits for it any more.
+        self.renewal?.cancel()
+        let dials = Array(self.dials.values)
+        for dial in dials { dial.cancel() }
+        for dial in dials { await dial.value }
     }
 
     static let shutDownError = PushError(.shutDown, "The session was shut down: make a new one to send more.")
@@ -155,7 +159,7 @@ actor ConnectionPool {
         self.setTick(at: now, dialing: self.dialIfNeeded(at: now))
     }
 
-    func giveUpWaiting(_ failure: PushError) { self.deliveries.giveUp(failure) { _ in true } }
+    func giveUpWaiting(_ failure: PushError) { self.deliveries.giveUp(.unconnected(failure)) { _ in true } }
 
     // MARK: Time
 

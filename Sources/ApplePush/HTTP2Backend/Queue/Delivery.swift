@@ -123,9 +123,17 @@ final class Delivery {
     func read(_ answer: (inout Outcomes) -> Outcome) -> Outcome { answer(&self.outcomes) }
 
     /// Nothing that still waits will be submitted.
-    func giveUpWaiting(_ failure: PushError?) {
+    func giveUpWaiting(_ end: WaitingEnd) {
         while let position = self.next() { self.end(position, OutcomeRules.outcome(of: .neverSubmitted)) }
-        if let failure { self.outcomes.connectFailure = failure }
+        self.note(end)
+    }
+
+    /// Why pushes of it end unsent.
+    func note(_ end: WaitingEnd) {
+        switch end {
+        case .unconnected(let failure): self.outcomes.connectFailure = failure
+        case .withheld(let failure): self.outcomes.withheld = failure
+        }
     }
 
     /// Hands the caller what it has once its patience is over, and the rest later. As long as nothing at all has ended,

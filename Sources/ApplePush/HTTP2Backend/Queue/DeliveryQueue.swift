@@ -102,7 +102,11 @@ final class DeliveryQueue {
 
     /// A push that was taken was refused: it goes out again first of all, unless that has happened too often.
     func takeBack(_ push: InFlightTable.Push, orEnd outcome: Outcome) {
-        guard self[push.delivery].takeBackRefused(Int(push.position)) else { return self.end(push, outcome) }
+        let delivery = self[push.delivery]
+        guard delivery.takeBackRefused(Int(push.position)) else {
+            if outcome.verdict == .safe { delivery.note(.refused) }
+            return self.end(push, outcome)
+        }
         self.goAgain(push)
     }
 
@@ -114,23 +118,23 @@ final class DeliveryQueue {
     }
 
     /// What waits and has run out of time ends unsent.
-    func giveUp(_ failure: PushError? = nil, where isOver: (Delivery) -> Bool) {
+    func giveUp(_ end: WaitingEnd, where isOver: (Delivery) -> Bool) {
         var place = self.line.head
         while let number = place {
             place = self.line.after(number)
-            if isOver(self[number]) { self.giveUp(number, failure) }
+            if isOver(self[number]) { self.giveUp(number, end) }
         }
     }
 
     /// The caller of that delivery has gone: what waits of it ends unsent.
     func cancel(_ serial: Int) {
-        if let number = self.numbers[serial], self.line.contains(number) { self.giveUp(number, nil) }
+        if let number = self.numbers[serial], self.line.contains(number) { self.giveUp(number, .cancelled) }
     }
 
-    private func giveUp(_ number: Int32, _ failure: PushError?) {
+    private func giveUp(_ number: Int32, _ end: WaitingEnd) {
         let delivery = self[number]
         self.waiting -= delivery.waiting
-        delivery.giveUpWaiting(failure)
+        delivery.giveUpWaiting(end)
         self.line.leave(number)
         self.finishIfDone(number)
     }
@@ -138,12 +142,12 @@ final class DeliveryQueue {
     /// What waits and must not be sent any more ends unsent.
     func checkPermits(at now: MonotonicInstant) {
         if self.permits == 0 { return }
-        self.giveUp { $0.permit?.allows(at: now) == false }
+        self.giveUp(.notPermitted) { $0.permit?.allows(at: now) == false }
     }
 
     /// Time has passed: what waits may have run out of it, permits may be over, and the patience of callers.
     func passed(to now: MonotonicInstant) {
-        self.giveUp { now >= $0.deadline(lastAnswer: self.lastAnswer, waiting: self.waitingTimeout) }
+        self.giveUp(.late) { now >= $0.deadline(lastAnswer: self.lastAnswer, waiting: self.waitingTimeout) }
         self.checkPermits(at: now)
         self.nextDue = .distantFuture
         for number in self.deliveries.indices {

@@ -1,0 +1,14 @@
+/// The nine bytes that begin a frame, but for its length.
+struct FrameHeader {
+    static let data: UInt8 = 0
+    static let headers: UInt8 = 1
+    static let reset: UInt8 = 3
+    static let windowUpdate: UInt8 = 8
+
+    let type: UInt8
+    let flags: UInt8
+    let stream: Int32
+
+    /// Of DATA and HEADERS: nothing more follows on the stream but CONTINUATION.
+    var endsStream: Bool { self.flags & 1 != 0 }
+}

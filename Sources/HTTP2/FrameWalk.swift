@@ -1,0 +1,53 @@
+/// Walks from frame to frame through a stream of bytes, wherever it is cut. The protocol engine reports no frame that it
+/// ignores.
+struct FrameWalk {
+    /// What is left to skip: the rest of the frame at hand, or what comes before the first one.
+    private var left: Int
+    /// How much of a frame's header was seen: its first five bytes, its last four.
+    private var seen = 0
+    private var front: UInt64 = 0
+    private var stream: UInt32 = 0
+
+    /// - Parameter count: How many bytes come before the first frame.
+    init(skipping count: Int = 0) { self.left = count }
+
+    /// The next header, and the position after it; nil where the bytes end before.
+    mutating func next(in bytes: UnsafeRawBufferPointer, from position: inout Int) -> FrameHeader? {
+        while position < bytes.count {
+            if self.left > 0 {
+                let step = min(self.left, bytes.count - position)
+                self.left -= step
+                position += step
+            } else if self.seen == 0, bytes.count - position >= 9 {
+                let start = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self).bigEndian
+                let stream = bytes.loadUnaligned(fromByteOffset: position + 5, as: UInt32.self).bigEndian
+                position += 9
+                return self.header(front: start >> 24, stream: stream)
+            } else {
+                let byte = bytes[position]
+                if self.seen < 5 {
+                    self.front = self.front << 8 | UInt64(byte)
+                } else {
+                    self.stream = self.stream << 8 | UInt32(byte)
+                }
+                self.seen += 1
+                position += 1
+                if self.seen == 9 {
+                    let (front, stream) = (self.front, self.stream)
+                    (self.seen, self.front, self.stream) = (0, 0, 0)
+                    return self.header(front: front, stream: stream)
+                }
+            }
+        }
+        return nil
+    }
+
+    private mutating func header(front: UInt64, stream: UInt32) -> FrameHeader {
+        self.left = Int(front >> 16)
+        return FrameHeader(
+            type: UInt8(truncatingIfNeeded: front >> 8),
+            flags: UInt8(truncatingIfNeeded: front),
+            stream: Int32(stream & 0x7FFF_FFFF)
+        )
+    }
+}

@@ -1,0 +1,96 @@
+import Glibc
+import TLS
+
+/// The file that keeps a simulator's authority from start to start: its certificate and its private key, for the owner's
+/// eyes only.
+struct AuthorityFile {
+    private static let name = "authority.pem"
+
+    private let path: String
+
+    /// The file in that folder, which is made if there is none.
+    init(in folder: String) throws(SimulatorError) {
+        path = folder.hasSuffix("/") ? folder + Self.name : "\(folder)/\(Self.name)"
+        if mkdir(folder, 0o700) != 0, errno != EEXIST {
+            throw Self.failure("The folder \(folder) cannot be made", errno, "name one in a folder that may be written")
+        }
+    }
+
+    /// The authority in the file; a new one where there is none yet.
+    func authority(named name: String) throws(SimulatorError) -> CertificateAuthority {
+        if let kept = try read() { return kept }
+        let made = try Self.made(named: name)
+        if try write(made.secretPEM) { return made }
+        // Another simulator was faster: its authority is the one of this folder.
+        guard let kept = try read() else {
+            throw SimulatorError(
+                .unavailable,
+                "\(path) was made and removed by somebody else: start the simulator again."
+            )
+        }
+        return kept
+    }
+
+    /// A new authority that nobody keeps.
+    static func made(named name: String) throws(SimulatorError) -> CertificateAuthority {
+        do {
+            return try CertificateAuthority(name: name)
+        } catch {
+            throw SimulatorError(.unavailable, error.message, underlying: error)
+        }
+    }
+
+    private func read() throws(SimulatorError) -> CertificateAuthority? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw Self.failure("\(path) cannot be read", errno, "give it back to the user who runs the simulator")
+        }
+        defer { close(descriptor) }
+        var text = [UInt8](repeating: 0, count: 65_536)
+        let count = Glibc.read(descriptor, &text, text.count)
+        guard count >= 0 else {
+            throw Self.failure("\(path) cannot be read", errno, "remove it to have a new one made")
+        }
+        do {
+            return try CertificateAuthority(keptAs: Array(text[..<count]))
+        } catch {
+            throw SimulatorError(
+                .badConfiguration,
+                "\(path) holds no authority to go on with: \(error.message). Remove it to have a new one made, and give "
+                    + "clients the new root.",
+                underlying: error
+            )
+        }
+    }
+
+    /// Puts the file in its place whole. False where there is one already.
+    private func write(_ text: String) throws(SimulatorError) -> Bool {
+        let draft = "\(path).\(String(UInt64.random(in: 0 ... .max), radix: 16))"
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.failure("\(draft) cannot be made", errno, "is the folder writable?") }
+        defer {
+            close(descriptor)
+            unlink(draft)
+        }
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw Self.failure("\(draft) cannot be written", errno, "is the disk full?")
+            }
+            rest = rest.dropFirst(count)
+        }
+        guard fsync(descriptor) == 0 else {
+            throw Self.failure("\(draft) cannot be written", errno, "is the disk full?")
+        }
+        if link(draft, path) == 0 { return true }
+        if errno == EEXIST { return false }
+        throw Self.failure("\(path) cannot be made", errno, "is the folder writable?")
+    }
+
+    private static func failure(_ what: String, _ number: CInt, _ advice: String) -> SimulatorError {
+        SimulatorError(.unavailable, "\(what): \(String(cString: strerror(number))); \(advice).")
+    }
+}

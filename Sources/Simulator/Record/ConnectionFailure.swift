@@ -1,0 +1,11 @@
+/// A connection that ended by a fault: of its handshake, or of its HTTP/2.
+public struct ConnectionFailure: Sendable, Hashable {
+    /// When it failed, in milliseconds since 1970.
+    public let time: Int64
+    /// The connection, counted from 1.
+    public let connection: Int
+    /// Whether it failed before a request could come.
+    public let isHandshake: Bool
+    /// A sentence: what was wrong.
+    public let message: String
+}

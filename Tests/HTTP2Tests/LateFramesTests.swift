@@ -1,0 +1,115 @@
+import TestSupport
+import Testing
+
+@testable import HTTP2
+
+/// What a client may not send any more (RFC 9113, section 5.1): the cases that h2spec tries under that number.
+@Suite struct LateFramesTests {
+    private static let good = [
+        (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/3/device/00"),
+    ]
+
+    private func server() throws -> TestServer {
+        let server = try TestServer()
+        try server.feed(Frames.preface + Frames.settings() + Frames.settingsAcknowledgement)
+        _ = try server.drain()
+        return server
+    }
+
+    /// What the server says to bytes that came one at a time, or all at once, after a request that was answered.
+    private func answer(_ before: [UInt8], _ late: [UInt8], atOnce: Bool) throws -> (bytes: [UInt8], isOver: Bool) {
+        let server = try self.server()
+        let all = atOnce ? [before + late] : (before + late).map { [$0] }
+        var answer: [UInt8] = []
+        for bytes in all {
+            do {
+                try server.feed(bytes)
+            } catch {
+                #expect(error is HTTP2Error)
+            }
+            answer += try server.drain()
+        }
+        return (answer, server.session.isFinished)
+    }
+
+    private static let request = Frames.headers(1, good, end: true)
+    private static let streamClosed = ErrorCode.streamClosed.rawValue
+
+    @Test(arguments: [true, false])
+    func `more on a stream that the client has reset is an error of the stream`(atOnce: Bool) throws {
+        let before = Frames.headers(1, Self.good) + Frames.reset(1, 8)
+        for late in [Frames.data(1, [1], end: true), Frames.headers(1, Self.good, end: true)] {
+            let (bytes, isOver) = try self.answer(before, late, atOnce: atOnce)
+            #expect(bytes.suffix(13).elementsEqual(Frames.reset(1, Self.streamClosed)))
+            #expect(!isOver)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `more on a stream that the client has ended is an error of the connection`(atOnce: Bool) throws {
+        let trailers = Frames.headers(1, [("x", "y")], end: true)
+        for late in [
+            Frames.data(1, [1], end: true), Frames.data(1, [1]), Frames.headers(1, Self.good, end: true), trailers,
+        ] {
+            let (bytes, isOver) = try self.answer(Self.request, late, atOnce: atOnce)
+            #expect(isOver)
+            // After the answer to the request, if that was written before: the stream's number, the code, and maybe words.
+            let goAway = bytes.indices.first { bytes[$0...].starts(with: [7, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 5]) }
+            #expect(goAway.map { $0 >= 3 } == true, "\(bytes)")
+        }
+    }
+
+    @Test func `a stream may be half closed when it comes too late`() throws {
+        let server = try self.server()
+        server.answer = { _ in nil }
+        try server.feed(Self.request)
+        #expect(throws: HTTP2Error.self) { try server.feed(Frames.data(1, [1])) }
+        #expect(server.session.isFinished)
+    }
+
+    @Test func `credit, a reset and a priority after the end are none of these`() throws {
+        let server = try self.server()
+        try server.feed(Self.request)
+        _ = try server.drain()
+        let priority = Frames.frame(2, stream: 1, [0, 0, 0, 0, 15])
+        try server.feed(Frames.windowUpdate(1, 100) + priority + Frames.reset(1, 8))
+        #expect(try server.drain().isEmpty)
+        try server.feed(Frames.headers(3, Self.good, end: true))
+        #expect(server.received.map(\.stream) == [1, 3])
+    }
+
+    @Test func `what was on its way when the server reset a stream is no fault`() throws {
+        let server = try self.server()
+        try server.feed(Frames.headers(1, Self.good))
+        try server.session.reset(1, .refusedStream)
+        _ = try server.drain()
+        try server.feed(Frames.data(1, [1]) + Frames.headers(1, [("x", "y")], end: true))
+        #expect(try server.drain().isEmpty)
+        try server.feed(Frames.headers(3, Self.good, end: true))
+        #expect(server.received.map(\.stream) == [3])
+    }
+
+    @Test func `a request with a body and trailers is in order`() throws {
+        let server = try self.server()
+        let bytes =
+            Frames.headers(1, Self.good) + Frames.data(1, [1]) + Frames.data(1, [])
+            + Frames.headers(1, [("x", "y")], end: true)
+        for byte in bytes { try server.feed([byte]) }
+        #expect(server.received.map(\.stream) == [1])
+        #expect(!server.session.isFinished)
+    }
+
+    @Test func `of streams long gone nothing is known`() {
+        var late = LateFrames()
+        func observe(_ bytes: [UInt8]) -> [LateFrames.Fault] {
+            bytes.withUnsafeBytes { late.observe($0) }
+            return late.take()
+        }
+        #expect(observe(Frames.preface + Frames.settings()) == [])
+        for number in 0..<2_000 as Range<UInt32> { #expect(observe(Frames.data(2 * number + 1, [], end: true)) == []) }
+        #expect(observe(Frames.data(1, [])) == [])
+        #expect(observe(Frames.data(3_999, [])) == [.afterEnd(stream: 3_999)])
+        #expect(observe(Frames.reset(3_999, 0)) == [])
+        #expect(observe(Frames.headers(3_999, [])) == [.afterReset(stream: 3_999)])
+    }
+}

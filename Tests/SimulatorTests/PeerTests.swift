@@ -1,0 +1,182 @@
+import FoundationEssentials
+import HTTP2
+import IO
+import Synchronization
+import TLS
+import TestSupport
+import Testing
+
+@testable import Simulator
+
+/// Clients that are not ours: what Apple takes from them is taken here, and what fails is told.
+struct PeerTests {
+    private func withSimulator(
+        _ change: (inout SimulatorConfiguration) throws -> Void = { _ in },
+        _ body: (APNsSimulator, Failures, EventLoop) async throws -> Void
+    ) async throws {
+        let failures = Failures()
+        var configuration = SimulatorConfiguration()
+        configuration.failureObserver = { failures.add($0) }
+        try change(&configuration)
+        let simulator = try APNsSimulator(configuration)
+        try await simulator.start()
+        do {
+            try await TestLoop.with { loop in try await body(simulator, failures, loop) }
+        } catch {
+            await simulator.stop()
+            throw error
+        }
+        await simulator.stop()
+    }
+
+    /// What the simulator said of connections that failed.
+    private final class Failures: Sendable {
+        private let list = Mutex<[ConnectionFailure]>([])
+        var all: [ConnectionFailure] { self.list.withLock { $0 } }
+        func add(_ failure: ConnectionFailure) { self.list.withLock { $0.append(failure) } }
+    }
+
+    private var now: Int64 { Int64(Date().timeIntervalSince1970) }
+
+    @Test(arguments: [[], ["http/1.1"], ["http/1.1", "h2"], ["spdy/3", "http/1.1"]])
+    func `a client that does not ask for h2 speaks it all the same`(alpn: [String]) async throws {
+        try await withSimulator { simulator, failures, loop in
+            let client = try await TestClient.connect(to: simulator, alpn: alpn, on: loop)
+            let token = try TestProvider().appleSample(issuedAt: now)
+            #expect(try await client.send([SampleRequest()], authorization: token).map(\.status) == [200])
+            #expect(failures.all.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        ([], "the client offered no application protocol (ALPN), and h2 is required"),
+        (["http/1.1"], "the client offered no application protocol that is spoken here"),
+    ])
+    func `pedants refuse a connection without h2, and say so`(alpn: [String], reason: String) async throws {
+        try await withSimulator {
+            $0.isPedantic = true
+        } _: { simulator, failures, loop in
+            do {
+                let client = try await TestClient.connect(to: simulator, alpn: alpn, on: loop)
+                try await client.waitForClose()
+            } catch {
+                #expect((error as? TLSError)?.alert == 120)
+            }
+            try await loop.eventually("it was told") { failures.all.map(\.message) == [reason] }
+            let client = try await TestClient.connect(to: simulator, on: loop)
+            let token = try TestProvider().authorization(issuedAt: now)
+            #expect(try await client.send([SampleRequest()], authorization: token).map(\.status) == [200])
+        }
+    }
+
+    @Test func `a handshake that fails has its line in the log, and so has a connection that breaks the rules`()
+        async throws
+    {
+        try await TemporaryFolder.with { folder in
+            try await withSimulator {
+                $0.logFile = folder.file("log")
+            } _: { simulator, failures, loop in
+                let port = simulator.port
+                let rude = try await TCP.connect(host: "127.0.0.1", port: port, timeout: .seconds(30), on: loop)
+                let text = Array("GET / HTTP/1.1\r\n\r\n".utf8)
+                _ = try rude.write(text.span.bytes)
+                try await loop.eventually("it was told") { failures.all.count == 1 }
+                var old = try await TLSStream.connect(
+                    host: "localhost",
+                    port: port,
+                    context: .client(trust: .pem(simulator.rootPEM)),
+                    connectTimeout: .seconds(30),
+                    handshakeTimeout: .seconds(30),
+                    on: loop
+                )
+                try await old.send(text, until: .now + .seconds(30), on: loop)
+                try await loop.eventually("it was told") { failures.all.count == 2 }
+                let lines = try folder.read("log").split(separator: "\n")
+                #expect(lines.count == 2)
+                #expect(
+                    lines.first?.contains(
+                        #""connection":1,"failed":"handshake","error":"the client does not speak TLS"#
+                    ) == true
+                )
+                #expect(
+                    lines.last?.hasSuffix(
+                        #""connection":2,"failed":"connection","error":"the peer does not begin with the HTTP/2 preface"}"#
+                    ) == true
+                )
+                #expect(await simulator.statistics().failedHandshakes == 1)
+            }
+        }
+    }
+
+    @Test func `an expired client certificate ends in the alert that is for it`() async throws {
+        try await withSimulator { simulator, failures, loop in
+            let issued = try simulator.issueCertificate(topics: ["com.example.app"], isExpired: true)
+            let identity = try Identity(certificate: issued.certificate, privateKey: issued.privateKey)
+            let error = await #expect(throws: TLSError.self) {
+                var stream = try await TLSStream.connect(
+                    host: "localhost",
+                    port: simulator.port,
+                    context: .client(identity: identity, trust: .pem(simulator.rootPEM), alpn: ["h2"]),
+                    connectTimeout: .seconds(30),
+                    handshakeTimeout: .seconds(30),
+                    on: loop
+                )
+                var bytes = [UInt8](repeating: 0, count: 1_000)
+                _ = try await stream.receive(into: &bytes, until: .now + .seconds(30), on: loop)
+            }
+            #expect(error?.alert == 45)
+            #expect(error?.isAboutCertificate == true)
+            try await loop.eventually("it was told") { failures.all.map(\.isHandshake) == [true] }
+        }
+    }
+
+    @Test func `the log says what Apple's word leaves open`() async throws {
+        try await TemporaryFolder.with { folder in
+            try await withSimulator {
+                $0.logFile = folder.file("log")
+                $0.isPedantic = true
+            } _: { simulator, _, loop in
+                let client = try await TestClient.connect(to: simulator, on: loop)
+                let token = try TestProvider().appleSample(issuedAt: now)
+                let reply = try #require(try await client.send([SampleRequest()], authorization: token).first)
+                #expect((reply.status, reply.body) == (403, #"{"reason":"InvalidProviderToken"}"#))
+                let line = try folder.read("log")
+                #expect(
+                    line.contains(
+                        #""reason":"InvalidProviderToken","detail":"The signature of the provider token is DER;"#
+                    )
+                )
+            }
+        }
+    }
+
+    @Test func `a request that was reset while it waited harms no other on its connection`() async throws {
+        try await withSimulator { simulator, failures, loop in
+            let issued = try simulator.issueCertificate(topics: ["com.example.app"])
+            let identity = try Identity(certificate: issued.certificate, privateKey: issued.privateKey)
+            var stream = try await TLSStream.connect(
+                host: "localhost",
+                port: simulator.port,
+                context: .client(identity: identity, trust: .pem(simulator.rootPEM), alpn: ["h2"]),
+                connectTimeout: .seconds(30),
+                handshakeTimeout: .seconds(30),
+                on: loop
+            )
+            func request(_ stream: UInt32) -> [UInt8] {
+                // Without a topic, so that its answer has a body.
+                let fields = [
+                    (":method", "POST"), (":scheme", "https"), (":authority", "localhost"),
+                    (":path", "/3/device/" + SampleRequest.token), ("apns-topic", "!"),
+                ]
+                return Frames.headers(stream, fields) + Frames.data(stream, Array("{}".utf8), end: true)
+            }
+            let deadline = MonotonicInstant.now + .seconds(30)
+            let bytes =
+                Frames.preface + Frames.settings() + request(1) + Frames.reset(1, 8) + request(3)
+            try await stream.send(bytes, until: deadline, on: loop)
+            try await loop.eventually("it was told") { await simulator.statistics().byReason == ["BadTopic": 2] }
+            #expect(await simulator.statistics().openConnections == 1)
+            #expect(failures.all.isEmpty)
+        }
+    }
+}
