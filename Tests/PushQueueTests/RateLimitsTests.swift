@@ -4,39 +4,31 @@ import Testing
 @testable import PushQueue
 
 @Suite struct RateLimitsTests {
-    @Test func `a worker keeps to its share of the rate`() {
+    private let now = MonotonicInstant(nanoseconds: 0)
+
+    @Test func `two claims wait for their turn, and the third is made when one of them has had it`() {
         var limits = RateLimits()
-        var now = MonotonicInstant(nanoseconds: 0)
-        var sent = 0
-        for _ in 0..<100 {
-            let may = limits.available(to: 1, rate: 1000, workers: 4, at: now)
-            limits.spend(may, of: 1)
-            sent += may
-            now = now + .milliseconds(100)
+        for _ in 0..<2 {
+            #expect(limits.mayClaim(1))
+            limits.planned(of: 1)
         }
-        // Ten seconds at a quarter of 1000 a second.
-        #expect((2400...2700).contains(sent))
+        #expect(!limits.mayClaim(1) && limits.mayClaim(2))
+        limits.departed(of: 1)
+        #expect(limits.mayClaim(1))
     }
 
-    @Test func `a rate of one is not nothing`() {
+    @Test func `a full timetable is left alone for a while`() {
         var limits = RateLimits()
-        do {
-            let may = limits.available(to: 1, rate: 1, workers: 9, at: MonotonicInstant(nanoseconds: 0))
-            #expect(may == 0)
-        }
-        do {
-            let may = limits.available(to: 1, rate: 1, workers: 9, at: MonotonicInstant(nanoseconds: 20_000_000_000))
-            #expect(may == 1)
-        }
+        limits.rest(1, until: self.now + .seconds(1))
+        #expect(limits.restEnd(of: 1, at: self.now) == self.now + .seconds(1))
+        #expect(limits.restEnd(of: 1, at: self.now + .seconds(1)) == nil)
+        #expect(limits.restEnd(of: 2, at: self.now) == nil)
     }
 
-    @Test func `a large row leaves a debt`() {
-        var limits = RateLimits()
-        _ = limits.available(to: 1, rate: 100, workers: 1, at: MonotonicInstant(nanoseconds: 0))
-        limits.spend(1000, of: 1)
-        do {
-            let may = limits.available(to: 1, rate: 100, workers: 1, at: MonotonicInstant(nanoseconds: 5_000_000_000))
-            #expect(may < 0)
-        }
+    @Test(arguments: [1, 7, 1000, 2_000_000_000] as [Int32], [1, 3, 100])
+    func `a turn is at least a push, and never more than a tenth of a second`(rate: Int32, workers: Int) {
+        let turn = RateLimits.turn(of: rate, workers: workers)
+        #expect(turn >= 1)
+        #expect(turn <= RateLimits.mostPushes(of: rate))
     }
 }

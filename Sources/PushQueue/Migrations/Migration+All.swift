@@ -115,6 +115,12 @@ extension Migration {
             up: PackageResources._019_message_status_up_sql,
             down: PackageResources._019_message_status_down_sql
         ),
+        Migration(
+            20,
+            "rates",
+            up: PackageResources._020_rates_up_sql,
+            down: PackageResources._020_rates_down_sql
+        ),
     ]
 
     /// The version of the schema that this program works with.

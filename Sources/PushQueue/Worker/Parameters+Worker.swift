@@ -106,6 +106,13 @@ extension Parameters {
         return parameters
     }
 
+    static func takeTurn(of app: Int32, pushes: Int) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(app)
+        parameters.append(Int32(clamping: pushes))
+        return parameters
+    }
+
     static func split(_ message: Int64, of lane: Lane, size: Int) -> Parameters {
         var parameters = Parameters()
         parameters.append(lane.app)

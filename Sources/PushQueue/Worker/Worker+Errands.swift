@@ -35,7 +35,7 @@ extension Worker {
     /// Cuts a message that is too large to be claimed as it is.
     func split(_ message: Int64, of lane: Lane) async {
         await self.run { connection throws(PostgresError) in
-            let parameters: Parameters = .split(message, of: lane, size: self.options.claimSize)
+            let parameters: Parameters = .split(message, of: lane, size: self.state.cutSize(of: lane.app))
             let parts = try await self.ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
             self.state.split(in: lane, at: .now)
             self.dispatchBell.ring()

@@ -23,7 +23,10 @@ extension Worker {
 
     private func fly(_ jobs: ClaimedJobs, claimedAs worker: Int64, answeredAt: MonotonicInstant) async {
         var flight = Flight(jobs, claimedAs: worker, answeredAt: answeredAt)
-        switch self.state.departure(of: jobs, claimedAs: worker, at: .now) {
+        let hasTurn = await self.waitForTurn(of: jobs)
+        self.state.departed(jobs.app)
+        self.dispatchBell.ring()
+        switch hasTurn ? self.state.departure(of: jobs, claimedAs: worker, at: .now) : .giveBack {
         case .giveBack: await self.release(jobs, as: worker)
         case .nothingToSend: await self.settle(&flight, Outcomes(repeating: .delivered, count: 0))
         case .send(let route, let mostAttempts):

@@ -53,6 +53,9 @@ package enum WorkerStatements {
 
     static let takeOver = Statement("take_over", "SELECT t.workers, t.claims, t.jobs FROM carillon.take_over($1) AS t")
 
+    /// Answers in how many microseconds; null: there is none soon.
+    static let takeTurn = Statement("take_turn", "SELECT carillon.take_turn($1, $2)")
+
     static let split = Statement("split", "SELECT carillon.split($1, $2, $3, $4)")
 
     /// Moves what is due from `scheduled` to the queue. The last row says where the next call may begin, and how many

@@ -58,6 +58,17 @@ extension ModelDatabase {
         }
     }
 
+    /// In how many microseconds a turn for so many pushes begins; nil: there is none soon.
+    mutating func takeTurn(of app: Int32, pushes: Int) -> Int64? {
+        guard let rate = SimulatedApp.row(app).mostRate else { return 0 }
+        let now = self.now
+        let next = self.tables.turns[app] ?? now
+        let begins = next < now || next > now + 60_000_000 ? now : next
+        guard begins <= now + 1_000_000 else { return nil }
+        self.changeForNow { $0.turns[app] = begins + Int64(pushes) * 1_000_000 * 10 / (Int64(rate) * 9) }
+        return begins - now
+    }
+
     mutating func split(_ message: Int64, in lane: Lane, size: Int) -> Int {
         self.change { tables in
             guard let job = tables.messages[message], job.app == lane.app, job.lane == lane.number else { return 0 }

@@ -19,7 +19,7 @@ struct ModelDatabase {
     }
 
     /// A transaction that a crash may undo.
-    private mutating func changeForNow<R>(_ body: (inout ModelTables) -> R) -> R {
+    mutating func changeForNow<R>(_ body: (inout ModelTables) -> R) -> R {
         self.undone.append(self.tables)
         return body(&self.tables)
     }

@@ -12,6 +12,8 @@ struct ModelTables: Equatable {
     var cancelled: Set<Int64> = []
     var results: [ModelProgress] = []
     var failures: [ModelFailure] = []
+    /// When the next turn of an app begins that has a rate.
+    var turns: [Int32: Int64] = [:]
     /// How often each push was written down as sent. No table has this: it is what `results.sent` counts.
     var sent: [ModelPush: Int] = [:]
 

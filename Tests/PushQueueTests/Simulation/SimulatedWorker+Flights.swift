@@ -38,7 +38,7 @@ extension SimulatedWorker {
 
     private func split(_ large: Int64?, of lane: Lane, then: @escaping () -> Void) {
         guard let large, let link else { return then() }
-        let size = self.state.options.claimSize
+        let size = self.state.cutSize(of: lane.app)
         link.ask(self) {
             $0.split(large, in: lane, size: size)
         } then: { answer in
@@ -54,7 +54,36 @@ extension SimulatedWorker {
 
     private func send(_ jobs: ClaimedJobs, as worker: Int64, answeredAt: MonotonicInstant) {
         let way = SimulatedFlight(Flight(jobs, claimedAs: worker, answeredAt: answeredAt))
-        switch self.state.departure(of: jobs, claimedAs: worker, at: self.now) {
+        self.waitForTurn(of: jobs) { hasTurn in
+            self.state.departed(jobs.app)
+            self.dispatch()
+            self.depart(way, as: worker, hasTurn: hasTurn)
+        }
+    }
+
+    private func waitForTurn(of jobs: ClaimedJobs, then: @escaping (Bool) -> Void) {
+        guard self.state.limits.isPaced(jobs.app), !jobs.batch.isEmpty else { return then(true) }
+        guard self.state.phase == .working else { return then(false) }
+        self.withDatabase { link in
+            link.ask(self) {
+                $0.takeTurn(of: jobs.app, pushes: jobs.batch.count)
+            } then: { answer in
+                switch answer {
+                case .failure(let loss):
+                    self.failed(loss, on: link)
+                    self.after(self.state.retryWait() ?? .zero) { self.waitForTurn(of: jobs, then: then) }
+                case .success(let wait?): self.after(.microseconds(wait)) { then(true) }
+                case .success(nil):
+                    self.state.foundNoTurn(for: jobs.app, at: self.now)
+                    then(false)
+                }
+            }
+        }
+    }
+
+    private func depart(_ way: SimulatedFlight, as worker: Int64, hasTurn: Bool) {
+        let jobs = way.flight.jobs
+        switch hasTurn ? self.state.departure(of: jobs, claimedAs: worker, at: self.now) : .giveBack {
         case .giveBack: self.release(way)
         case .nothingToSend:
             self.settle(way, Outcomes(repeating: .delivered, count: 0)) { self.end(way) }

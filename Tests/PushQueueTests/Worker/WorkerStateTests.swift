@@ -240,24 +240,33 @@ import Testing
         #expect(plans.isEmpty)
     }
 
-    @Test(arguments: [1, 4]) func `of a rate each worker takes its share`(alive: Int) throws {
+    @Test func `an app with a rate has two small claims on the way to their turn, and the next after it`() throws {
         var state = try self.begin(with: [self.second])
-        state.renewed(workersAlive: alive, askedAt: self.now)
-        var claimed = 0
-        for tenth in 0..<100 {
-            let now = self.now + .milliseconds(100 * tenth)
-            state.renewed(workersAlive: alive, askedAt: now)
-            _ = state.understood([self.second], at: now)
-            while let plan = state.nextClaim(at: now) {
-                let answer = self.answer(to: plan, claim: Int64(claimed))
-                _ = state.claimAnswered(answer, to: plan, at: now)
-                claimed += Int(plan.pushes)
-                let flight = Flight(try #require(answer.jobs), claimedAs: 7, answeredAt: now)
-                _ = self.land(flight, .delivered, in: &state, at: now)
-            }
-        }
-        // Ten seconds, and what was saved up at the beginning.
-        #expect((390...420).contains(claimed * alive))
+        state.renewed(workersAlive: 2, askedAt: self.now)
+        _ = state.understood([self.second], at: self.now)
+        let firstPlan = state.nextClaim(at: self.now)
+        let first = try #require(firstPlan)
+        // A tenth of a second at 40 a second.
+        #expect(first.pushes == 4)
+        _ = state.claimAnswered(self.answer(to: first, more: 1, claim: 1), to: first, at: self.now)
+        let secondPlan = state.nextClaim(at: self.now)
+        let second = try #require(secondPlan)
+        _ = state.claimAnswered(self.answer(to: second, more: 1, claim: 2), to: second, at: self.now)
+        let third = state.nextClaim(at: self.now)
+        #expect(third == nil)
+        state.departed(self.second.app)
+        let later = state.nextClaim(at: self.now)
+        #expect(later?.pushes == 4)
+    }
+
+    @Test func `rows with more pushes than a turn has are cut into turns`() throws {
+        var state = try self.begin(with: [self.second])
+        _ = state.understood([self.second], at: self.now)
+        let next = state.nextClaim(at: self.now)
+        let plan = try #require(next)
+        let large = state.claimAnswered(self.answer(to: plan, more: 5, claim: 1), to: plan, at: self.now)
+        #expect(large != nil)
+        #expect(state.cutSize(of: self.second.app) == 4)
     }
 
     // MARK: Ceilings

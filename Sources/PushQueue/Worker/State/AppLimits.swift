@@ -4,6 +4,8 @@ import IO
 struct AppLimits: Sendable {
     /// The pushes with which an app that was in trouble tries again.
     private static let trial = 10
+    /// A row with more pushes is cut.
+    private static let largest = 1000
 
     var apps = AppDirectory()
     var admission: Admission
@@ -11,7 +13,7 @@ struct AppLimits: Sendable {
     var rates = RateLimits()
     var expiry = ExpiryWatch()
     var capacities = Capacities()
-    /// How many share each app's rate.
+    /// How many take turns at an app's rate.
     var workersAlive = 1
 
     init(maxInFlight: Int) {
@@ -30,11 +32,9 @@ struct AppLimits: Sendable {
             var most = self.capacities.room(for: id, inFlight: self.admission.inFlight(of: id))
             guard most > 0 else { return .blocked(until: nil) }
             if let rate = app.mostRate {
-                most = min(most, self.rates.available(to: id, rate: rate, workers: self.workersAlive, at: now))
-                guard most > 0 else {
-                    let refill = self.rates.refill(of: id, rate: rate, workers: self.workersAlive, at: now)
-                    return .blocked(until: refill)
-                }
+                guard self.rates.mayClaim(id) else { return .blocked(until: nil) }
+                if let end = self.rates.restEnd(of: id, at: now) { return .blocked(until: end) }
+                most = min(most, RateLimits.turn(of: rate, workers: self.workersAlive))
             }
             if self.holds.isOnTrial(id) {
                 guard self.admission.inFlight(of: id) == 0 else { return .blocked(until: nil) }
@@ -54,14 +54,24 @@ struct AppLimits: Sendable {
         }
     }
 
+    /// Whether the app's pushes wait for their turn.
+    func isPaced(_ id: Int32) -> Bool {
+        if case .known(let app) = self.apps[id] { app.mostRate != nil } else { false }
+    }
+
+    /// The most pushes that a row of the app may have and be sent at once. Without a rate a large one would wait, and all
+    /// behind it, until so much is free at once.
+    func mostPushes(of id: Int32) -> Int {
+        let most = min(self.admission.most, Self.largest)
+        guard case .known(let app) = self.apps[id], let rate = app.mostRate else { return most }
+        return min(most, RateLimits.mostPushes(of: rate))
+    }
+
     mutating func planned(_ pushes: Int, of app: Int32) {
         self.admission.admit(pushes, of: app)
-        self.rates.spend(pushes, of: app)
+        self.rates.planned(of: app)
     }
 
     /// What was set aside for a claim and is not needed.
-    mutating func unclaimed(_ pushes: Int, of app: Int32) {
-        self.admission.release(pushes, of: app)
-        self.rates.spend(-pushes, of: app)
-    }
+    mutating func unclaimed(_ pushes: Int, of app: Int32) { self.admission.release(pushes, of: app) }
 }

@@ -1,35 +1,46 @@
 import IO
 
-/// How many pushes each app that has a `max_rate` may claim: its share of it, the fleet's workers having equal ones,
-/// saved up for a second at the most.
+/// How the pushes of apps that have a `max_rate` are claimed: in small turns, each of which waits for its time on the
+/// fleet's timetable, `carillon.take_turn`. A worker has two claims of such an app on the way to their turn, so that one is
+/// claimed while the other waits, and no more, so that the turns of all workers are soon.
 struct RateLimits: Sendable {
-    private struct Purse {
-        var pushes: Double
-        var filledAt: MonotonicInstant
+    /// The claims of an app that may wait for their turn.
+    static let most = 2
+    /// How long the turns of all workers together take at the most, and a turn at the least.
+    private static let round = 0.2
+    private static let turn = 0.02...0.1
+
+    private var waiting: [Int32: Int] = [:]
+    private var rests: [Int32: MonotonicInstant] = [:]
+
+    /// How many pushes one turn has.
+    static func turn(of rate: Int32, workers: Int) -> Int {
+        let seconds = min(max(Self.round / Double(max(1, workers)), Self.turn.lowerBound), Self.turn.upperBound)
+        return max(1, Int(Double(rate) * seconds))
     }
 
-    private var purses: [Int32: Purse] = [:]
+    /// The most pushes that a row may have to be sent in one turn.
+    static func mostPushes(of rate: Int32) -> Int { max(1, Int(rate) / 10) }
 
-    /// What is in the purse.
-    mutating func available(to app: Int32, rate: Int32, workers: Int, at now: MonotonicInstant) -> Int {
-        let rate = Double(rate) / Double(max(1, workers))
-        var purse = self.purses[app] ?? Purse(pushes: rate / 4, filledAt: now)
-        let seconds = Double((now - purse.filledAt).nanoseconds) / 1e9
-        purse.pushes = min(max(1, rate), purse.pushes + rate * seconds)
-        purse.filledAt = now
-        self.purses[app] = purse
-        return Int(purse.pushes.rounded(.down))
+    /// Whether another claim of that app may be made.
+    func mayClaim(_ app: Int32) -> Bool { self.waiting[app, default: 0] < Self.most }
+
+    /// Until when it may not claim, since the timetable is full.
+    func restEnd(of app: Int32, at now: MonotonicInstant) -> MonotonicInstant? {
+        guard let end = self.rests[app], now < end else { return nil }
+        return end
     }
 
-    /// When there will be a push in a purse that has none.
-    func refill(of app: Int32, rate: Int32, workers: Int, at now: MonotonicInstant) -> MonotonicInstant {
-        guard let purse = self.purses[app] else { return now }
-        let missing = max(0, 1 - purse.pushes) * Double(max(1, workers)) / Double(max(1, rate))
-        return now + .milliseconds(1) + .seconds(min(missing, 1))
+    /// A claim was asked for.
+    mutating func planned(of app: Int32) { self.waiting[app, default: 0] += 1 }
+
+    /// It brought nothing, goes back, or has had its turn.
+    mutating func departed(of app: Int32) {
+        let left = self.waiting[app, default: 0] - 1
+        precondition(left >= 0, "more claims departed than were planned")
+        self.waiting[app] = left == 0 ? nil : left
     }
 
-    /// Takes out what was claimed, or puts back what was not; a large row leaves a debt.
-    mutating func spend(_ pushes: Int, of app: Int32) {
-        self.purses[app]?.pushes -= Double(pushes)
-    }
+    /// The timetable is full.
+    mutating func rest(_ app: Int32, until end: MonotonicInstant) { self.rests[app] = end }
 }

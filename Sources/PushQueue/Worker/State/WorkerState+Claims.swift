@@ -3,9 +3,6 @@ import IO
 
 /// Which claims to make, and what their answers mean.
 extension WorkerState {
-    /// A row with more pushes is cut.
-    private static let largest = 1000
-
     /// - Parameter room: How many pushes the other workers of this process leave room for.
     mutating func nextClaim(at now: MonotonicInstant, within room: Int = .max) -> ClaimPlan? {
         self.limits.admission.leftByOthers = room
@@ -27,13 +24,13 @@ extension WorkerState {
         self.asked.free(plan.depth)
         self.board.abandoned(plan, at: now)
         self.limits.unclaimed(Int(plan.pushes), of: plan.lane.app)
-        self.board.freed(plan.lane.app)
+        self.departed(plan.lane.app)
     }
 
     /// Answers with the row that has to be cut, if there is one.
     mutating func claimAnswered(_ answer: ClaimAnswer, to plan: ClaimPlan, at now: MonotonicInstant) -> Int64? {
         let pushes = answer.jobs?.batch.count ?? 0
-        let large = answer.next.flatMap { self.mustBeCut($0) ? $0.id : nil }
+        let large = answer.next.flatMap { $0.pushes > self.limits.mostPushes(of: plan.lane.app) ? $0.id : nil }
         self.asked.free(plan.depth)
         self.board.claimed(
             plan,
@@ -46,14 +43,23 @@ extension WorkerState {
         )
         self.limits.unclaimed(Int(plan.pushes) - pushes, of: plan.lane.app)
         self.board.freed(plan.lane.app)
-        if let jobs = answer.jobs { self.flights.insert(jobs.key) }
+        if let jobs = answer.jobs { self.flights.insert(jobs.key) } else { self.departed(plan.lane.app) }
         return large
     }
 
-    /// Whether a row has to be cut: a large one would wait, and all behind it, until so much is free at once.
-    private func mustBeCut(_ row: ClaimAnswer.NextRow) -> Bool {
-        row.pushes > min(self.limits.admission.most, Self.largest)
+    /// A claim of the app does not wait for its turn any more.
+    mutating func departed(_ app: Int32) {
+        self.limits.rates.departed(of: app)
+        self.board.freed(app)
     }
+
+    /// The app's timetable has no turn left for now: a while later it may.
+    mutating func foundNoTurn(for app: Int32, at now: MonotonicInstant) {
+        self.limits.rates.rest(app, until: now + .seconds(1) * Double.random(in: 0.5...1, using: &self.random))
+    }
+
+    /// How many tokens each part of a row has that has to be cut.
+    func cutSize(of app: Int32) -> Int { min(self.options.claimSize, self.limits.mostPushes(of: app)) }
 
     /// A row was cut, and its parts are in its lane.
     mutating func split(in lane: Lane, at now: MonotonicInstant) {

@@ -1,0 +1,56 @@
+import Postgres
+import Testing
+
+@testable import PushQueue
+
+/// The timetable by which a fleet keeps to an app's rate.
+@Suite struct RateTests {
+    private func turn(_ database: SchemaDatabase, pushes: Int = 1, app: Int32 = 1) async throws -> Int64? {
+        try await database.connection.query(WorkerStatements.takeTurn, .takeTurn(of: app, pushes: pushes)) { rows in
+            try rows.int64IfPresent(0, 0)
+        }
+    }
+
+    @Test func `turns follow each other at nine tenths of the rate, whoever takes them`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run("UPDATE carillon.apps SET max_rate = 10")
+            var begins: [Int64] = []
+            try await database.session { other in
+                for number in 0..<9 {
+                    let at = try #require(
+                        Int64(try await database.value("(extract(epoch FROM clock_timestamp()) * 1000000)::bigint") ?? "")
+                    )
+                    let wait = try #require(try await self.turn(number % 2 == 0 ? database : other))
+                    begins.append(at + wait)
+                }
+            }
+            for (one, next) in zip(begins, begins.dropFirst()) {
+                // The clock was read a moment before.
+                #expect(next - one > 60_000, "\(begins)")
+            }
+            #expect(begins[8] - begins[0] >= 8 * 111_111 - 50_000)
+        }
+    }
+
+    @Test func `a timetable that is full for a second takes nobody`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run("UPDATE carillon.apps SET max_rate = 10")
+            #expect(try await self.turn(database, pushes: 15) == 0)
+            #expect(try await self.turn(database) == nil)
+            #expect(try await self.turn(database) == nil)
+            // Nobody waits for a clock that was set back.
+            try await database.run("UPDATE carillon.rates SET next_at = now() + interval '1 hour'")
+            #expect(try await self.turn(database) == 0)
+        }
+    }
+
+    @Test func `an app without a rate has no timetable`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            for app in [1, 4711] as [Int32] {
+                #expect(try await self.turn(database, pushes: 100_000, app: app) == 0)
+                #expect(try await self.turn(database, pushes: 100_000, app: app) == 0)
+            }
+            #expect(try await database.value("SELECT count(*) FROM carillon.rates") == "0")
+        }
+    }
+}
