@@ -119,6 +119,32 @@ LANGUAGE sql IMMUTABLE AS $$
     END)::smallint
 $$;
 
+-- Ends a message that is too large to be read: cutting it has failed for want of memory. Its tokens are not known, so one
+-- failure stands for all of them.
+CREATE FUNCTION carillon.discard(app integer, in_lane smallint, message bigint) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    why CONSTANT text := 'Unreadable';
+    row record;
+BEGIN
+    DELETE FROM carillon.messages m WHERE m.app_id = discard.app AND m.lane = in_lane AND m.id = message
+    RETURNING m.id, m.origin, left(m.reference, 16384) AS reference, m.broadcast_id, m.attempt INTO row;
+    IF row.id IS NULL THEN
+        RETURN false;
+    END IF;
+    INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
+    VALUES (coalesce(row.origin, row.id), discard.app, row.reference, '', why, row.attempt);
+    IF row.origin IS NULL THEN
+        INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts)
+        VALUES (row.id, discard.app, row.reference, row.broadcast_id, 0, 1, row.attempt);
+    ELSE
+        PERFORM carillon.progress(discard.app, ARRAY[row.origin], ARRAY[row.reference], ARRAY[row.broadcast_id], '{0}', '{0}',
+            '{1}', '{0}', ARRAY[row.attempt]);
+    END IF;
+    RETURN true;
+END
+$$;
+
 -- Puts back what a worker died with, each job with one more claim in vain. What may not be sent twice fails instead:
 -- nobody knows whether it was sent.
 --
@@ -203,7 +229,7 @@ $$;
 
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-    carillon.cut, carillon.split, carillon.fail_jobs, carillon.trial_size, carillon.count_death, carillon.recover, carillon.take_over
+    carillon.cut, carillon.split, carillon.discard, carillon.fail_jobs, carillon.trial_size, carillon.count_death, carillon.recover, carillon.take_over
 TO carillon_worker;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (15, 'takeover');

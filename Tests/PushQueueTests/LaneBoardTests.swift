@@ -51,6 +51,28 @@ import Testing
         }
     }
 
+    @Test func `a claim that was too large is halved, and one row that is too large rests for a while`() throws {
+        var board = LaneBoard(quantum: 1000)
+        board.found([self.lane(1), self.lane(2)], at: self.start)
+        var rows: [Int32] = []
+        while let plan = self.next(&board), rows.count < 40 {
+            guard plan.lane.app == 1 else {
+                board.claimed(plan, rows: 0, pushes: 0, first: nil, next: nil, at: self.start)
+                continue
+            }
+            rows.append(plan.rows)
+            board.abandoned(plan, wasTooLarge: true, at: self.start)
+        }
+        #expect(rows == [62, 31, 15, 7, 3, 1])
+        let later = self.start + LaneBoard.rest
+        let next = self.next(&board, at: later)
+        let plan = try #require(next)
+        #expect(plan.rows == 1)
+        board.claimed(plan, rows: 1, pushes: 1, first: 1, next: 1, at: later)
+        let more = self.next(&board, at: later)
+        #expect(more?.rows == 2)
+    }
+
     @Test func `what a lane holds is felt for before much room is taken for it`() throws {
         var board = LaneBoard(quantum: 800)
         board.found([self.lane(1)], at: self.start)

@@ -24,6 +24,8 @@ struct LaneBoard: Sendable {
         var depth = Depth.shallow
         /// How many pushes a row holds, on average, as far as claims have shown.
         var pushesPerRow = 0.0
+        /// More rows are too many for the server to hand over at once, as far as claims have shown.
+        var mostRows = LaneBoard.mostRows
         /// The next row holds so many pushes: less room is of no use.
         var least = 1
         var usedAt: MonotonicInstant
@@ -32,6 +34,8 @@ struct LaneBoard: Sendable {
     /// How many pushes a claim takes.
     let quantum: Int
     static let mostRows = 1000
+    /// How long a lane is left alone that the server has no memory for.
+    static let rest = Duration.seconds(1)
     /// A first claim takes so much less than later ones.
     static let caution = 16
     /// A lane that was idle for so long is forgotten, its floor too.
@@ -87,6 +91,7 @@ struct LaneBoard: Sendable {
         guard var entry = self.entries[plan.lane] else { return }
         entry.asked -= 1
         entry.usedAt = now
+        entry.mostRows = min(Self.mostRows, entry.mostRows * 2)
         entry.deficit += Int(plan.pushes) - pushes
         entry.least = max(1, next ?? 1)
         entry.depth = next != nil || rows == Int(plan.rows) ? .deep : .shallow
@@ -108,12 +113,18 @@ struct LaneBoard: Sendable {
     }
 
     /// The claim was not made after all; its rows are where they were.
-    mutating func abandoned(_ plan: ClaimPlan, at now: MonotonicInstant) {
+    /// - Parameter wasTooLarge: They were too many for the server at once: half of them may not be. Where even one is, it
+    ///   is short of memory, and the lane rests for a while.
+    mutating func abandoned(_ plan: ClaimPlan, wasTooLarge: Bool = false, at now: MonotonicInstant) {
         guard var entry = self.entries[plan.lane] else { return }
         entry.asked -= 1
         entry.deficit += Int(plan.pushes)
+        if wasTooLarge { entry.mostRows = max(1, Int(plan.rows) / 2) }
         self.makeReady(plan.lane, &entry)
         self.entries[plan.lane] = entry
+        guard wasTooLarge, plan.rows == 1 else { return }
+        self.turns[entry.depth.rawValue][plan.lane.urgency].remove(plan.lane)
+        self.parked.park(plan.lane, until: now + Self.rest)
     }
 
     /// Rows came back to the lane, the lowest of them with that id.
@@ -229,7 +240,7 @@ struct LaneBoard: Sendable {
         let size = entry.depth == .deep ? self.quantum : max(1, self.quantum / Self.caution)
         let wanted = max(entry.least, min(size, entry.deficit, most))
         guard wanted <= room else { return nil }
-        let rows = min(Self.mostRows, max(1, Int((Double(wanted) / max(1, entry.pushesPerRow)).rounded(.up))))
+        let rows = min(entry.mostRows, max(1, Int((Double(wanted) / max(1, entry.pushesPerRow)).rounded(.up))))
         entry.deficit -= wanted
         entry.asked += 1
         return ClaimPlan(

@@ -13,6 +13,7 @@ package enum LocalReason: UInt8, CaseIterable, Sendable {
     case unrecorded
     case unqueued
     case poison
+    case unreadable
 
     /// What `failures.reason` says.
     package var name: String { Self.table[Int(self.rawValue)].name }
@@ -37,5 +38,6 @@ package enum LocalReason: UInt8, CaseIterable, Sendable {
         ),
         ("Unqueued", "PostgreSQL refused to put it back into the queue, because of a constraint or trigger, say."),
         ("Poison", "Workers died while it was in flight, five at least, the last two while it was alone."),
+        ("Unreadable", "The row is too large for the database's memory: not even its tokens can be told apart."),
     ]
 }

@@ -21,6 +21,13 @@ struct Round: Sendable {
         self.compact()
     }
 
+    mutating func remove(_ lane: Lane) {
+        guard self.members.remove(lane) != nil, let place = self.lanes[self.start...].firstIndex(of: lane) else {
+            return
+        }
+        self.lanes.remove(at: place)
+    }
+
     /// Puts the first lane at the end.
     mutating func rotate() {
         guard let lane = self.first else { return }

@@ -113,6 +113,14 @@ extension Parameters {
         return parameters
     }
 
+    static func discard(_ message: Int64, of lane: Lane) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(lane.app)
+        parameters.append(lane.number)
+        parameters.append(message)
+        return parameters
+    }
+
     static func split(_ message: Int64, of lane: Lane, size: Int) -> Parameters {
         var parameters = Parameters()
         parameters.append(lane.app)

@@ -36,7 +36,16 @@ extension Worker {
     func split(_ message: Int64, of lane: Lane) async {
         await self.run { connection throws(PostgresError) in
             let parameters: Parameters = .split(message, of: lane, size: self.state.cutSize(of: lane.app))
-            let parts = try await self.ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
+            let parts: Int64
+            do throws(PostgresError) {
+                parts = try await self.ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
+            } catch {
+                guard error.isAboutSize else { throw error }
+                // It cannot be read, so nobody can ever send it.
+                try await connection.execute(WorkerStatements.discard, .discard(message, of: lane))
+                parts = 0
+                self.tell(.databaseError(error.description))
+            }
             self.state.split(in: lane, at: .now)
             self.dispatchBell.ring()
             if parts > 0 { self.tell(.split(app: lane.app, message: message, parts: Int(parts))) }

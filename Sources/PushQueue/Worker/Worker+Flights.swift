@@ -55,14 +55,14 @@ extension Worker {
                 try ClaimAnswer(rows, plan, app: app, installation: installation)
             }
         } catch {
-            self.abandon(plan)
+            self.abandon(plan, wasTooLarge: error.isAboutSize)
             self.failed(error, on: connection)
             return nil
         }
     }
 
-    private func abandon(_ plan: ClaimPlan) {
-        self.state.claimFailed(plan, at: .now)
+    private func abandon(_ plan: ClaimPlan, wasTooLarge: Bool = false) {
+        self.state.claimFailed(plan, wasTooLarge: wasTooLarge, at: .now)
         self.dispatchBell.ring()
     }
 

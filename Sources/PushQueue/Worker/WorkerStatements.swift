@@ -56,6 +56,8 @@ package enum WorkerStatements {
     /// Answers in how many microseconds; null: there is none soon.
     static let takeTurn = Statement("take_turn", "SELECT carillon.take_turn($1, $2)")
 
+    static let discard = Statement("discard", "SELECT carillon.discard($1, $2, $3)")
+
     static let split = Statement("split", "SELECT carillon.split($1, $2, $3, $4)")
 
     /// Moves what is due from `scheduled` to the queue. The last row says where the next call may begin, and how many

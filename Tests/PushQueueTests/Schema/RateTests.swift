@@ -5,6 +5,8 @@ import Testing
 
 /// The timetable by which a fleet keeps to an app's rate.
 @Suite struct RateTests {
+    private static let clock = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+
     private func turn(_ database: SchemaDatabase, pushes: Int = 1, app: Int32 = 1) async throws -> Int64? {
         try await database.connection.query(WorkerStatements.takeTurn, .takeTurn(of: app, pushes: pushes)) { rows in
             try rows.int64IfPresent(0, 0)
@@ -17,9 +19,8 @@ import Testing
             var begins: [Int64] = []
             try await database.session { other in
                 for number in 0..<9 {
-                    let at = try #require(
-                        Int64(try await database.value("(extract(epoch FROM clock_timestamp()) * 1000000)::bigint") ?? "")
-                    )
+                    let time = try await database.value(Self.clock)
+                    let at = try #require(Int64(time ?? ""))
                     let wait = try #require(try await self.turn(number % 2 == 0 ? database : other))
                     begins.append(at + wait)
                 }

@@ -31,6 +31,33 @@ import Testing
         """
     }
 
+    @Test func `a message that cannot be read ends with one failure, and so does a part of one`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.messages (id, app_id, tokens, payload, reference, origin) VALUES
+                    (100, 1, '{aa}', '{}', 'r', NULL), (101, 1, '{bb}', '{}', 's', 90);
+                INSERT INTO carillon.unfinished (message_id, app_id, remaining, sent) VALUES (90, 1, 1, 5)
+                """
+            )
+            for id in [100, 101] {
+                #expect(try await database.value("carillon.discard(1, 1::smallint, \(id))") == "true")
+                #expect(try await database.value("carillon.discard(1, 1::smallint, \(id))") == "false")
+            }
+            #expect(
+                try await database.rows("SELECT message_id, reason FROM carillon.failures ORDER BY 1") == [
+                    "(90,Unreadable)", "(100,Unreadable)",
+                ]
+            )
+            #expect(
+                try await database.rows("SELECT message_id, sent, failed FROM carillon.results ORDER BY 1") == [
+                    "(90,5,1)", "(100,0,1)",
+                ]
+            )
+            #expect(try await database.value("SELECT count(*) FROM carillon.pending") == "0")
+        }
+    }
+
     @Test(arguments: Bar.allCases)
     func `what cannot be given back, taken over or moved to the queue fails, and all beside it comes back`(
         bar: Bar

@@ -20,9 +20,9 @@ extension WorkerState {
     }
 
     /// The claim was not made: what was set aside for it is free again.
-    mutating func claimFailed(_ plan: ClaimPlan, at now: MonotonicInstant) {
+    mutating func claimFailed(_ plan: ClaimPlan, wasTooLarge: Bool = false, at now: MonotonicInstant) {
         self.asked.free(plan.depth)
-        self.board.abandoned(plan, at: now)
+        self.board.abandoned(plan, wasTooLarge: wasTooLarge, at: now)
         self.limits.unclaimed(Int(plan.pushes), of: plan.lane.app)
         self.departed(plan.lane.app)
     }

@@ -1,0 +1,59 @@
+import Testing
+
+/// Rows that are too large for a claim, for the server or for anything.
+@Suite struct SizeCases {
+    @Test func `P16: rows whose one token is huge end as malformed, and the rows behind them are sent`() async throws {
+        try await Scene.with { scene in
+            // What comes out of another table may be compressed: 200 MB are 2 there.
+            let megabytes = Board.sized(20, full: 200)
+            try await scene.client.run(
+                """
+                CREATE TABLE public.stage (tokens text[]);
+                INSERT INTO public.stage SELECT ARRAY[repeat('a', \(megabytes) << 20)];
+                CREATE TABLE public.words (payload json);
+                INSERT INTO public.words SELECT to_json(repeat('x', \(megabytes) << 20))
+                """
+            )
+            let token = String(repeating: "a", count: 513)
+            var rows = (0..<6).map { _ in
+                OddRow(
+                    "tokens",
+                    "(SELECT s.tokens FROM public.stage s)",
+                    .refused("MalformedToken"),
+                    tokens: [token]
+                )
+            }
+            rows += (0..<6).map { _ in
+                OddRow("payload", "(SELECT w.payload FROM public.words w)", .refused("PayloadTooLarge"))
+            }
+            // As large, and not compressed.
+            rows.append(OddRow("tokens", "ARRAY[repeat('a', 5000000)]", .refused("MalformedToken"), tokens: [token]))
+            try await scene.digest(rows)
+            #expect(
+                try await scene.client.number(
+                    "SELECT count(*) FROM public.stage s WHERE pg_column_size(s.tokens) < 4000000"
+                ) == 1
+            )
+        }
+    }
+
+    @Test func `P17: a claim that is too much for the server is made in halves until it is not`() async throws {
+        try await Scene.with { scene in
+            try await scene.client.run(
+                """
+                CREATE FUNCTION public.narrow() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    IF pg_catalog.cardinality(NEW.jobs) > 7 THEN
+                        RAISE EXCEPTION 'out of memory' USING ERRCODE = 'program_limit_exceeded';
+                    END IF;
+                    RETURN NEW;
+                END $$;
+                CREATE TRIGGER narrow BEFORE INSERT ON carillon.inflight FOR EACH ROW EXECUTE FUNCTION public.narrow()
+                """
+            )
+            try await scene.enqueue(300)
+            try await scene.fleet.started(lease: Fleet.calm)
+            try await scene.finish()
+        }
+    }
+}
