@@ -19,7 +19,7 @@ ADDRESS_BUILD := .build/address
 RELEASE := $(SWIFT) build -c release --static-swift-stdlib
 SOURCES := Sources Tests Package.swift
 
-.PHONY: help packages build release demo test fuzz faults soak test-thread test-address bench bench-long format lint docs clean
+.PHONY: help packages build release demo test fuzz faults soak interop test-thread test-address bench bench-long format lint docs clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,10 @@ faults: packages ## the whole fault board, long cases too: a table of every faul
 soak: packages ## SOAK=600 seconds of random faults: nothing is lost, and a worker's memory, descriptors and threads stay flat
 	$(SWIFT) build --build-tests
 	SOAK=$(SOAK) $(SWIFT) test --skip-build --disable-xctest --filter 'SoakCases' $(TEST_FLAGS)
+
+interop: packages ## the drivers of other languages, from PyPI and Debian: can every one of them enqueue?
+	@bash .ci/packages interop
+	@bash .ci/interop
 
 test-thread: packages ## the same tests under ThreadSanitizer
 	@bash .ci/packages test
