@@ -18,21 +18,6 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         hint, argument, code)::carillon.refusal
 $$;
 
-CREATE FUNCTION carillon.refuse(
-    argument text, takes text, got text, hint text DEFAULT NULL, code text DEFAULT 'invalid_parameter_value'
-) RETURNS void
-LANGUAGE plpgsql AS $$
-DECLARE
-    text CONSTANT text := format('argument "%s" takes %s, it got %s', argument, takes,
-        coalesce(CASE WHEN length(got) > 80 THEN left(got, 77) || '…' ELSE got END, 'null'));
-BEGIN
-    IF hint IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = code, MESSAGE = text, COLUMN = argument;
-    END IF;
-    RAISE EXCEPTION USING ERRCODE = code, MESSAGE = text, HINT = hint, COLUMN = argument;
-END
-$$;
-
 -- jsonb as text without the blanks that PostgreSQL puts after colons and commas. A string is matched whole, and stays.
 -- Of what is far too large to be sent it takes no blanks out: that would cost seconds, and it is refused either way.
 CREATE FUNCTION carillon.compact(value jsonb) RETURNS text
@@ -42,17 +27,26 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
 $$;
 
+-- Why there is no app of a name.
+CREATE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
+LANGUAGE sql STABLE AS $$
+    SELECT carillon.refusal('app', 'the name of an app', pg_catalog.quote_nullable(app), coalesce(
+        (SELECT 'There are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
+            OPERATOR(pg_catalog.||) '.' FROM (SELECT a.name FROM carillon.apps a ORDER BY a.name LIMIT 10) few),
+        'There are no apps yet: add one with `carillon app add`.'), '42704')
+$$;
+
+-- The id of an app, for those who have no other arguments to refuse.
 CREATE FUNCTION carillon.app_id(app text) RETURNS integer
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    id integer;
+    id CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
+    refusal carillon.refusal;
 BEGIN
-    SELECT a.id INTO id FROM carillon.apps a WHERE a.name = app;
     IF id IS NULL THEN
-        PERFORM carillon.refuse('app', 'the name of an app', quote_nullable(app), coalesce(
-            (SELECT 'There are: ' || string_agg(few.name, ', ' ORDER BY few.name) FROM
-                (SELECT a.name FROM carillon.apps a ORDER BY a.name LIMIT 10) few) || '.',
-            'There are no apps yet: add one with `carillon app add`.'), 'undefined_object');
+        refusal := carillon.unknown_app(app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
     END IF;
     RETURN id;
 END
@@ -63,15 +57,6 @@ CREATE FUNCTION carillon.token(token text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.<=) 512
         AND token OPERATOR(pg_catalog.~) '^(?:[0-9a-fA-F][0-9a-fA-F])+$' THEN pg_catalog.lower(token) END
-$$;
-
--- Why there is no app of a name.
-CREATE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
-LANGUAGE sql STABLE AS $$
-    SELECT carillon.refusal('app', 'the name of an app', pg_catalog.quote_nullable(app), coalesce(
-        (SELECT 'There are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
-            OPERATOR(pg_catalog.||) '.' FROM (SELECT a.name FROM carillon.apps a ORDER BY a.name LIMIT 10) few),
-        'There are no apps yet: add one with `carillon app add`.'), '42704')
 $$;
 
 -- The arguments of enqueue and broadcast.

@@ -71,6 +71,8 @@ CREATE FUNCTION carillon.broadcast_progress(
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
+DECLARE
+    refusal carillon.refusal;
 BEGIN
     SELECT b.app_id, b.tokens, b.created_at INTO app_id, tokens, created_at
     FROM carillon.broadcasts b WHERE b.id = broadcast_progress.id;
@@ -99,8 +101,10 @@ BEGIN
             FROM carillon.find_job(broadcast_progress.id) p;
         END IF;
         IF app_id IS NULL THEN
-            PERFORM carillon.refuse('id', 'what enqueue or broadcast returned', id::text,
-                'Results are kept as long as the retention of the workers says.', 'no_data_found');
+            refusal := carillon.refusal('id', 'what enqueue or broadcast returned', id::text,
+                'Results are kept as long as the retention of the workers says.', 'P0002');
+            RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+                HINT = refusal.hint;
         END IF;
         tokens := sent + failed + expired + cancelled + remaining;
     END IF;

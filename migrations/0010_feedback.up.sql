@@ -6,23 +6,28 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     clean CONSTANT text := carillon.token(register_token.token);
+    registering_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = register_token.app);
+    refusal carillon.refusal;
 BEGIN
-    IF clean IS NULL THEN
-        PERFORM carillon.refuse('token', 'a device token of 2 to 512 hex digits, an even number of them',
-            quote_nullable(register_token.token));
+    IF clean IS NULL OR registering_app IS NULL THEN
+        refusal := CASE WHEN clean IS NULL THEN carillon.refusal('token',
+                'a device token of 2 to 512 hex digits, an even number of them', quote_nullable(register_token.token),
+                'Write the bytes that the device was given, two digits each, without blanks.')
+            ELSE carillon.unknown_app(register_token.app) END;
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
     END IF;
     INSERT INTO carillon.tokens AS t (app_id, token, owner)
-    VALUES (carillon.app_id(register_token.app), clean, register_token.owner)
+    VALUES (registering_app, clean, register_token.owner)
     ON CONFLICT (app_id, token) DO UPDATE SET
         last_update = greatest(t.last_update, excluded.last_update), owner = coalesce(excluded.owner, t.owner);
 END
 $$;
 
--- Refuses what cannot be reaped, and names the argument of watch_tokens that it is about. Asked when a table is named,
--- and again whenever something is to be deleted there: tables change. Returns the type of app_column.
-CREATE FUNCTION carillon.check_watched(
+-- Why nothing can be reaped in a table, by the argument of watch_tokens that it is about. Null: it can.
+CREATE FUNCTION carillon.unfit_to_watch(
     relation regclass, token_column name, updated_column name, app_column name
-) RETURNS text
+) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -30,34 +35,54 @@ DECLARE
     found_type text;
     target record;
 BEGIN
-    SELECT c.relkind INTO kind FROM pg_class c WHERE c.oid = check_watched.relation;
+    SELECT c.relkind INTO kind FROM pg_class c WHERE c.oid = unfit_to_watch.relation;
     IF kind IS NULL OR kind NOT IN ('r', 'p') THEN
-        PERFORM carillon.refuse('relation', 'a table',
-            CASE WHEN kind IS NULL AND check_watched.relation IS NOT NULL THEN 'one that was dropped'
-                ELSE check_watched.relation::text END);
+        RETURN carillon.refusal('relation', 'a table',
+            CASE WHEN kind IS NULL AND unfit_to_watch.relation IS NOT NULL THEN 'one that was dropped'
+                ELSE unfit_to_watch.relation::text END, 'Rows of a view, say, are deleted in the table behind it.');
     END IF;
     FOR target IN SELECT * FROM (VALUES
-        ('token_column', check_watched.token_column, ARRAY['text', 'character varying'],
-            'the name of a column of type text or varchar', NULL),
-        ('updated_column', check_watched.updated_column, ARRAY['timestamp with time zone'],
+        ('token_column', unfit_to_watch.token_column, ARRAY['text', 'character varying'],
+            'the name of a column of type text or varchar', 'Tokens are compared as hex digits.'),
+        ('updated_column', unfit_to_watch.updated_column, ARRAY['timestamp with time zone'],
             'the name of a column of type timestamptz',
             'Without a time zone it cannot be compared with Apple''s clock: ALTER TABLE … ALTER COLUMN … '
                 'TYPE timestamptz USING … AT TIME ZONE ''UTC'''),
-        ('app_column', check_watched.app_column, ARRAY['text', 'character varying', 'smallint', 'integer', 'bigint'],
-            'the name of a column that holds the app''s name or id', NULL)
+        ('app_column', unfit_to_watch.app_column, ARRAY['text', 'character varying', 'smallint', 'integer', 'bigint'],
+            'the name of a column that holds the app''s name or id', 'A table of one app needs none.')
     ) v (argument, name, types, takes, hint) LOOP
         CONTINUE WHEN target.argument = 'app_column' AND target.name IS NULL;
         SELECT format_type(a.atttypid, NULL) INTO found_type FROM pg_attribute a
-        WHERE a.attrelid = check_watched.relation AND a.attname = target.name AND a.attnum > 0 AND NOT a.attisdropped;
+        WHERE a.attrelid = unfit_to_watch.relation AND a.attname = target.name AND a.attnum > 0 AND NOT a.attisdropped;
         IF found_type IS NULL THEN
-            PERFORM carillon.refuse(target.argument, target.takes, coalesce(quote_literal(target.name)
-                || ', which ' || check_watched.relation || ' does not have', 'null'), NULL, 'undefined_column');
+            RETURN carillon.refusal(target.argument, target.takes, coalesce(quote_literal(target.name)
+                || ', which ' || unfit_to_watch.relation || ' does not have', 'null'), coalesce((
+                    SELECT 'There are: ' || string_agg(a.attname, ', ' ORDER BY a.attnum) || '.' FROM pg_attribute a
+                    WHERE a.attrelid = unfit_to_watch.relation AND a.attnum > 0 AND NOT a.attisdropped),
+                    'It has no columns.'), '42703');
         ELSIF found_type <> ALL (target.types) THEN
-            PERFORM carillon.refuse(target.argument, target.takes,
-                quote_literal(target.name) || ' of type ' || found_type, target.hint, 'datatype_mismatch');
+            RETURN carillon.refusal(target.argument, target.takes,
+                quote_literal(target.name) || ' of type ' || found_type, target.hint, '42804');
         END IF;
     END LOOP;
-    RETURN CASE WHEN check_watched.app_column IS NOT NULL THEN found_type END;
+    RETURN NULL;
+END
+$$;
+
+-- Asked again whenever something is to be deleted in a watched table: tables change. Returns the type of app_column.
+CREATE FUNCTION carillon.check_watched(
+    relation regclass, token_column name, updated_column name, app_column name
+) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    refusal CONSTANT carillon.refusal := carillon.unfit_to_watch(relation, token_column, updated_column, app_column);
+BEGIN
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    RETURN (SELECT format_type(a.atttypid, NULL) FROM pg_attribute a
+        WHERE a.attrelid = relation AND a.attname = app_column AND a.attnum > 0 AND NOT a.attisdropped);
 END
 $$;
 
@@ -68,10 +93,15 @@ CREATE FUNCTION carillon.watch_tokens(
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    watching_app CONSTANT integer := carillon.app_id(watch_tokens.app);
+    watching_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = watch_tokens.app);
+    refusal CONSTANT carillon.refusal := CASE WHEN watching_app IS NULL THEN carillon.unknown_app(watch_tokens.app)
+        ELSE carillon.unfit_to_watch(watch_tokens.relation, watch_tokens.token_column, watch_tokens.updated_column,
+            watch_tokens.app_column) END;
 BEGIN
-    PERFORM carillon.check_watched(watch_tokens.relation, watch_tokens.token_column, watch_tokens.updated_column,
-        watch_tokens.app_column);
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
 
     -- What it has missed so far is made up for by the new names.
     INSERT INTO carillon.watched_tables AS w (app_id, relation, token_column, updated_column, app_column)
@@ -103,9 +133,18 @@ $$;
 
 CREATE FUNCTION carillon.unwatch_tokens(app text, relation regclass) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    watching_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unwatch_tokens.app);
+    refusal carillon.refusal;
 BEGIN
+    IF watching_app IS NULL THEN
+        refusal := carillon.unknown_app(unwatch_tokens.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     DELETE FROM carillon.watched_tables w
-    WHERE w.app_id = carillon.app_id(unwatch_tokens.app) AND w.relation = unwatch_tokens.relation;
+    WHERE w.app_id = watching_app AND w.relation = unwatch_tokens.relation;
 END
 $$;
 

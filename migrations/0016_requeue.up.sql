@@ -9,13 +9,20 @@ CREATE FUNCTION carillon.requeue_failures(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    only_app CONSTANT integer := CASE WHEN requeue_failures.app IS NOT NULL THEN carillon.app_id(requeue_failures.app) END;
+    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = requeue_failures.app);
+    refusal carillon.refusal;
     horizon CONSTANT timestamptz := coalesce(now() - since, '-infinity');
     only_messages bigint[];
     pushes bigint;
 BEGIN
-    IF since <= interval '0' THEN
-        PERFORM carillon.refuse('since', 'an interval above 0', quote_literal(since));
+    IF requeue_failures.app IS NOT NULL AND only_app IS NULL THEN
+        refusal := carillon.unknown_app(requeue_failures.app);
+    ELSIF since <= interval '0' THEN
+        refusal := carillon.refusal('since', 'an interval above 0', quote_literal(since), 'Leave it out for everything.');
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
     END IF;
     IF requeue_failures.message_id IS NOT NULL THEN
         only_messages := ARRAY[requeue_failures.message_id]

@@ -99,10 +99,13 @@ DECLARE
     last_failure record;
     everywhere boolean;
     answer carillon.message_state;
+    refusal carillon.refusal;
 BEGIN
     IF (message_status.id IS NULL) = (message_status.reference IS NULL) THEN
-        PERFORM carillon.refuse('id', 'what enqueue returned; or reference what the caller gave it; one of the two',
-            CASE WHEN message_status.id IS NULL THEN 'neither' ELSE 'both' END);
+        refusal := carillon.refusal('id', 'what enqueue returned; or reference what the caller gave it; one of the two',
+            CASE WHEN message_status.id IS NULL THEN 'neither' ELSE 'both' END, 'Write reference => to name the other.');
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
     END IF;
     FOR message IN
         SELECT f.app_id, f.message_id, a.name AS app

@@ -42,7 +42,7 @@ import Testing
         async throws
     {
         try await Scene.with({ $0.delay = .milliseconds(50) }) { scene async throws in
-            let count = Board.sized(20_000, full: 100_000)
+            let count = Board.sized(10_000, full: 100_000)
             try await scene.fleet.started(["--max-in-flight", "1000"])
             let list = try await scene.client.number(
                 """

@@ -52,7 +52,7 @@ import Testing
     private static let mayCall: [String: Set<String>] = [
         "carillon_reader": ["queue_depth", "broadcast_progress", "message_status"],
         "carillon_app": [
-            "enqueue", "broadcast", "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress",
+            "submit", "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress",
             "register_token", "requeue_failures", "message_status",
         ],
         "carillon_worker": ["maintain", "queue_depth", "called_off", "as_reaper"],

@@ -314,6 +314,11 @@ import Testing
             "carillon.enqueue('demo', '{ab}', 'x', priority => 7)",
             "carillon.enqueue('demo', '{}', 'x', strict => true)",
             "carillon.broadcast('demo', 'x', strict => true)", "carillon.broadcast('demo', '7'::jsonb)",
+            "carillon.broadcast_progress(999)", "carillon.message_status()", "carillon.requeue_failures('nope')",
+            "carillon.requeue_failures(since => '-1 s')", "carillon.register_token('nope', 'ab')",
+            "carillon.register_token('demo', 'xy')", "carillon.watch_tokens('nope', 'pg_class', 'relname', 'relname')",
+            "carillon.watch_tokens('demo', 'pg_class', 'relname', 'nix')",
+            "carillon.unwatch_tokens('nope', 'pg_class')",
         ]
         try await SchemaDatabase.with { database async throws in
             try await database.run(Self.contextOf)
