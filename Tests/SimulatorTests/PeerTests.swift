@@ -179,4 +179,42 @@ struct PeerTests {
             #expect(failures.all.isEmpty)
         }
     }
+
+    /// The case of h2spec 5.1 that the protocol engine lets pass: the stream is closed, and the client goes on with it.
+    @Test(arguments: [true, false])
+    func `who goes on with a stream that is over hears STREAM_CLOSED, and it is in the log`(isData: Bool) async throws {
+        try await withSimulator { simulator, failures, loop in
+            var stream = try await TLSStream.connect(
+                host: "localhost",
+                port: simulator.port,
+                context: .client(trust: .pem(simulator.rootPEM), alpn: ["h2"]),
+                connectTimeout: .seconds(30),
+                handshakeTimeout: .seconds(30),
+                on: loop
+            )
+            let fields = [
+                (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/3/device/00"),
+            ]
+            let deadline = MonotonicInstant.now + .seconds(30)
+            let request = Frames.headers(1, fields, end: true)
+            try await stream.send(Frames.preface + Frames.settings() + request, until: deadline, on: loop)
+            var said: [UInt8] = []
+            var bytes = [UInt8](repeating: 0, count: 16_384)
+            func read() async throws -> Int {
+                let count = try await stream.receive(into: &bytes, until: deadline, on: loop)
+                said += bytes[..<count]
+                return count
+            }
+            // Until the answer's body has ended the stream.
+            let body = Frames.data(1, Array(#"{"reason":"MissingProviderToken"}"#.utf8), end: true)
+            while !said.indices.contains(where: { said[$0...].starts(with: body) }) { _ = try await read() }
+            let late = isData ? Frames.data(1, [1], end: true) : request
+            try await stream.send(late, until: deadline, on: loop)
+            while try await read() > 0 {}
+            let goAway: [UInt8] = [7, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 5]
+            let isTold = said.indices.contains { said[$0...].starts(with: goAway) }
+            #expect(isTold)
+            #expect(failures.all.map(\.message) == ["the peer sent more on stream 1, which it had ended"])
+        }
+    }
 }
