@@ -208,6 +208,9 @@ RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint, place 
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     due bigint[];
+    messages bigint[];
+    broadcasts bigint[];
+    is_large boolean;
     off record;
     ready record;
 BEGIN
@@ -219,20 +222,23 @@ BEGIN
     due := ARRAY(
         SELECT s.id FROM carillon.scheduled s WHERE s.run_at <= now() AND (s.run_at, s.id) > (after, after_id)
         ORDER BY s.run_at, s.id LIMIT most FOR UPDATE SKIP LOCKED);
+    SELECT array_agg(coalesce(s.origin, s.id)), array_agg(s.broadcast_id), bool_or(pg_column_size(s.tokens) > 1048576)
+    INTO messages, broadcasts, is_large FROM carillon.scheduled s WHERE s.id = ANY (due);
     -- Those that are due and left are behind the last that was taken.
     place := now();
     place_id := 9223372036854775807;
-    IF cardinality(due) >= most THEN
+    IF cardinality(due) >= most OR is_large THEN
+        IF is_large THEN
+            -- Several giants may be too much for an array: they go one by one.
+            due := due[:1];
+        END IF;
         SELECT s.run_at, s.id INTO place, place_id FROM carillon.scheduled s WHERE s.id = due[cardinality(due)];
     END IF;
     IF cardinality(due) = 0 THEN
         RETURN NEXT;
         RETURN;
     END IF;
-    SELECT o.* INTO off FROM (
-        SELECT array_agg(coalesce(s.origin, s.id)) AS messages, array_agg(s.broadcast_id) AS broadcasts
-        FROM carillon.scheduled s WHERE s.id = ANY (due)
-    ) AS a, carillon.called_off(a.messages, a.broadcasts, '{}') AS o;
+    SELECT o.* INTO off FROM carillon.called_off(messages, broadcasts, '{}') AS o;
     FOR ready IN
         WITH taken AS (DELETE FROM carillon.scheduled s WHERE s.id = ANY (due) RETURNING s.*)
         SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(ROW(t.id, t.lane, t.tokens, t.payload, t.push_type,

@@ -51,6 +51,30 @@ import Testing
         }
     }
 
+    @Test func `of giants that are due, one is moved at a time, and all are`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at)
+                SELECT 1, ARRAY[repeat('a', CASE WHEN i % 2 = 0 THEN 1200000 ELSE 64 END)], '{}', '2020-01-01Z'
+                FROM generate_series(1, 5) i
+                """
+            )
+            var place = DuePlace.beginning
+            var moved: [Int] = []
+            for _ in 0..<6 {
+                let parameters: Parameters = .promote(most: 1000, after: place)
+                let answer = try await database.connection.query(WorkerStatements.promote, parameters) {
+                    try PromotionAnswer($0)
+                }
+                moved.append(answer.rows)
+                place = answer.place
+            }
+            #expect(moved == [1, 1, 1, 1, 1, 0])
+            #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "5")
+        }
+    }
+
     @Test func `looking for jobs that are due goes on where it has ended, however many were due before`() async throws {
         try await SchemaDatabase.with { database async throws in
             try await database.run(
