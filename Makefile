@@ -19,7 +19,7 @@ ADDRESS_BUILD := .build/address
 RELEASE := $(SWIFT) build -c release --static-swift-stdlib
 SOURCES := Sources Tests Package.swift
 
-.PHONY: help packages build release demo test fuzz faults soak interop test-thread test-address bench bench-long format lint docs clean
+.PHONY: help packages build release demo test fuzz faults versions soak interop test-thread test-address bench bench-long format lint docs clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,11 @@ fuzz: packages ## hostile bytes, FUZZ=60 seconds for each test that reads them; 
 faults: packages ## the whole fault board, long cases too: a table of every fault, and the score
 	$(SWIFT) build --build-tests
 	@$(AT_ONCE)2 SWIFT='$(SWIFT)' bash .ci/faults $(TEST_FLAGS)
+
+versions: packages ## migrations, demo and the short fault board on each PostgreSQL version that can be had (needs python3 and pip)
+	@bash .ci/packages test
+	$(SWIFT) build --build-tests
+	@$(AT_ONCE)2 SWIFT='$(SWIFT)' bash .ci/versions
 
 soak: packages ## SOAK=600 seconds of random faults: nothing is lost, and a worker's memory, descriptors and threads stay flat
 	$(SWIFT) build --build-tests

@@ -55,6 +55,17 @@ CREATE TABLE carillon.apps (
 );
 CREATE INDEX apps_by_certificate ON carillon.apps (certificate_id);
 
+-- Why an app cannot send, as a worker has found last. A table of its own, because workers read apps again whenever a row
+-- of it changes.
+CREATE TABLE carillon.holds (
+    app_id      integer PRIMARY KEY,
+    kind        text NOT NULL,  -- connection, credential, provider_token, token_updates or setting
+    reason      text NOT NULL,
+    since       timestamptz NOT NULL DEFAULT now(),
+    seen_at     timestamptz NOT NULL DEFAULT now(),
+    next_try_at timestamptz
+);
+
 -- One provider token for the whole fleet, minted by whichever worker finds it old.
 CREATE TABLE carillon.provider_tokens (
     certificate_id integer PRIMARY KEY REFERENCES carillon.certificates ON DELETE CASCADE,

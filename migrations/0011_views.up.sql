@@ -40,6 +40,14 @@ BEGIN
 END
 $$;
 
+-- Apps that cannot send at the moment. A worker takes back what it has said itself; what another one said is over when
+-- pushes of the app were sent since, which the counts tell to the minute.
+CREATE VIEW carillon.held_apps AS
+SELECT h.app_id, h.kind, h.reason, h.since, h.next_try_at FROM carillon.holds h
+WHERE NOT EXISTS (
+    SELECT FROM carillon.activity t
+    WHERE t.app_id = h.app_id AND t.minute > date_trunc('minute', h.seen_at) AND t.sent > 0);
+
 -- A row an app. The last minute is the running one and the one before it.
 CREATE VIEW carillon.app_status AS
 SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, a.protocol, a.topic,
@@ -55,9 +63,11 @@ SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, 
         WHEN c.status = 'ok' AND c.not_after <= now() + interval '30 days' THEN 'expiring' ELSE c.status END
         AS credential_status,
     c.not_after AS credential_not_after,
-    c.last_error AS credential_error, a.feedback_error
+    c.last_error AS credential_error, a.feedback_error,
+    held.kind AS hold_kind, held.reason AS hold_reason, held.since AS held_since
 FROM carillon.apps a
 LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
+LEFT JOIN carillon.held_apps held ON held.app_id = a.id
 LEFT JOIN (
     SELECT t.app_id,
         sum(t.sent) FILTER (WHERE t.minute >= recent.minute) AS sent_last_minute,

@@ -31,6 +31,7 @@ GRANT SELECT ON carillon.installation, carillon.apps, carillon.certificates, car
 GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO carillon_worker;
 GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers TO carillon_worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.holds TO carillon_worker;
 GRANT UPDATE (last_error, missed_from) ON carillon.watched_tables TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, carillon.inflight, carillon.workers,
     carillon.unfinished, carillon.activity, carillon.provider_tokens, carillon.dedupe, carillon.chores
@@ -41,7 +42,7 @@ GRANT SELECT, INSERT, UPDATE ON carillon.feedback TO carillon_worker;
 GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker;
 GRANT SELECT ON carillon.broadcasts TO carillon_worker;
 GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
-GRANT SELECT ON carillon.pending, carillon.app_status TO carillon_worker;
+GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps TO carillon_worker;
 GRANT EXECUTE ON FUNCTION
     carillon.app_id, carillon.refusal, carillon.unknown_app, carillon.queue_depth, carillon.maintain, carillon.check_watched,
     carillon.unfit_to_watch,
@@ -51,7 +52,7 @@ TO carillon_worker;
 -- carillon_reader: dashboards.
 GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, feedback_gateway, feedback_error, paused, paused_reason,
     max_rate, max_attempts, reap_bad_tokens, created_at, updated_at) ON carillon.apps TO carillon_reader;
-GRANT SELECT ON carillon.pending, carillon.app_status, carillon.results, carillon.failures, carillon.feedback,
+GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures, carillon.feedback,
     carillon.activity, carillon.breakers, carillon.workers, carillon.broadcasts TO carillon_reader;
 GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
 GRANT EXECUTE ON FUNCTION carillon.queue_depth, carillon.broadcast_progress TO carillon_reader;

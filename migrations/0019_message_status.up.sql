@@ -15,6 +15,7 @@ CREATE TYPE carillon.message_state AS (
     expired         bigint,
     cancelled       bigint,
     waiting         bigint,
+    held            text,  -- why nothing of it is sent at the moment, if that is so
     created_at      timestamptz,
     finished_at     timestamptz,
     -- What is known of single tokens, the first 1,000: those that failed and those that wait. All others were sent.
@@ -173,6 +174,13 @@ BEGIN
             WHEN known.cancelled > 0 THEN 'cancelled' ELSE 'sent' END;
         IF answer.waiting = 0 THEN
             answer.finished_at := known.finished_at;
+        ELSE
+            answer.held := (
+                SELECT CASE WHEN a.paused THEN 'the app is paused' || coalesce(': ' || a.paused_reason, '')
+                    WHEN h.reason IS NOT NULL THEN h.reason
+                    WHEN NOT EXISTS (SELECT FROM carillon.workers w WHERE w.lease_until > now())
+                    THEN 'no worker is running' END
+                FROM carillon.apps a LEFT JOIN carillon.held_apps h ON h.app_id = a.id WHERE a.id = message.app_id);
         END IF;
         SELECT coalesce(jsonb_agg(to_jsonb(t)), '[]') INTO answer.outcomes
         FROM (

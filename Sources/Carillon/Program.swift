@@ -23,8 +23,9 @@ struct Program {
                 TextStream(descriptor: 2, environment: environment).write(help.text(for: []))
                 return .usage
             case .help(let words):
-                TextStream(descriptor: 1, environment: environment).write(help.text(for: words))
-                return .done
+                let output = TextStream(descriptor: 1, environment: environment)
+                output.write(help.text(for: words))
+                return status(.done, after: output)
             case .run(let command, let arguments, let settings):
                 return await run(command, arguments, settings)
             }
@@ -41,15 +42,26 @@ struct Program {
     private func run(_ command: Command, _ arguments: [String], _ settings: Settings) async -> ExitStatus {
         let console = Console(settings: settings, environment: environment)
         defer { console.log.flush() }
+        for sentence in StrangeVariables.sentences(in: environment) {
+            if command.isService { console.log.warning(sentence) } else { console.warn(sentence) }
+        }
         do {
-            return try await command.run(
+            let ending = try await command.run(
                 Invocation(command: command, arguments: arguments, settings: settings, console: console)
             )
+            return status(ending, after: console.output)
         } catch {
             let error = CommandError(explaining: error)
             console.report(error, isService: command.isService)
             return error.status
         }
+    }
+
+    /// Whoever asked and did not get the answer has not been served: a full disk under the output is a failure.
+    private func status(_ status: ExitStatus, after output: TextStream) -> ExitStatus {
+        guard let sentence = output.fault.sentence else { return status }
+        TextStream(descriptor: 2, environment: environment).complain(sentence)
+        return status == .done ? .failed : status
     }
 
     /// Whoever started us may have closed a standard stream. Its number would go to the next file or socket we open,

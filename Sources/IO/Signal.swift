@@ -11,6 +11,7 @@ package struct Signal: RawRepresentable, Hashable, Sendable, CustomStringConvert
     package static let terminate = Signal(rawValue: SIGTERM)
     package static let interrupt = Signal(rawValue: SIGINT)
     package static let hangUp = Signal(rawValue: SIGHUP)
+    package static let quit = Signal(rawValue: SIGQUIT)
     package static let user1 = Signal(rawValue: SIGUSR1)
     package static let user2 = Signal(rawValue: SIGUSR2)
 
@@ -19,6 +20,7 @@ package struct Signal: RawRepresentable, Hashable, Sendable, CustomStringConvert
         case .terminate: "SIGTERM"
         case .interrupt: "SIGINT"
         case .hangUp: "SIGHUP"
+        case .quit: "SIGQUIT"
         case .user1: "SIGUSR1"
         case .user2: "SIGUSR2"
         default: "signal \(self.rawValue)"

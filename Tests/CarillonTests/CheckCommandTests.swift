@@ -47,6 +47,53 @@ import Testing
         }
     }
 
+    @Test func `apps that send nothing are named: paused ones, and ones with a certificate for another topic`()
+        async throws
+    {
+        try await Shop.with { shop in
+            try await shop.enqueue(3)
+            try await shop.connection.script(
+                """
+                INSERT INTO carillon.apps (name, topic, certificate_id, gateway, gateway_ca)
+                SELECT 'other', 'com.elsewhere', certificate_id, gateway, gateway_ca FROM carillon.apps;
+                UPDATE carillon.apps SET paused = true, paused_reason = 'a sale' WHERE name = 'shop';
+                REVOKE EXECUTE ON FUNCTION carillon.cancel(bigint) FROM carillon_app
+                """
+            )
+            let check = try await shop.run("check")
+            #expect(check.status == 0, "\(check.output)")
+            #expect(check.output.contains("shop is paused, and 3 jobs wait: a sale."))
+            #expect(
+                check.output.contains(
+                    "other: its topic is com.elsewhere, and the certificate shop is for com.example.shop"
+                )
+            )
+            #expect(check.output.contains("taken away: EXECUTE on carillon.cancel for carillon_app."))
+        }
+    }
+
+    @Test func `it writes nothing, ever`() async throws {
+        try await Shop.with { shop in
+            try await shop.connection.script(
+                """
+                UPDATE carillon.certificates SET status = NULL, last_error = 'as it was';
+                DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database());
+                END $$
+                """
+            )
+            let before = try await shop.number("SELECT sum(xmin::text::bigint)::bigint FROM carillon.certificates")
+            let check = try await shop.run("check")
+            #expect(check.status == 0, "\(check.output)")
+            #expect(check.output.contains("takes no writes from this user"))
+            for line in ["ok       credential", "ok       plans", "ok       gateway"] {
+                #expect(check.output.contains(line), "\(line)\n\(check.output)")
+            }
+            #expect(
+                try await shop.number("SELECT sum(xmin::text::bigint)::bigint FROM carillon.certificates") == before
+            )
+        }
+    }
+
     @Test func `a user without rights is told which, and a missing schema how to make it`() async throws {
         try await Shop.with { shop in
             try await shop.connection.script("CREATE ROLE \(Self.nobody) LOGIN")

@@ -26,7 +26,10 @@ import Testing
             let json = try await shop.run("failures", "list", "--reason", "BadTopic", "--app", "shop", "--json").output
             #expect(json.contains("\"reference\":\"order 7\"") && json.contains("\"status\":400"))
             #expect(!json.contains("Unregistered"))
-            #expect(try await shop.run("failures", "list", "--message", "77").output == "Nothing failed.\n")
+            #expect(
+                try await shop.run("failures", "list", "--app", "shop", "--reason", "BadPath").output
+                    == "Nothing failed.\n"
+            )
             let short = try await shop.run("failures", "list", "--limit", "1")
             #expect(short.output.split(separator: "\n").count == 2 && short.errors.contains("--limit"))
 
@@ -46,8 +49,41 @@ import Testing
         try await Shop.with { shop in
             for command in ["list", "requeue"] {
                 let run = try await shop.run("failures", command, "--app", "shpo")
-                #expect(run.status == 2 && run.errors.contains("shpo"))
+                #expect(run.status == 1 && run.errors.contains("no app named shpo"))
             }
+        }
+    }
+
+    @Test func `a name that nobody has ends every command in the same way`() async throws {
+        try await Shop.with { shop in
+            for words in [
+                ["app", "pause", "none"], ["app", "remove", "none"], ["app", "show", "none"],
+                ["credential", "check", "none"], ["credential", "remove", "none"],
+                ["failures", "list", "--app", "none"],
+                ["failures", "requeue", "--message", "77"], ["failures", "list", "--message", "77"],
+                ["message", "show", "77"], ["message", "cancel", "77"], ["feedback", "--once", "--app", "none"],
+                ["send", "--app", "none", "--token", "aa", "--alert", "hi"],
+                ["broadcast", "--app", "none", "--alert", "hi"],
+            ] {
+                let run = try await ProgramRun.run(words, environment: ["DATABASE_URL": shop.url])
+                #expect(run.status == 1, "\(words): \(run.status) \(run.errors)")
+                #expect(run.output == "" && run.errors.contains(words.contains("77") ? "77" : "none"))
+            }
+        }
+    }
+
+    @Test func `a reason that is none is refused with what was meant, and one of the gateway's own is taken`()
+        async throws
+    {
+        try await Shop.with({ $0.answers = [try AnswerRule(parsing: "bad=400:OutOfStars")] }) { shop in
+            for command in ["list", "requeue"] {
+                let run = try await shop.run("failures", command, "--reason", "BadDeviceTokn")
+                #expect(run.status == 2 && run.errors.contains("Did you mean 'BadDeviceToken'?"))
+                #expect(try await shop.run("failures", command, "--reason", "OutOfStars").status == 2)
+            }
+            try await shop.connection.script("SELECT carillon.enqueue('shop', ARRAY['\(Shop.token("bad1"))'], 'hi')")
+            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.run("failures", "list", "--reason", "OutOfStars").output.contains("OutOfStars"))
         }
     }
 

@@ -1,3 +1,4 @@
+import IO
 import TestSupport
 import Testing
 
@@ -59,6 +60,43 @@ import Testing
         let run = try await ProgramRun.run(["app", "list"], environment: ["DATABASE_URL": text])
         #expect(run.status == 78)
         #expect(run.errors.contains("postgresql://") && !run.errors.contains("canary"))
+    }
+
+    @Test(arguments: [["version"], ["--help"], ["migrate", "sql"], ["version", "--json"]])
+    func `a full disk under the output is a failure`(words: [String]) async throws {
+        let run = try await ProgramRun.run(words, output: .file("/dev/full"))
+        #expect(run.status == 1 && run.errors.contains("the disk is full"))
+    }
+
+    @Test func `several databases where one is worked on are refused with a sentence`() async throws {
+        let urls = "postgresql://u:canary@127.0.0.1:1/a postgresql://u:canary@127.0.0.1:1/b"
+        for words in [["app", "list"], ["status"], ["migrate", "up"], ["send", "--app", "a", "--token", "aa"]] {
+            let run = try await ProgramRun.run(words, environment: ["DATABASE_URL": urls])
+            #expect(run.status == 2 && run.errors.contains("DATABASE_URL holds several databases"))
+            #expect(!run.errors.contains("canary"))
+        }
+    }
+
+    @Test func `a misspelt variable is warned of, with what was meant`() async throws {
+        let run = try await ProgramRun.run(
+            ["version"],
+            environment: ["CARILLON_MAX_IN_FLIHGT": "7", "CARILLON_PASSPHRASE_FILE": "x", "CARILLON_LEASE": "20s"]
+        )
+        #expect(run.status == 0)
+        #expect(run.errors.contains("CARILLON_MAX_IN_FLIHGT sets nothing. Did you mean CARILLON_MAX_IN_FLIGHT?"))
+        #expect(!run.errors.contains("PASSPHRASE") && !run.errors.contains("LEASE"))
+    }
+
+    @Test func `a version of the schema that is none is refused wherever it may stand`() async throws {
+        try await TestDatabase.with { url in
+            for words in [
+                ["up", "--to", "9999"], ["down", "--to", "9999", "--yes"], ["sql", "--to", "9999"],
+                ["sql", "--after", "9999"],
+            ] {
+                let run = try await ProgramRun.run(["migrate"] + words, environment: ["DATABASE_URL": url])
+                #expect(run.status == 2 && run.errors.contains("no version 9999"), "\(words): \(run.errors)")
+            }
+        }
     }
 
     @Test func `a host that has no address is named`() async throws {

@@ -179,7 +179,7 @@ import Testing
             #expect(!report.troubles.isEmpty)
             #expect(
                 try await queue.number(
-                    "SELECT count(*) FROM carillon.certificates WHERE last_error LIKE 'Nobody answers%'"
+                    "SELECT count(*) FROM carillon.holds WHERE reason LIKE 'Nobody answers%'"
                 )
                     > 0
             )

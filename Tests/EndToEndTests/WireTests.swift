@@ -112,7 +112,7 @@ import Testing
             #expect(try await queue.number("SELECT count(*) FROM carillon.messages WHERE attempt = 1") == 10)
             #expect(
                 try await queue.number(
-                    "SELECT count(*) FROM carillon.certificates WHERE id = 2 AND last_error IS NOT NULL"
+                    "SELECT count(*) FROM carillon.holds WHERE app_id = 2 AND kind = 'connection'"
                 )
                     == 1
             )

@@ -25,13 +25,14 @@ package struct ProgramRun {
     package static func run(
         _ words: [String],
         environment: [String: String] = [:],
-        input: ChildProcess.Command.Stream = .nothing
+        input: ChildProcess.Command.Stream = .nothing,
+        output: ChildProcess.Command.Stream? = nil
     ) async throws -> ProgramRun {
         try await TemporaryFolder.with { folder in
             var command = ChildProcess.Command(try path, words)
             command.environment = Self.environment(environment)
             command.input = input
-            command.output = .file(folder.file("output"))
+            command.output = output ?? .file(folder.file("output"))
             command.error = .file(folder.file("errors"))
             let child = try ChildProcess(command)
             let exit = try await TestLoop.with { loop in
@@ -40,7 +41,7 @@ package struct ProgramRun {
             guard case .status(let status) = exit else { throw Failure(exit: exit) }
             return ProgramRun(
                 status: status,
-                output: try folder.read("output"),
+                output: output == nil ? try folder.read("output") : "",
                 errors: try folder.read("errors")
             )
         }

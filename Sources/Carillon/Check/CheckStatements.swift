@@ -22,6 +22,43 @@ enum CheckStatements {
         """
     )
 
+    /// What the migrations granted and somebody took away.
+    static let missingGrants = Statement(
+        "check_grants",
+        """
+        SELECT g.what || ' for ' || g.role FROM (
+            SELECT r.role, 'USAGE on schema carillon' AS what, has_schema_privilege(r.role, 'carillon', 'USAGE') AS is_there
+            FROM (VALUES ('carillon_app'), ('carillon_worker'), ('carillon_reader')) AS r(role)
+            UNION ALL
+            SELECT f.role, 'EXECUTE on carillon.' || p.proname, has_function_privilege(f.role, p.oid, 'EXECUTE')
+            FROM (VALUES ('carillon_app', 'enqueue'), ('carillon_app', 'broadcast'), ('carillon_app', 'cancel'),
+                ('carillon_app', 'cancel_messages'), ('carillon_app', 'cancel_broadcast'),
+                ('carillon_app', 'broadcast_progress'), ('carillon_app', 'message_status'),
+                ('carillon_app', 'register_token'), ('carillon_worker', 'settle'), ('carillon_worker', 'promote'),
+                ('carillon_worker', 'release'), ('carillon_worker', 'take_over'), ('carillon_worker', 'split'),
+                ('carillon_reader', 'broadcast_progress'), ('carillon_reader', 'message_status')) AS f(role, name)
+            JOIN pg_proc p ON p.proname = f.name AND p.pronamespace = 'carillon'::regnamespace
+            UNION ALL
+            SELECT t.role, t.rights || ' on carillon.' || t.relation,
+                has_table_privilege(t.role, 'carillon.' || t.relation, t.rights)
+            FROM (VALUES ('carillon_app', 'results', 'SELECT'), ('carillon_app', 'failures', 'SELECT'),
+                ('carillon_app', 'tokens', 'INSERT'), ('carillon_worker', 'messages', 'DELETE'),
+                ('carillon_worker', 'inflight', 'INSERT'), ('carillon_worker', 'certificates', 'SELECT'),
+                ('carillon_worker', 'results', 'INSERT'), ('carillon_worker', 'failures', 'INSERT'),
+                ('carillon_reader', 'app_status', 'SELECT'), ('carillon_reader', 'pending', 'SELECT'),
+                ('carillon_reader', 'results', 'SELECT'), ('carillon_reader', 'failures', 'SELECT')
+            ) AS t(role, relation, rights)
+        ) AS g
+        WHERE NOT g.is_there AND EXISTS (SELECT FROM pg_roles r WHERE r.rolname = g.role)
+        GROUP BY 1 ORDER BY 1
+        """
+    )
+
+    static let takesWrites = Statement(
+        "check_writes",
+        "SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off'"
+    )
+
     static let durability = Statement(
         "check_durability",
         """

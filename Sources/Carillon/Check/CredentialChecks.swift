@@ -9,7 +9,7 @@ struct CredentialChecks {
     func run() async -> [Finding] {
         let store = CredentialStore(connection)
         do {
-            let credentials = try await store.list()
+            let credentials = try await store.inspect()
             guard !credentials.isEmpty else {
                 return [
                     .warning(
@@ -19,11 +19,24 @@ struct CredentialChecks {
                     )
                 ]
             }
-            var findings: [Finding] = []
-            for credential in credentials { findings.append(Self.finding(try await store.check(credential.name))) }
-            return findings
+            return credentials.map(Self.finding) + (try await mismatches(credentials))
         } catch {
             return [.failed("credential", error)]
+        }
+    }
+
+    /// Apps whose topic their certificate is not for.
+    private func mismatches(_ credentials: [StoredCredential]) async throws -> [Finding] {
+        try await AppStore(connection).list().compactMap { app in
+            guard let topic = app.topic, let credential = credentials.first(where: { $0.name == app.credential }),
+                !credential.allows(topic)
+            else { return nil }
+            return .warning(
+                "topic",
+                "\(app.name): its topic is \(topic), and the certificate \(credential.name) is for "
+                    + "\(credential.topics.joined(separator: ", ")): APNs refuses what it sends.",
+                remedy: "'carillon app set \(app.name) --topic …', or import the certificate of that topic."
+            )
         }
     }
 
@@ -32,6 +45,12 @@ struct CredentialChecks {
         let renewal = "Renew it and 'carillon credential import \(credential.name)'; workers use it within seconds."
         return switch credential.status {
         case "ok": .ok("credential", text)
+        case "rejected":
+            .failed(
+                "credential",
+                text,
+                remedy: "Import one that APNs takes: 'carillon credential import \(credential.name)'."
+            )
         case "expiring": .warning("credential", text + " It expires soon.", remedy: renewal)
         case "expired" where !credential.apps.isEmpty: .failed("credential", text + " It has expired.", remedy: renewal)
         case "expired":

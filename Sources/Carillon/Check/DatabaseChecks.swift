@@ -14,6 +14,7 @@ struct DatabaseChecks {
         findings.append(schema)
         guard schema.condition == .ok else { return findings }
         findings.append(await looking("roles") { try await roles() })
+        findings.append(await looking("grants") { try await grants() })
         findings.append(await looking("plans") { try await plans() })
         findings.append(await looking("clock") { try await clock() })
         findings.append(await looking("durability") { try await durability() })
@@ -35,6 +36,18 @@ struct DatabaseChecks {
                 "\(name) answers, and 14 is the oldest that will do.",
                 remedy: "Upgrade the server."
             )
+        }
+        do {
+            let takesWrites = try await connection.query(CheckStatements.takesWrites) { rows in try rows.bool(0, 0) }
+            guard takesWrites else {
+                return .warning(
+                    "database",
+                    "\(name) answers, and takes no writes from this user: workers wait for one that does.",
+                    remedy: "Name the primary too, or let the user write: default_transaction_read_only is on."
+                )
+            }
+        } catch {
+            return .failed("database", error)
         }
         return .ok("database", "\(name) answers" + (await connection.isPooled ? ", through a pooler." : "."))
     }
@@ -66,6 +79,21 @@ struct DatabaseChecks {
             )
         }
         return .ok("roles", "The user \(user) may do a worker's work.")
+    }
+
+    private func grants() async throws -> Finding {
+        let missing = try await connection.query(CheckStatements.missingGrants) { rows in
+            try rows.indices.map { try rows.string($0, 0) }
+        }
+        guard missing.isEmpty else {
+            let all = missing.prefix(3).joined(separator: ", ") + (missing.count > 3 ? " and more" : "")
+            return .warning(
+                "grants",
+                "What the migrations have granted was taken away: \(all).",
+                remedy: "Have the schema's owner grant it again, as 'carillon migrate sql --after 11' shows."
+            )
+        }
+        return .ok("grants", "carillon_app, carillon_worker and carillon_reader have the rights they were given.")
     }
 
     private func plans() async throws -> Finding {

@@ -6,8 +6,9 @@ extension Command {
         "check",
         summary: "Look at everything that a worker needs, and say how to mend what is wrong.",
         discussion:
-            "The database, migrations, roles, plans, clock, autovacuum and what holds it back, each credential, and "
-            + "whether each gateway can be reached and trusted; nothing is sent. A line each: ok, warning or failed. Run "
+            "The database, migrations, roles and grants, plans, clock, autovacuum and what holds it back, each credential "
+            + "and whether it is for its apps' topics, apps that are paused or held, and whether each gateway can be "
+            + "reached and trusted. Nothing is sent and nothing is written. A line each: ok, warning or failed. Run "
             + "it as the user that workers connect as. Ends with 0 when nothing has failed, 78 when something must be "
             + "changed, 69 when the database or a gateway cannot be reached.",
         options: [.json, .databases],
@@ -44,13 +45,14 @@ extension Command {
 
     private static func findings(_ invocation: Invocation, on database: String) async -> [Finding] {
         do {
-            return try await DatabaseScope.with(invocation, database: database) { connection, loop in
+            return try await DatabaseScope.with(invocation, to: .any, database: database) { connection, loop in
                 let database = await DatabaseChecks(connection: connection).run()
                 guard database.allSatisfy({ $0.subject != "migrations" || $0.condition == .ok }) else {
                     return database
                 }
                 let credentials = await CredentialChecks(connection: connection).run()
-                return database + credentials + (await GatewayChecks(connection: connection, loop: loop).run())
+                let apps = await AppChecks(connection: connection).run()
+                return database + credentials + apps + (await GatewayChecks(connection: connection, loop: loop).run())
             }
         } catch {
             return [.failed("database", error)]

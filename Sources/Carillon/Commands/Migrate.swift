@@ -33,6 +33,9 @@ extension Command {
                 let migrator = Migrator(connection)
                 let applied = try await migrator.status().filter { $0.condition != .pending }.map(\.version)
                 let target = invocation.settings.countIfAny(.to) ?? applied.dropLast().last ?? 0
+                guard target == 0 || Migration.all.contains(where: { $0.version == target }) else {
+                    return try await migrator.down(to: target)
+                }
                 let loss = try await SchemaLoss.of(goingTo: target, from: applied, on: connection)
                 if !loss.migrations.isEmpty { try await agree(to: loss, invocation, connection) }
                 return try await migrator.down(to: target)
@@ -101,7 +104,7 @@ extension Command {
         examples: ["carillon migrate sql | psql", "carillon migrate sql --after 12"],
         run: { invocation in
             let after = invocation.settings.countIfAny(.after) ?? 0
-            invocation.console.output.write(Migrator.sql(after: after, to: invocation.settings.countIfAny(.to)))
+            invocation.console.output.write(try Migrator.sql(after: after, to: invocation.settings.countIfAny(.to)))
             return .done
         }
     )

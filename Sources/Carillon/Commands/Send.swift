@@ -26,15 +26,6 @@ private struct Send {
         "send_enqueue",
         "SELECT carillon.enqueue(app => $1, tokens => $2, \(MessageArguments.named(from: 3)))"
     )
-    /// A message that was cut into jobs has a row of results for each, under the id of all.
-    private static let results = Statement(
-        "send_results",
-        """
-        SELECT coalesce(sum(sent), 0)::int8, coalesce(sum(failed), 0)::int8, coalesce(sum(expired), 0)::int8,
-            coalesce(sum(cancelled), 0)::int8
-        FROM carillon.results WHERE message_id = $1 OR broadcast_id = $1
-        """
-    )
     private static let failures = Statement(
         "send_failures",
         """
@@ -52,28 +43,30 @@ private struct Send {
     func run() async throws -> ExitStatus {
         let id = try await enqueue()
         let wait = invocation.settings.duration(.wait)
+        let isJSON = invocation.settings.isOn(.json)
         guard wait > .zero else {
-            invocation.console.print(
-                invocation.settings.isOn(.json) ? JSONValue.object([("id", .int(id))]).text : "Enqueued as \(id)."
-            )
+            invocation.console.print(isJSON ? JSONValue.object([("id", .int(id))]).text : "Enqueued as \(id).")
             return .done
         }
-        let outcome = try await outcome(of: id, within: wait)
-        let failures = outcome.failed > 0 ? try await self.failures(of: id) : []
-        if outcome.ended > 0 || invocation.settings.isOn(.json) { report(id, outcome, failures) }
-        guard outcome.ended == tokens.count else {
+        // At once: whoever breaks off the waiting knows what to ask for.
+        if isJSON {
+            invocation.console.note("Enqueued as \(id).")
+        } else {
+            invocation.console.print("Enqueued as \(id).")
+        }
+        let progress = try await follow(id, for: wait)
+        let failures = progress.failed > 0 ? try await self.failures(of: id) : []
+        if progress.ended > 0 || isJSON { report(id, progress, failures) }
+        guard progress.waiting == 0 else {
             throw CommandError(
                 .tryAgain,
-                "No outcome came within \(DurationText.write(wait)); message \(id) is still enqueued.",
-                hint: "Is a worker running, and the app not paused? 'carillon status' tells."
+                "No outcome came within \(DurationText.write(wait)); message \(id) is still enqueued: \(progress.sentence)",
+                hint:
+                    "'carillon message show \(id)' tells how it stands, 'carillon message cancel \(id)' takes it back. "
+                    + "Is a worker running, and the app not paused? 'carillon status' tells."
             )
         }
-        return outcome.sent == tokens.count ? .done : .failed
-    }
-
-    /// Each token once, as the queue takes them.
-    private var tokens: Set<String> {
-        Set(invocation.settings.texts(.token).map { $0.lowercased() })
+        return progress.sent == progress.ended ? .done : .failed
     }
 
     private func enqueue() async throws -> Int64 {
@@ -87,31 +80,28 @@ private struct Send {
         }
     }
 
-    private struct Outcome {
-        var sent = 0
-        var failed = 0
-        var expired = 0
-        var cancelled = 0
-
-        var ended: Int { sent + failed + expired + cancelled }
-    }
-
-    private func outcome(of id: Int64, within wait: Duration) async throws -> Outcome {
+    /// Looks until it has ended, or the time is over, and says whenever it waits for something else.
+    private func follow(_ id: Int64, for wait: Duration) async throws -> MessageProgress {
         let deadline = MonotonicInstant.now + wait
-        var parameters = Parameters()
-        parameters.append(id)
+        // A message that is on its way within this time is no news.
+        let quiet = MonotonicInstant.now + .milliseconds(500)
+        var told = ""
         // Seldom enough to cost nothing, often enough that nobody notices.
         var pause = Duration.milliseconds(20)
         while true {
-            let outcome = try await connection.query(Self.results, parameters) { rows in
-                Outcome(
-                    sent: Int(try rows.int64(0, 0)),
-                    failed: Int(try rows.int64(0, 1)),
-                    expired: Int(try rows.int64(0, 2)),
-                    cancelled: Int(try rows.int64(0, 3))
+            let progress = try await MessageProgress.read(id, on: connection)
+            guard let progress else {
+                throw CommandError(
+                    .failed,
+                    "Message \(id) is gone from the queue and from its history.",
+                    hint: "Was it enqueued in a transaction that somebody rolled back, or the history dropped?"
                 )
             }
-            if outcome.ended >= tokens.count || MonotonicInstant.now >= deadline { return outcome }
+            if progress.waiting == 0 || MonotonicInstant.now >= deadline { return progress }
+            if MonotonicInstant.now >= quiet, progress.sentence != told {
+                told = progress.sentence
+                invocation.console.note("Waiting: \(told)")
+            }
             try await loop.sleep(until: min(deadline, .now + pause))
             pause = min(pause * 2, .milliseconds(500))
         }
@@ -137,14 +127,14 @@ private struct Send {
         }
     }
 
-    private func report(_ id: Int64, _ outcome: Outcome, _ failures: [Failure]) {
+    private func report(_ id: Int64, _ outcome: MessageProgress, _ failures: [Failure]) {
         let console = invocation.console
         if invocation.settings.isOn(.json) {
             console.print(
                 .object([
                     ("id", .int(id)), ("sent", .int(Int64(outcome.sent))), ("failed", .int(Int64(outcome.failed))),
                     ("expired", .int(Int64(outcome.expired))), ("cancelled", .int(Int64(outcome.cancelled))),
-                    ("waiting", .int(Int64(tokens.count - outcome.ended))),
+                    ("waiting", .int(Int64(outcome.waiting))),
                     (
                         "failures",
                         .array(

@@ -5,25 +5,50 @@ extension Command {
     static let status = Command(
         "status",
         summary: "Show for each app what waits, what was sent and what failed, and which workers live.",
+        discussion: "With --watch it goes on until it is interrupted or its reader goes away, and comes back when the "
+            + "database does.",
         options: [.watch, .interval, .json, .database],
         examples: ["carillon status --watch", "carillon status --json | jq '.apps[] | select(.depth > 1000)'"],
         run: { invocation in
-            try await DatabaseScope.with(invocation, to: .any) { connection, loop in
+            try await LoopScope.with { loop in
                 try await Interruption.cancelling(on: loop) {
-                    try await show(invocation, connection, loop)
+                    try await StatusWatch(invocation: invocation, loop: loop).run()
                 }
             }
             return .done
         }
     )
+}
 
-    private static func show(
-        _ invocation: Invocation,
-        _ connection: PostgresConnection,
-        _ loop: EventLoop
-    ) async throws {
+/// Looks once, or again and again until it is interrupted or nobody reads on.
+private struct StatusWatch {
+    let invocation: Invocation
+    let loop: EventLoop
+
+    func run() async throws {
+        var hasShown = false
+        while true {
+            do {
+                try await DatabaseScope.with(invocation, on: loop, to: .any) { connection in
+                    try await show(from: connection) { hasShown = true }
+                }
+                return
+            } catch {
+                // A server that restarts comes back; one that was never there is another matter.
+                let trouble = CommandError(explaining: error)
+                guard hasShown, isWatching, trouble.status == .unavailable || trouble.status == .tryAgain,
+                    !Task.isCancelled
+                else { throw error }
+                invocation.console.note("\(trouble.sentence) Looking again.")
+                guard await rest() else { return }
+            }
+        }
+    }
+
+    private var isWatching: Bool { invocation.settings.isOn(.watch) }
+
+    private func show(from connection: PostgresConnection, _ shown: () -> Void) async throws {
         let console = invocation.console
-        let isWatching = invocation.settings.isOn(.watch)
         while true {
             let snapshot = try await StatusSnapshot.read(from: connection)
             if invocation.settings.isOn(.json) {
@@ -33,12 +58,19 @@ extension Command {
                 if isWatching, console.output.isTerminal { console.output.write("\u{1B}[H\u{1B}[2J") }
                 console.output.write(snapshot.text(for: console.output))
             }
-            guard isWatching else { return }
-            do {
-                try await loop.sleep(for: invocation.settings.duration(.interval))
-            } catch {
-                return  // interrupted, which is how watching ends
-            }
+            shown()
+            guard isWatching, !console.output.fault.isReaderGone, console.output.fault.sentence == nil, await rest()
+            else { return }
+        }
+    }
+
+    /// False: it was interrupted, which is how watching ends.
+    private func rest() async -> Bool {
+        do {
+            try await loop.sleep(for: invocation.settings.duration(.interval))
+            return true
+        } catch {
+            return false
         }
     }
 }

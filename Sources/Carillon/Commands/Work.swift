@@ -9,7 +9,7 @@ extension Command {
         "worker",
         summary: "Claim messages, send them and write down what became of them, until told to stop.",
         discussion:
-            "SIGTERM drains: nothing more is claimed, answers are waited for and settled. A second one gives up "
+            "SIGTERM, SIGINT, SIGQUIT or SIGHUP drains: nothing more is claimed, answers are waited for and settled. A second one gives up "
             + "at once and leaves every unsent job claimable. Ends with 0 when all that was claimed is settled, 69 when "
             + "the database cannot be reached at the start, 75 when it gave up, 78 when the schema is missing or not "
             + "this program's; with --once, which leaves feedback passes to 'carillon feedback', also with 69 or 78 when "

@@ -1,14 +1,23 @@
+import Glibc
 import IO
 
 /// The signals that ask a command to end.
 enum Interruption {
-    /// Runs the body. `signalled` is called with 1 for the first SIGTERM or SIGINT, 2 for the second and so on.
+    /// SIGHUP is what a closed terminal sends; whoever started us under nohup wants it ignored, and it stays so.
+    private static var signals: [Signal] {
+        var hangUp = sigaction()
+        sigaction(SIGHUP, nil, &hangUp)
+        let isIgnored = unsafeBitCast(hangUp.__sigaction_handler.sa_handler, to: Int.self) == 1  // SIG_IGN
+        return [.terminate, .interrupt, .quit] + (isIgnored ? [] : [.hangUp])
+    }
+
+    /// Runs the body. `signalled` is called with 1 for the first of them, 2 for the second and so on.
     static func with<R: Sendable>(
         on loop: EventLoop,
         signalled: @escaping @Sendable (Int) -> Void,
         _ body: () async throws -> R
     ) async throws -> R {
-        let watch = try SignalWatch([.terminate, .interrupt], on: loop)
+        let watch = try SignalWatch(signals, on: loop)
         let reader = Task {
             var count = 0
             for await _ in watch.signals {
@@ -39,7 +48,7 @@ enum Interruption {
     /// Runs the body, which starts something, and then waits for the first of them; one that comes while it starts
     /// counts too.
     static func wait(on loop: EventLoop, after start: () async throws -> Void) async throws {
-        let watch = try SignalWatch([.terminate, .interrupt], on: loop)
+        let watch = try SignalWatch(signals, on: loop)
         defer { watch.close() }
         try await start()
         for await _ in watch.signals { break }

@@ -4,6 +4,14 @@ import Glibc
 struct FileError: Error {
     let path: String
     let reason: String
+    /// Nothing is wrong with the file's name or mode.
+    let isDiskFull: Bool
+
+    init(path: String, reason: String) {
+        self.path = path
+        self.reason = reason
+        isDiskFull = reason == Self.reason(ENOSPC)
+    }
 
     var sentence: String { "Cannot use the file \(path): \(reason)" }
 

@@ -221,6 +221,7 @@ extension Option {
         .count(1...Int.max),
         "Only failures of the message or broadcast with this id."
     )
+    static let reference = Option("reference", .text("TEXT"), "The reference that enqueue was given.")
     static let limit = Option("limit", .count(1...1_000_000), default: "50", "How many to list, the newest first.")
     static let dryRun = Option("dry-run", .flag, "Only say what would be done.")
 
@@ -330,7 +331,8 @@ extension Option {
             environment, gateway, gatewayCA, feedbackGateway, `protocol`, maxRate, maxAttempts, reapBadTokens, rename,
             clear, yes, app, token, alert, title, subtitle, body, badge,
             sound,
-            payload, pushType, priority, collapseID, expiresIn, wait, rejects, reason, since, message, limit, dryRun,
+            payload, pushType, priority, collapseID, expiresIn, wait, rejects, reason, since, message, reference, limit,
+            dryRun,
             watch,
             interval, to, after, host, port, feedbackPort, deadToken, feedbackCutAfter, caOut, state,
             pedantic, anyTopic, requestLog, answer, delay, distance, goAwayAfter, resetAfter, maxStreams, allowTopic,

@@ -63,6 +63,14 @@ struct SettingsReader {
     }
 
     private func value(of option: Option, _ text: String, from source: String) throws(UsageError) -> OptionValue {
+        if option.flag == Option.database.flag, !option.isRepeatable, Option.Separator.whitespace.split(text).count > 1
+        {
+            throw UsageError(
+                "\(source) holds several databases, which 'carillon worker' and 'carillon check' take; \(command.title) works "
+                    + "on one: name it with --database.",
+                command: command.words
+            )
+        }
         if let value = option.kind.read(text) { return value }
         let shown = option.secrecy == .open ? ", not '\(text)'" : ""
         throw UsageError("\(source) takes \(option.kind.expectation)\(shown).", command: command.words)

@@ -12,7 +12,7 @@ extension CommandError {
         switch error {
         case let error as CommandError: self = error
         case let error as UsageError: self.init(.usage, error.sentence)
-        case let error as FileError: self.init(.configuration, error.sentence)
+        case let error as FileError: self.init(error.isDiskFull ? .failed : .configuration, error.sentence)
         case let error as IOError: self.init(Self.status(of: error), error.message.asSentence)
         case let error as PushError: self.init(Self.status(of: error), error.message.asSentence)
         case let error as PostgresError: self.init(explaining: error)
@@ -29,6 +29,15 @@ extension CommandError {
     private init(explaining error: PostgresError) {
         let sentence = error.message.asSentence
         let hint = error.hint?.asSentence
+        // PgBouncer's own words; whatever it closes or refuses thereafter, this is the cause.
+        if error.message.contains("statement pooling mode") {
+            self.init(
+                .configuration,
+                "A pooler in statement mode lies between this program and PostgreSQL, and allows no transactions: \(sentence)",
+                hint: "Set pool_mode = transaction (or session) for this database in PgBouncer, or connect past it."
+            )
+            return
+        }
         switch error.code {
         case .malformedURL:
             self.init(.configuration, sentence, hint: hint ?? "Check --database, or the variable it came from.")

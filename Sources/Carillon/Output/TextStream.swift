@@ -6,6 +6,7 @@ struct TextStream: Sendable {
     let descriptor: CInt
     let isTerminal: Bool
     let hasColour: Bool
+    let fault = StreamFault()
 
     init(descriptor: CInt, environment: [String: String]) {
         self.descriptor = descriptor
@@ -13,7 +14,7 @@ struct TextStream: Sendable {
         hasColour = isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
     }
 
-    /// Writes all of it, waiting where it must. A reader that went away (`| head`) is no error of ours.
+    /// Writes all of it, waiting where it must. What goes wrong is kept in `fault`, for the end of the program.
     func write(_ text: String) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
@@ -24,6 +25,7 @@ struct TextStream: Sendable {
                 var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&ready, 1, -1)
             } else if errno != EINTR {
+                fault.note(errno)
                 return
             }
         }

@@ -9,7 +9,7 @@ struct AppStatus: Sendable {
             s.sent_last_minute::int8, s.failed_last_minute::int8, s.sent_last_hour::int8, s.failed_last_hour::int8,
             s.credential, s.credential_status, s.credential_error,
             (SELECT count(*) FROM carillon.pending p WHERE p.app_id = s.app_id AND p.state = 'scheduled'),
-            extract(epoch FROM s.credential_not_after - now())::int8, s.paused_reason
+            extract(epoch FROM s.credential_not_after - now())::int8, s.paused_reason, s.hold_kind, s.hold_reason
         FROM carillon.app_status s ORDER BY s.app
         """
     )
@@ -23,6 +23,9 @@ struct AppStatus: Sendable {
     let name: String
     let isPaused: Bool
     let pauseReason: String?
+    /// Why it cannot send at the moment.
+    let holdKind: String?
+    let holdReason: String?
     let depth: Int64
     let inFlight: Int64
     /// Seconds.
@@ -54,6 +57,8 @@ struct AppStatus: Sendable {
         scheduled = try rows.int64(row, 12)
         credentialExpiresIn = try rows.int64IfPresent(row, 13)
         pauseReason = try rows.stringIfPresent(row, 14)
+        holdKind = try rows.stringIfPresent(row, 15)
+        holdReason = try rows.stringIfPresent(row, 16)
     }
 
     var json: JSONValue {
@@ -65,7 +70,8 @@ struct AppStatus: Sendable {
             ("sent_last_hour", .int(sentLastHour)), ("failed_last_hour", .int(failedLastHour)),
             ("credential", JSONValue(credential)), ("credential_status", JSONValue(credentialStatus)),
             ("credential_expires_in_seconds", credentialExpiresIn.map { .int($0) } ?? .null),
-            ("credential_error", JSONValue(credentialError)),
+            ("credential_error", JSONValue(credentialError)), ("hold_kind", JSONValue(holdKind)),
+            ("hold_reason", JSONValue(holdReason)),
         ])
     }
 }

@@ -36,7 +36,7 @@ struct StatusSnapshot: Sendable {
         for app in apps {
             table.add(
                 app.name,
-                app.isPaused ? "paused" : "active",
+                app.isPaused ? "paused" : app.holdReason == nil ? "active" : "held",
                 String(app.depth),
                 String(app.scheduled),
                 String(app.inFlight),
@@ -54,7 +54,12 @@ struct StatusSnapshot: Sendable {
             text += stream.styled("\(app.name.visible) is paused: ", .yellow) + reason.asSentence.visible + "\n"
         }
         for app in apps {
-            guard let error = app.credentialError else { continue }
+            guard let reason = app.holdReason else { continue }
+            text += stream.styled("\(app.name.visible) cannot send: ", .yellow) + reason.asSentence.visible + "\n"
+        }
+        for app in apps {
+            // What holds the app has been said.
+            guard let error = app.credentialError, error != app.holdReason else { continue }
             text += stream.styled("\(app.name.visible): ", .yellow) + error.asSentence.visible + "\n"
         }
         text += "\n" + workersText(for: stream)

@@ -55,8 +55,14 @@ package struct Migrator: Sendable {
     }
 
     /// The migrations above one version and up to another as one text, for `psql` and for people.
-    package static func sql(after version: Int = 0, to target: Int? = nil) -> String {
-        Migration.all.filter { $0.version > version && $0.version <= target ?? Migration.latest }.map { migration in
+    package static func sql(after version: Int = 0, to target: Int? = nil) throws(SchemaError) -> String {
+        for version in [version, target ?? 0] where version != 0 {
+            guard Migration.all.contains(where: { $0.version == version }) else {
+                throw .unknownVersion(version, known: Migration.all)
+            }
+        }
+        return Migration.all.filter { $0.version > version && $0.version <= target ?? Migration.latest }.map {
+            migration in
             "-- \(migration.title).up.sql\nBEGIN;\n\n\(migration.up)\nCOMMIT;\n"
         }.joined(separator: "\n")
     }

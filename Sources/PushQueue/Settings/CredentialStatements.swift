@@ -12,6 +12,14 @@ enum CredentialStatements {
         """
     )
 
+    /// By the database's clock, too.
+    static let validity = Statement(
+        "credential_validity",
+        """
+        SELECT CASE WHEN $1 <= now() THEN 'expired' WHEN $1 <= now() + interval '30 days' THEN 'expiring' ELSE 'ok' END
+        """
+    )
+
     /// The database's clock says what has expired.
     static let expiry = Statement(
         "credential_expiry",
@@ -73,6 +81,12 @@ enum CredentialStatements {
             updatedAt: try rows.timestamp(row, 8),
             apps: try rows.strings(row, 9).compactMap { $0 }
         )
+    }
+
+    static func parameters(until notAfter: Int64?) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(timestamp: notAfter)
+        return parameters
     }
 
     static func text(_ rows: borrowing Rows, _ row: Int) throws -> CredentialText {

@@ -58,6 +58,35 @@ package struct CredentialStore: Sendable {
         }
     }
 
+    /// Every credential as it is now by its text and the clock; nothing is written down. What the gateway has said of one
+    /// stays.
+    package func inspect() async throws(SettingsError) -> [StoredCredential] {
+        do {
+            var credentials = try await self.list()
+            for place in credentials.indices where credentials[place].status != "rejected" {
+                let text = try await self.text(of: credentials[place].name)
+                do {
+                    let facts = try text.credential().facts
+                    let notAfter = facts.notAfter.map { $0 * 1_000_000 }
+                    let parameters = CredentialStatements.parameters(until: notAfter)
+                    credentials[place].notAfter = notAfter
+                    credentials[place].topics = facts.topics
+                    credentials[place].lastError = nil
+                    credentials[place].status = try await self.connection.query(
+                        CredentialStatements.validity,
+                        parameters
+                    ) { rows in try rows.string(0, 0) }
+                } catch let error as SettingsError where error.code == .invalid {
+                    credentials[place].status = "invalid"
+                    credentials[place].lastError = error.message
+                }
+            }
+            return credentials
+        } catch {
+            throw SettingsError(error)
+        }
+    }
+
     /// Removes a credential that no app uses.
     package func remove(_ name: String) async throws(SettingsError) {
         do {

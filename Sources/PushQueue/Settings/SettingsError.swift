@@ -62,7 +62,9 @@ package struct SettingsError: Error, Sendable, CustomStringConvertible {
     ]
 
     static func unknown(_ what: String, _ name: String, known: [String]) -> Self {
-        let list = known.isEmpty ? "there is none yet" : "there are \(known.joined(separator: ", "))"
+        let more = known.count > 10 ? " and \(known.count - 10) more" : ""
+        let list =
+            known.isEmpty ? "there is none yet" : "there are \(known.prefix(10).joined(separator: ", "))\(more)"
         return Self(.unknownName, "There is no \(what) named \(name); \(list).")
     }
 }

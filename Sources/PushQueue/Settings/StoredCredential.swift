@@ -11,11 +11,11 @@ package struct StoredCredential: Sendable, Equatable, Identifiable {
     package let keyID: String?
     package let teamID: String?
     /// Microseconds since 1970; signing keys do not expire.
-    package let notAfter: Int64?
-    package let topics: [String]
+    package internal(set) var notAfter: Int64?
+    package internal(set) var topics: [String]
     /// Nil: no program has looked at it yet.
-    package let status: String?
-    package let lastError: String?
+    package internal(set) var status: String?
+    package internal(set) var lastError: String?
     /// Microseconds since 1970.
     package let updatedAt: Int64
     /// The apps that use it.

@@ -2,26 +2,34 @@ import ApplePush
 
 /// Why an app cannot send at the moment, though its pushes are fine.
 package struct Trouble: Error, Equatable, Sendable {
-    package enum Kind: Equatable, Sendable {
+    package enum Kind: String, Equatable, Sendable {
         /// No connection, or none that lasts.
         case connection
         /// The gateway or we ourselves will have nothing to do with the credential.
         case credential
         /// There is no provider token, or none that the gateway takes.
-        case providerToken
+        case providerToken = "provider_token"
         /// The gateway has seen too many new provider tokens: the fleet keeps the one it has for a while.
-        case tokenUpdates
+        case tokenUpdates = "token_updates"
         /// The app is not set up: no credential, or a gateway that is none.
         case setting
     }
 
     package let kind: Kind
-    /// A sentence for `certificates.last_error` and the log, without any secret.
+    /// A sentence for `holds.reason`, `certificates.last_error` and the log, without any secret.
     package let message: String
 
     package init(_ kind: Kind, _ message: String) {
         self.kind = kind
         self.message = message
+    }
+
+    /// It is the credential's, whichever app uses it, and not the app's own.
+    var isOfCredential: Bool {
+        switch self.kind {
+        case .credential, .providerToken, .tokenUpdates: true
+        case .connection, .setting: false
+        }
     }
 
     init(_ error: PushError) {

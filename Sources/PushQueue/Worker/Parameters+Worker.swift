@@ -27,6 +27,21 @@ extension Parameters {
         return parameters
     }
 
+    static func hold(_ app: Int32, for trouble: Trouble, _ wait: Duration) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(app)
+        parameters.append(trouble.kind.rawValue)
+        parameters.append(trouble.message)
+        parameters.append(wait.inSeconds)
+        return parameters
+    }
+
+    static func endHold(of app: Int32) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(app)
+        return parameters
+    }
+
     static func takeOver(by worker: Int64) -> Parameters {
         var parameters = Parameters()
         parameters.append(worker)

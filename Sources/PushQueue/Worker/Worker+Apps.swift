@@ -66,19 +66,28 @@ extension Worker {
         }
     }
 
+    /// Says how an app fares, to whoever listens and in the database.
     func tell(_ report: Report) async {
         self.tell(report.event)
-        guard let judgement = report.judgement, let connection else { return }
-        var parameters = Parameters()
-        parameters.append(judgement.certificate)
-        parameters.append(judgement.status)
-        parameters.append(judgement.error)
+        guard let connection else { return }
         do throws(PostgresError) {
+            switch report.event {
+            case .trouble(let app, _, let trouble, let wait):
+                try await connection.execute(WorkerStatements.hold, .hold(app, for: trouble, wait))
+            case .troubleOver(let app, _):
+                try await connection.execute(WorkerStatements.endHold, .endHold(of: app))
+            default: break
+            }
+            guard let judgement = report.judgement else { return }
             if judgement.restsTokens {
                 var parameters = Parameters()
                 parameters.append(judgement.certificate)
                 try await connection.execute(WorkerStatements.restTokens, parameters)
             }
+            var parameters = Parameters()
+            parameters.append(judgement.certificate)
+            parameters.append(judgement.status)
+            parameters.append(judgement.error)
             try await connection.execute(WorkerStatements.judgeCredential, parameters)
         } catch {
             self.failed(error, on: connection)

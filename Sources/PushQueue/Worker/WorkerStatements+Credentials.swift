@@ -1,7 +1,20 @@
 import Postgres
 
-/// What a worker asks and says of credentials.
+/// What a worker asks and says of credentials, and of apps that cannot send.
 extension WorkerStatements {
+    static let hold = Statement(
+        "hold",
+        """
+        INSERT INTO carillon.holds AS h (app_id, kind, reason, next_try_at)
+        VALUES ($1, $2, $3, now() + make_interval(secs => $4))
+        ON CONFLICT (app_id) DO UPDATE SET kind = excluded.kind, reason = excluded.reason,
+            since = CASE WHEN (h.kind, h.reason) = (excluded.kind, excluded.reason) THEN h.since ELSE excluded.since END,
+            seen_at = excluded.seen_at, next_try_at = excluded.next_try_at
+        """
+    )
+
+    static let endHold = Statement("end_hold", "DELETE FROM carillon.holds h WHERE h.app_id = $1")
+
     /// No token: one has to be minted, with the time that comes along, and brought by asking again.
     static let providerToken = Statement(
         "provider_token",

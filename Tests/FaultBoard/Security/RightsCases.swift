@@ -32,7 +32,7 @@ import Testing
         messages.expires_at messages.collapse_id messages.topic messages.reference messages.on_unknown messages.created_at
         """
     private static let queue =
-        "messages scheduled inflight workers unfinished activity provider_tokens dedupe chores"
+        "messages scheduled inflight workers unfinished activity provider_tokens dedupe chores holds"
 
     /// Secrets, and what is between an app and its users.
     private static let mayNotRead: [String: Set<String>] = [

@@ -23,6 +23,45 @@ import Testing
         }
     }
 
+    @Test(arguments: [SIGHUP, SIGQUIT])
+    func `W22: a worker whose terminal closes under load drains, as it does when it is told to stop`(number: CInt)
+        async throws
+    {
+        try await Scene.with({ $0.delay = .milliseconds(50) }) { scene in
+            let worker = try await scene.fleet.started(["--max-in-flight", "500"], lease: Fleet.calm)
+            try await scene.underLoad {
+                try await scene.requests(1000)
+                worker.signal(number)
+                #expect(try await worker.end(within: .seconds(30)) == .status(0))
+            }
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.workers") == 0)
+            try await scene.fleet.started(lease: Fleet.calm)
+            try await scene.finish()
+        }
+    }
+
+    @Test func `W23: while a gateway refuses for now, each push says why it waits, and all are delivered in the end`()
+        async throws
+    {
+        let rule = try AnswerRule(parsing: "51=503:ServiceUnavailable*6")
+        try await Scene.with({ $0.answers = [rule] }) { scene in
+            let worker = try await scene.fleet.started(lease: Fleet.calm)
+            try await scene.enqueue(200, prefix: "51")
+            try await scene.eventually("pushes wait for another attempt") {
+                let silent = "SELECT count(*) FROM carillon.pending WHERE attempt > 1 AND last_reason IS NULL"
+                #expect(try await scene.client.number(silent) == 0)
+                let known =
+                    "SELECT count(*) FROM carillon.pending WHERE last_status = 503 AND last_reason LIKE 'Service%'"
+                return try await scene.client.number(known) > 0
+            }
+            try await scene.drained()
+            #expect(worker.lines(containing: "Pushes are tried again later.").count >= 1)
+            #expect(try await worker.metric("carillon_retries_total") == 1200)
+            try await scene.finish()
+        }
+    }
+
     @Test func `W4: a worker told to stop before a gateway that hangs gives up in time and gives its claims back`()
         async throws
     {

@@ -152,12 +152,12 @@ import Testing
             #expect(try await Migrator(connection).up() == Array(Migration.all.dropFirst(5)))
             let made = try await Self.fingerprint(connection)
             _ = try await Migrator(connection).down()
-            try await connection.script(Migrator.sql())
+            try await connection.script(try Migrator.sql())
             #expect(try await Self.fingerprint(connection) == made)
             try await SchemaCheck.run(on: connection)
         }
-        #expect(Migrator.sql(after: 2, to: 3).hasPrefix("-- 0003_queue.up.sql\nBEGIN;"))
-        #expect(!Migrator.sql(after: 2, to: 3).contains("0004"))
+        let third = try Migrator.sql(after: 2, to: 3)
+        #expect(third.hasPrefix("-- 0003_queue.up.sql\nBEGIN;") && !third.contains("0004"))
     }
 
     @Test func `a migration that fails leaves nothing of itself`() async throws {

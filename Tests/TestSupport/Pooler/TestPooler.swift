@@ -19,8 +19,11 @@ package struct TestPooler: Sendable {
         "postgresql://anybody@127.0.0.1:\(self.port)/\(database)"
     }
 
-    /// - Parameter size: how many connections to a database all clients share.
+    /// - Parameters:
+    ///   - mode: how long a client keeps a connection to the server: a session, a transaction or a statement.
+    ///   - size: how many connections to a database all clients share.
     package static func with<R>(
+        _ mode: String = "transaction",
         size: Int,
         before cluster: PrivateCluster,
         on loop: EventLoop,
@@ -28,7 +31,7 @@ package struct TestPooler: Sendable {
     ) async throws -> R {
         try await TemporaryFolder.with { folder in
             let port = try self.freePort(on: loop)
-            let settings = try folder.write("pgbouncer.ini", self.settings(size: size, port: port, cluster))
+            let settings = try folder.write("pgbouncer.ini", self.settings(mode, size: size, port: port, cluster))
             let (ours, theirs) = try SocketPair().release()
             _ = fcntl(theirs, F_SETFL, 0)  // the shell waits by reading it
             let (voice, speaker) = try SocketPair().release()
@@ -62,7 +65,7 @@ package struct TestPooler: Sendable {
         }
     }
 
-    private static func settings(size: Int, port: UInt16, _ cluster: PrivateCluster) -> String {
+    private static func settings(_ mode: String, size: Int, port: UInt16, _ cluster: PrivateCluster) -> String {
         """
         [databases]
         * = \(cluster.loopbackKeywords)
@@ -71,7 +74,7 @@ package struct TestPooler: Sendable {
         listen_port = \(port)
         unix_socket_dir =
         auth_type = any
-        pool_mode = transaction
+        pool_mode = \(mode)
         default_pool_size = \(size)
         max_client_conn = 200
         log_connections = 0

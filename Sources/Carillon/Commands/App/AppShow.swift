@@ -75,7 +75,10 @@ private struct AppView {
     }
 
     var lines: [String] {
-        let state = app.isPaused ? "paused" + (app.pauseReason.map { ": \($0)" } ?? "") : "active"
+        let state =
+            app.isPaused
+            ? "paused" + (app.pauseReason.map { ": \($0)" } ?? "")
+            : status?.holdReason.map { "held: \($0)" } ?? "active"
         let rows: [(String, String?)] = [
             ("name", app.name), ("state", state), ("topic", app.topic ?? "what the certificate says"),
             ("credential", app.credential.map { "\($0): " + (credential?.sentence ?? "") } ?? "none"),

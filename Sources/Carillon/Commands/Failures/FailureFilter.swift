@@ -1,10 +1,12 @@
+import ApplePush
 import Postgres
+import PushQueue
 
 /// Which failures a command is about.
 struct FailureFilter {
     static let options: [Option] = [.app, .reason, .since, .message]
 
-    private static let app = Statement("failures_app", "SELECT count(*) FROM carillon.apps a WHERE a.name = $1")
+    private static let reasons = Statement("failures_reasons", "SELECT DISTINCT f.reason FROM carillon.failures f")
 
     let settings: Settings
 
@@ -24,10 +26,28 @@ struct FailureFilter {
 
     /// A name that is none finds nothing, which looks like good news.
     func check(on connection: PostgresConnection) async throws {
-        guard let name = settings.text(.app) else { return }
-        var parameters = Parameters()
-        parameters.append(name)
-        guard try await connection.query(Self.app, parameters, { rows in try rows.int64(0, 0) }) == 0 else { return }
-        throw CommandError(.usage, "There is no app named '\(name)'.", hint: "'carillon app list' shows them.")
+        if let name = settings.text(.app) { _ = try await AppStore(connection).find(name) }
+        if let message = settings.countIfAny(.message),
+            try await MessageProgress.read(Int64(message), on: connection) == nil
+        {
+            throw MessageKey.unknown("\(message)")
+        }
+        if let reason = settings.text(.reason) { try await check(reason, on: connection) }
+    }
+
+    private func check(_ reason: String, on connection: PostgresConnection) async throws {
+        let known = Reason.all.compactMap(\.reason.name) + LocalReason.allCases.map(\.name)
+        if known.contains(reason) { return }
+        // A gateway may have words of its own.
+        let seen = try await connection.query(Self.reasons) { rows in try rows.indices.map { try rows.string($0, 0) } }
+        if seen.contains(reason) { return }
+        let nearest = Suggestion.nearest(to: reason, among: known + seen)
+        throw CommandError(
+            .usage,
+            "Nothing fails for a reason called '\(reason)'." + (nearest.map { " Did you mean '\($0)'?" } ?? ""),
+            hint:
+                "Reasons are Apple's, such as BadDeviceToken, or ours, such as OutcomeUnknown; 'carillon failures list' "
+                + "shows those that there are."
+        )
     }
 }

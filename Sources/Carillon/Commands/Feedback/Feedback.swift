@@ -43,6 +43,7 @@ private struct Feedback: Sendable {
     }
 
     func run(_ connection: PostgresConnection, _ loop: EventLoop) async throws -> ExitStatus {
+        if let app = settings.text(.app) { _ = try await AppStore(connection).find(app) }
         if settings.isOn(.dryRun) {
             return show(try await FeedbackPreview.read(of: settings.text(.app), on: connection))
         }

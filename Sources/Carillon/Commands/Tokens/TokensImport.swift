@@ -47,7 +47,7 @@ private struct TokensImport: Sendable {
         do {
             try await store.check(app: app)
         } catch let error as PostgresError where error.sqlState == SQLState.undefinedObject {
-            throw CommandError(.usage, "There is no app named '\(app)'.", hint: error.hint)
+            throw CommandError(.failed, "There is no app named \(app).", hint: error.hint)
         }
         let rejects = try invocation.settings.text(.rejects).map { path throws(FileError) in
             try RejectFile(path, besides: source)

@@ -19,7 +19,7 @@ extension WorkerState {
         }
     }
 
-    /// The app cannot send for now: it is held, and its credential's row says why.
+    /// The app cannot send for now: it is held, and `holds` says why; its credential's row, too, where that is to blame.
     mutating func report(_ trouble: Trouble, of id: Int32, at now: MonotonicInstant) -> Report? {
         guard case .known(let app) = self.limits.apps[id],
             let wait = self.limits.holds.hold(id, for: trouble, at: now, using: &self.random)
@@ -32,14 +32,15 @@ extension WorkerState {
             }
         return Report(
             event: .trouble(app: id, name: app.name, trouble, heldFor: wait),
-            judgement: app.certificate.map {
-                Report.Judgement(
-                    certificate: $0,
-                    status: status,
-                    error: trouble.message,
-                    restsTokens: trouble.kind == .tokenUpdates
-                )
-            }
+            judgement: trouble.isOfCredential
+                ? app.certificate.map {
+                    Report.Judgement(
+                        certificate: $0,
+                        status: status,
+                        error: trouble.message,
+                        restsTokens: trouble.kind == .tokenUpdates
+                    )
+                } : nil
         )
     }
 

@@ -1,0 +1,12 @@
+/// Variables that begin like ours and set nothing: somebody has misspelt one, and would never know.
+enum StrangeVariables {
+    static func sentences(in environment: [String: String]) -> [String] {
+        let known = Option.all.flatMap { option in
+            option.secrecy == .open ? [option.variable] : [option.variable, option.variable + "_FILE"]
+        }
+        return environment.keys.filter { $0.hasPrefix("CARILLON_") && !known.contains($0) }.sorted().map { name in
+            let nearest = Suggestion.nearest(to: name, among: known).map { " Did you mean \($0)?" } ?? ""
+            return "The variable \(name) sets nothing.\(nearest)"
+        }
+    }
+}

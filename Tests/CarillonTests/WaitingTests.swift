@@ -1,0 +1,97 @@
+import Glibc
+import IO
+import Postgres
+import Simulator
+import TestSupport
+import Testing
+
+@testable import Carillon
+
+/// Commands that go on for a while: what they say meanwhile, and how they end.
+@Suite struct WaitingTests {
+    @Test(arguments: [SIGHUP, SIGQUIT, SIGTERM, SIGINT])
+    func `each signal that asks to end drains a worker`(number: CInt) async throws {
+        try await Shop.with { shop in
+            try await TestLoop.with { loop in
+                let worker = try shop.start("worker")
+                _ = try await worker.line(containing: "has started", on: loop)
+                #expect(try await worker.end(by: number, on: loop) == .status(0))
+                #expect(worker.said.contains("waiting for the answers"))
+                #expect(try await shop.number("SELECT count(*) FROM carillon.workers") == 0)
+            }
+        }
+    }
+
+    @Test func `watching ends when its reader goes away`() async throws {
+        try await Shop.with { shop in
+            try await TestLoop.with { loop in
+                let (ours, theirs) = try SocketPair().release()
+                var command = ChildProcess.Command(try ProgramRun.path, ["status", "--watch", "--interval", "100ms"])
+                command.environment = ProgramRun.environment(["DATABASE_URL": shop.url])
+                command.output = .descriptor(theirs)
+                let watch = try ChildProcess(command)
+                close(theirs)
+                _ = try await loop.readiness(of: ours, for: .read, until: .now + .seconds(60), doing: "listening")
+                close(ours)
+                #expect(try await watch.wait(on: loop, until: .now + .seconds(60)) == .status(0))
+            }
+        }
+    }
+
+    @Test func `sending says its id at once, and what it waits for`() async throws {
+        try await Shop.with({ $0.answers = [try AnswerRule(parsing: "a0=503:ServiceUnavailable")] }) { shop in
+            try await TestLoop.with { loop in
+                let send = try shop.start("send", "--app", "shop", "--token", Shop.token("a0"), "--alert", "hi")
+                let id = try await send.line(containing: "Enqueued as ", on: loop).filter(\.isNumber)
+                _ = try await send.line(containing: "Waiting: It is ready; no worker is running.", on: loop)
+                let worker = try shop.start("worker", "--retry-base", "60s", "--http", "127.0.0.1:0")
+                _ = try await send.line(containing: "after 503 ServiceUnavailable, next at 20", on: loop)
+                _ = try await worker.line(containing: "Pushes are tried again later.", on: loop)
+                let show = try await shop.run("message", "show", id)
+                #expect(show.status == 0 && show.output.contains("503 ServiceUnavailable"))
+                #expect(show.output.contains("1 waiting; 1 attempt") && show.output.contains(Shop.token("a0")))
+                let json = try await shop.run("message", "show", id, "--json").output
+                #expect(json.contains("\"last_status\":503") && json.contains("\"state\":\"retrying\""))
+                let cancelled = try await shop.run("message", "cancel", id)
+                #expect(cancelled.status == 0 && cancelled.output == "Took back 1 job of message \(id).\n")
+                #expect(try await send.end(on: loop) == .status(1))
+                #expect(send.said.contains("Message \(id): 0 sent, 1 cancelled."))
+                let again = try await shop.run("message", "cancel", id)
+                #expect(again.status == 1 && again.errors.contains("cancelled"))
+                _ = try await worker.end(by: SIGTERM, on: loop)
+            }
+        }
+    }
+
+    @Test func `why an app cannot send is said of that app, and not of its neighbour with the same credential`()
+        async throws
+    {
+        try await Shop.with { shop in
+            try await shop.connection.script(
+                """
+                INSERT INTO carillon.apps (name, topic, certificate_id, gateway, gateway_ca)
+                SELECT 'lost', topic, certificate_id, 'localhost:1', gateway_ca FROM carillon.apps WHERE name = 'shop';
+                SELECT carillon.enqueue('lost', ARRAY['\(Shop.token("aa"))'], 'hi'),
+                    carillon.enqueue('shop', ARRAY['\(Shop.token("aa"))'], 'hi')
+                """
+            )
+            #expect(try await shop.run("worker", "--once").status == 69)
+            let held = "SELECT count(*) FROM carillon.app_status WHERE hold_reason LIKE '%localhost:1%' AND app = "
+            #expect(try await shop.number(held + "'lost'") == 1)
+            #expect(try await shop.number(held + "'shop'") == 0)
+            #expect(
+                try await shop.number("SELECT count(*) FROM carillon.certificates WHERE last_error IS NOT NULL") == 0
+            )
+            #expect(try await shop.run("status").output.contains("lost cannot send: "))
+            let check = try await shop.run("check")
+            #expect(check.output.contains("lost cannot send, and 1 job waits"))
+            #expect(!check.output.contains("shop cannot send"))
+            // Once it can be reached, nothing is left of it.
+            try await shop.connection.script(
+                "UPDATE carillon.apps SET gateway = (SELECT gateway FROM carillon.apps WHERE name = 'shop')"
+            )
+            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.number("SELECT count(*) FROM carillon.results") == 2)
+        }
+    }
+}

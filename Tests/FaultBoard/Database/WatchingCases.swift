@@ -1,0 +1,40 @@
+import Glibc
+import IO
+import Postgres
+import TestSupport
+import Testing
+
+/// People who look on while something happens to the database.
+@Suite struct WatchingCases {
+    @Test func `D37: status that is watched goes on when the database has been restarted`() async throws {
+        try await Scene.with(on: .own(.fast)) { scene in
+            let watch = try BackgroundProgram(
+                ["status", "--watch", "--interval", "100ms", "--json"],
+                environment: ["DATABASE_URL": scene.cluster.url()],
+                in: scene.folder
+            )
+            _ = try await watch.line(containing: "\"apps\"", on: scene.loop)
+            try await scene.cluster.restart(.fast)
+            _ = try await watch.line(containing: "Looking again.", on: scene.loop)
+            try await scene.client.run("INSERT INTO carillon.apps (name) VALUES ('afterwards')")
+            _ = try await watch.line(containing: "afterwards", on: scene.loop)
+            #expect(try await watch.end(by: SIGTERM, on: scene.loop) == .status(0))
+        }
+    }
+
+    @Test func `D38: check says how things stand where nothing may be written`() async throws {
+        var settings = PrivateCluster.Settings.fast
+        settings.parameters = ["default_transaction_read_only": "off"]
+        try await Scene.with(on: .own(settings)) { scene in
+            try await scene.client.run("ALTER SYSTEM SET default_transaction_read_only = on")
+            try await scene.client.run("SELECT pg_reload_conf()")
+            let url = ["DATABASE_URL": scene.cluster.url()]
+            try await scene.loop.eventually("the setting is read") {
+                try await ProgramRun.run(["check"], environment: url).output.contains("takes no writes")
+            }
+            let check = try await ProgramRun.run(["check"], environment: url)
+            #expect(check.output.contains("ok       credential") && check.output.contains("ok       gateway"))
+            #expect(check.status == 0, "\(check.output)")
+        }
+    }
+}
