@@ -1,7 +1,7 @@
 extension Command {
     /// The table of commands, in the order that help lists them.
     static let all: [Command] = [
-        demo, worker,
+        demo, tryOut, worker,
         migrateUp, migrateDown, migrateStatus, migrateSQL,
         credentialImport, credentialList, credentialCheck, credentialRemove,
         appAdd, appList, appShow, appSet, appPause, appResume, appRemove,

@@ -10,18 +10,18 @@ struct DemoDatabase: Sendable {
     let connection: PostgresConnection
 
     /// The schema, a credential made for the occasion, and an app that sends to the stand-in.
-    func prepare(_ gateway: APNsSimulator) async throws {
+    func prepare(_ gateway: APNsSimulator, app name: String = "demo") async throws {
         _ = try await Migrator(connection).up()
         let issued = try gateway.issueCertificate(topics: [Self.topic])
         try await CredentialStore(connection).save(
             CredentialText(certificate: issued.certificate, privateKey: issued.privateKey),
-            as: "demo"
+            as: name
         )
         try await AppStore(connection).add(
             NewApp(
-                name: "demo",
+                name: name,
                 topic: Self.topic,
-                credential: "demo",
+                credential: name,
                 gateway: "localhost:\(gateway.port)",
                 gatewayCA: gateway.rootPEM
             )

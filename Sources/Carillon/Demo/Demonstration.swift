@@ -13,7 +13,7 @@ struct Demonstration: Sendable {
         let start = MonotonicInstant.now
         say("Starting a private PostgreSQL ...")
         let cluster = try await PrivateCluster.start(.fast, on: loop)
-        let audit = try await cleaningUp({ await cluster.stop() }) {
+        let audit = try await Cleanup.after({ await cluster.stop() }) {
             say("PostgreSQL runs in \(cluster.folder).")
             return try await withGateway(cluster.url())
         }
@@ -29,10 +29,10 @@ struct Demonstration: Sendable {
         configuration.answers = try plan.answers()
         let gateway = try APNsSimulator(configuration)
         try await gateway.start()
-        return try await cleaningUp({ await gateway.stop() }) {
+        return try await Cleanup.after({ await gateway.stop() }) {
             say("A stand-in for APNs listens at localhost:\(gateway.port).")
             let connection = try await PostgresConnection.connect(url, on: loop, application: "carillon demo")
-            return try await cleaningUp({ await connection.close() }) {
+            return try await Cleanup.after({ await connection.close() }) {
                 try await send(DemoDatabase(connection: connection), url, gateway)
             }
         }
@@ -49,7 +49,7 @@ struct Demonstration: Sendable {
         let fleet = try DemoFleet(workers: 2, database: url, console: console)
         let begin = MonotonicInstant.now
         let progress = ProgressLine(console.errors)
-        let ended = try await cleaningUp({ await fleet.end() }) {
+        let ended = try await Cleanup.after({ await fleet.end() }) {
             defer { progress.clear() }
             return try await fleet.waitUntilEnded(plan.messages, on: loop) { counters in
                 progress.show(line(counters, since: begin))
@@ -76,21 +76,5 @@ struct Demonstration: Sendable {
 
     private func say(_ line: String) {
         if !wantsJSON { console.print(line) }
-    }
-
-    /// Runs the body and then the end, whether the body was through, failed or was interrupted.
-    private func cleaningUp<R>(
-        _ end: @escaping @Sendable () async -> Void,
-        _ body: () async throws -> R
-    ) async throws -> R {
-        let result: Result<R, any Error>
-        do {
-            result = .success(try await body())
-        } catch {
-            result = .failure(error)
-        }
-        // A task of its own: that ours was cancelled must not keep it from waiting.
-        await Task { await end() }.value
-        return try result.get()
     }
 }

@@ -1,0 +1,73 @@
+import FoundationEssentials
+import IO
+import Postgres
+import Simulator
+
+/// An installation to play with, from nothing to nothing.
+struct Tryout: Sendable {
+    static let app = "try"
+
+    let invocation: Invocation
+    let loop: EventLoop
+
+    private var console: Console { invocation.console }
+
+    /// Returns when it is interrupted, which is how it ends.
+    func run() async throws -> ExitStatus {
+        var configuration = SimulatorConfiguration()
+        let rules = ["dead=410:Unregistered", "bad=400:BadDeviceToken", "503=503:ServiceUnavailable*2"]
+        configuration.answers = try (invocation.settings.texts(.answer) + rules).map(AnswerRule.init(parsing:))
+        let output = console
+        configuration.observer = { event in
+            if case .answered(let delivery) = event { output.print(Self.line(delivery)) }
+        }
+        let settings = configuration
+        do {
+            console.note("Starting a private PostgreSQL ...")
+            let cluster = try await PrivateCluster.start(.fast, on: loop)
+            try await Cleanup.after({ await cluster.stop() }) {
+                let gateway = try APNsSimulator(settings)
+                try await gateway.start()
+                try await Cleanup.after({ await gateway.stop() }) { try await play(cluster.url(), gateway) }
+            }
+        } catch  where Task.isCancelled {
+            // Interrupted, and everything is stopped.
+        }
+        console.note("What was started has been stopped.")
+        return .done
+    }
+
+    private func play(_ url: String, _ gateway: APNsSimulator) async throws {
+        let connection = try await PostgresConnection.connect(url, on: loop, application: "carillon try")
+        try await Cleanup.after({ await connection.close() }) {
+            try await DemoDatabase(connection: connection).prepare(gateway, app: Self.app)
+            let fleet = try DemoFleet(workers: 1, database: url, console: console)
+            try await Cleanup.after({ await fleet.end() }) {
+                invite(url)
+                try await TryoutNews(connection: connection).tell(every: .milliseconds(200), on: loop) {
+                    console.print($0)
+                }
+            }
+        }
+    }
+
+    private func invite(_ url: String) {
+        let token = String(repeating: "9f1c2ab7", count: 8)
+        console.print(
+            """
+            Connect:
+              psql '\(url)'
+            and paste:
+              SELECT carillon.enqueue('\(Self.app)', ARRAY['\(token)'], alert => 'Your table is ready', badge => 1);
+
+            Tokens have 64 hexadecimal digits. One that begins with dead is answered 410, one with bad 400, one with 503 is refused twice. Ctrl-C ends it.
+            """
+        )
+    }
+
+    private static func line(_ delivery: Delivery) -> String {
+        let answer = (delivery.status.map { "\($0)" } ?? "no answer") + (delivery.reason.map { " \($0)" } ?? "")
+        let payload = String(decoding: delivery.payload, as: UTF8.self)
+        return "APNs      \(delivery.token.prefix(8))…  \(answer)  \(payload)".visible
+    }
+}
