@@ -40,7 +40,7 @@ enum Benchmark: String, CaseIterable {
     private var unit: String {
         switch self {
         case .sender, .payload, .storms: "pushes"
-        case .distance: "pushes of 4 KB, and fifty times as many small ones"
+        case .distance: "pushes of 4 KB, and a hundred times as many small ones"
         case .rows, .claim, .horizon: "rows"
         case .tokens: "rows of 1,000 tokens"
         case .insert: "seconds"

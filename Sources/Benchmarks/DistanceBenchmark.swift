@@ -40,8 +40,8 @@ struct DistanceBenchmark {
         let distance = Duration.milliseconds(50)
         let payload = Array(#"{"aps":{"alert":"Hello"}}"#.utf8)
         try await Self.with(distance) { scene in
-            try await scene.send(self.pushes * 10, payload)
-            let pushes = self.pushes * 50
+            try await scene.send(self.pushes * 20, payload)
+            let pushes = self.pushes * 100
             let rate = Double(pushes) / (try await scene.send(pushes, payload))
             let most = Double(Self.streams * scene.connections) / (distance / .seconds(1))
             report.note("50 ms away, 25 bytes: pushes a second", Report.grouped(rate))

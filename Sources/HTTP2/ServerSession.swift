@@ -65,7 +65,17 @@ package final class ServerSession {
     /// or there are no more. Returns how many were appended.
     @discardableResult
     package func drain(into output: inout [UInt8], limit: Int = .max) throws(HTTP2Error) -> Int {
-        try self.owned.drain(into: &output, limit: limit)
+        self.openWindow()
+        return try self.owned.drain(into: &output, limit: limit)
+    }
+
+    /// By itself the engine opens the connection's window each time half of it was used. What is used of the other half
+    /// stays shut until more comes, which far away is a round trip later: so the window is opened for less.
+    private func openWindow() {
+        let used = nghttp2_session_get_effective_recv_data_length(self.engine)
+        guard used > 0, used >= self.streams.pointee.settings.connectionWindow / 16 else { return }
+        // Without memory for the frame the engine's own way is left.
+        _ = nghttp2_submit_window_update(self.engine, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, used)
     }
 
     // MARK: Requests

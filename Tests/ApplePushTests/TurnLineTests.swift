@@ -4,7 +4,8 @@ import Testing
 @testable import ApplePush
 
 @Suite struct TurnLineTests {
-    private static let quantum = TurnLine.quantum
+    private static let quantum = Int(TurnLine.quanta[0])
+    private static let levels = TurnLine.quanta.count
 
     /// Takes pushes until the delivery of that number has had so many; answers how many were taken in all.
     private func take(_ count: Int, of number: Int32, from line: inout TurnLine) -> Int {
@@ -23,7 +24,7 @@ import Testing
         line.join(0)
         for _ in 0..<20_000 { line.took() }
         line.join(1)
-        #expect(self.take(1, of: 1, from: &line) <= Self.quantum + 1)
+        #expect(self.take(1, of: 1, from: &line) <= Self.levels * Self.quantum)
     }
 
     @Test func `a single push does not wait for a hundred long deliveries either`() {
@@ -31,7 +32,7 @@ import Testing
         for number in 0..<100 { line.join(Int32(number)) }
         for _ in 0..<100 * Self.quantum * 4 { line.took() }
         line.join(100)
-        #expect(self.take(1, of: 100, from: &line) <= Self.quantum + 1)
+        #expect(self.take(1, of: 100, from: &line) <= Self.levels * Self.quantum)
     }
 
     @Test func `single pushes without end do not stop a long delivery`() {
@@ -48,7 +49,7 @@ import Testing
                 long += 1
             }
             line.leave(1)
-            #expect(long >= number - Self.quantum)
+            #expect(long >= number - 2 * Self.quantum)
         }
     }
 
@@ -56,11 +57,28 @@ import Testing
         var line = TurnLine()
         var taken = [0, 0, 0]
         for number in 0..<3 { line.join(Int32(number)) }
-        for _ in 0..<3 * Self.quantum * 50 {
+        let longest = Int(TurnLine.quanta[2])
+        for _ in 0..<3 * longest * 50 {
             taken[Int(line.first ?? 0)] += 1
             line.took()
         }
-        #expect(taken.allSatisfy { abs($0 - 50 * Self.quantum) <= Self.quantum }, "\(taken)")
+        #expect(taken.allSatisfy { abs($0 - 50 * longest) <= longest }, "\(taken)")
+    }
+
+    @Test func `deliveries of one size end one after the other, and not all at the end`() {
+        var line = TurnLine()
+        var left = [1_000, 1_000, 1_000, 1_000, 1_000, 1_000]
+        var ends: [Int] = []
+        for number in left.indices { line.join(Int32(number)) }
+        for count in 1...6_000 {
+            let number = line.first ?? 0
+            line.took()
+            left[Int(number)] -= 1
+            guard left[Int(number)] == 0 else { continue }
+            line.leave(number)
+            ends.append(count)
+        }
+        #expect(zip(ends, ends.dropFirst()).allSatisfy { $1 - $0 > 500 }, "\(ends)")
     }
 
     @Test func `what comes back is next, for one turn`() {
@@ -69,8 +87,8 @@ import Testing
         for _ in 0..<Self.quantum * 7 { line.took() }
         line.leave(2)
         line.rejoin(2)
-        #expect(self.take(1, of: 2, from: &line) <= Self.quantum + 1)
-        #expect(self.take(Self.quantum * 2, of: 2, from: &line) <= Self.quantum * 10)
+        #expect(self.take(1, of: 2, from: &line) <= Self.levels * Self.quantum)
+        #expect(self.take(Self.quantum * 2, of: 2, from: &line) <= Self.quantum * 10 * Self.levels)
     }
 
     /// Deliveries of random lengths come and go at random; each one's wait is held against what the line promises.
@@ -108,8 +126,11 @@ import Testing
                 }
             }
             for (number, waited) in sinceTurn where left[number] != nil {
-                // Newcomers take half; so many of them as there may be.
-                #expect(waited <= 4 * Self.quantum * 40, "seed \(seed): \(number) waited for \(waited)")
+                // A turn of each of the others, on a level that has a third of the pushes.
+                #expect(
+                    waited <= Self.levels * Int(TurnLine.quanta[2]) * 40,
+                    "seed \(seed): \(number) waited for \(waited)"
+                )
             }
             let walked = Array(sequence(first: line.head, next: { $0.map { line.after($0) } }).prefix { $0 != nil })
             #expect(walked.count == left.count, "seed \(seed)")

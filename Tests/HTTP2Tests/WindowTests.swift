@@ -105,4 +105,20 @@ import Testing
         #expect(client.session.unwrittenRequests == 0 && client.session.bodyBytesWaiting == 0, "seed \(seed)")
         #expect(client.ended.sorted() == Array(0..<300), "seed \(seed)")
     }
+
+    @Test func `a server opens the whole window, however much it has read between two drains`() throws {
+        let client = try TestClient()
+        var settings = ServerSettings()
+        settings.connectionWindow = 65_535
+        let server = try TestServer(settings)
+        try exchange(client, server)
+        for tag: UInt32 in 0..<20 { try client.push(tag, payload: self.kilobytes) }
+        let sent = try client.drain()
+        #expect(client.session.sendWindow == 0)
+        for start in stride(from: 0, to: sent.count, by: 16_384) {
+            try server.feed(Array(sent[start..<min(start + 16_384, sent.count)]))
+        }
+        try client.feed(try server.drain())
+        #expect(client.session.sendWindow == 65_535)
+    }
 }

@@ -61,9 +61,7 @@ final class SimulatorConnection {
             let reading = mayRead ? try read(&desk) : .ready(.write)
             if reading == .closed { return .closed }
             try answerHeld()
-            desk.recorder.flush()
-            let writing = try flush()
-            if writing == .ready(.read) { tellAnswered(desk) }
+            let writing = try answer(&desk)
             if session.isFinished, session.failure != nil || held.nextDue == nil {
                 if let failure = session.failure { tell(failure, &desk) }
                 stream.closeNotify()
@@ -101,11 +99,17 @@ final class SimulatorConnection {
     // MARK: Reading
 
     private func read(_ desk: inout Desk) throws -> Next {
+        var unanswered = 0
         for _ in 0..<Self.readsPerTurn {
             switch try stream.read(into: &desk.input) {
             case .bytes(let count):
                 try session.feed(desk.input.span.bytes.extracting(0..<count))
                 guard try handleEvents(&desk) else { return .closed }
+                unanswered += count
+                guard unanswered >= desk.window / 2 else { continue }
+                // The client goes on while the other half of its window is read.
+                guard try answer(&desk) == .ready(.read) else { return .ready(.write) }
+                unanswered = 0
             case .wantsRead: return .ready(.read)
             case .wantsWrite: return .ready(.write)
             case .closed: return .closed
@@ -232,6 +236,14 @@ final class SimulatorConnection {
         } catch  where error.code == .unknownStream {
             return
         }
+    }
+
+    /// Writes the log and then the answers, as far as the socket takes them.
+    private func answer(_ desk: inout Desk) throws -> Next {
+        desk.recorder.flush()
+        let writing = try flush()
+        if writing == .ready(.read) { tellAnswered(desk) }
+        return writing
     }
 
     private func tellAnswered(_ desk: borrowing Desk) {

@@ -65,8 +65,7 @@ final class Delivery {
     /// How many bytes the body of the next push has; nil if there is none. Pushes before it that cannot be sent at all
     /// end here.
     func upcoming() -> Int? {
-        guard let position = self.peek() else { return nil }
-        return Int(self.batch.headings[Int(self.batch.pushes[position].heading)].payload.count)
+        self.peek().map { self.bodyCount(of: $0) }
     }
 
     private func peek() -> Int? {
@@ -80,20 +79,33 @@ final class Delivery {
         return nil
     }
 
-    /// The next push to submit.
-    func next() -> Int? {
-        guard let position = self.peek() else { return nil }
+    /// What there is to submit next.
+    enum Next {
+        case push(Int)
+        /// The body of the next push has more bytes than there is room for.
+        case tooLarge
+        case none
+    }
+
+    /// Takes the next push to submit, if its body has no more bytes than that.
+    func next(upTo limit: Int = .max) -> Next {
+        guard let position = self.peek() else { return .none }
+        if limit < .max, self.bodyCount(of: position) > limit { return .tooLarge }
         self.waiting -= 1
         guard self.againCursor < self.again.count else {
             self.cursor += 1
-            return position
+            return .push(position)
         }
         self.againCursor += 1
         if self.againCursor == self.again.count {
             self.again.removeAll(keepingCapacity: true)
             self.againCursor = 0
         }
-        return position
+        return .push(position)
+    }
+
+    private func bodyCount(of position: Int) -> Int {
+        Int(self.batch.headings[Int(self.batch.pushes[position].heading)].payload.count)
     }
 
     /// A push came back without having been processed, because its connection takes no more. It goes out on another,
@@ -124,7 +136,7 @@ final class Delivery {
 
     /// Nothing that still waits will be submitted.
     func giveUpWaiting(_ end: WaitingEnd) {
-        while let position = self.next() { self.end(position, OutcomeRules.outcome(of: .neverSubmitted)) }
+        while case .push(let position) = self.next() { self.end(position, OutcomeRules.outcome(of: .neverSubmitted)) }
         self.note(end)
     }
 

@@ -71,13 +71,24 @@ final class DeliveryQueue {
 
     /// Takes the push that is next in line, if its body has no more bytes than that.
     func next(upTo limit: Int = .max) -> InFlightTable.Push? {
-        guard let size = self.upcoming(), size <= limit, let number = self.line.first,
-            let position = self[number].next()
-        else { return nil }
-        self.waiting -= 1
-        self.line.took()
-        if self[number].waiting == 0 { self.line.leave(number) }
-        return InFlightTable.Push(delivery: number, position: Int32(position))
+        while let number = self.line.first {
+            let delivery = self[number]
+            let before = delivery.waiting
+            let next = delivery.next(upTo: limit)
+            let after = delivery.waiting
+            self.waiting -= before - after
+            switch next {
+            case .push(let position):
+                self.line.took()
+                if after == 0 { self.line.leave(number) }
+                return InFlightTable.Push(delivery: number, position: Int32(position))
+            case .tooLarge: return nil
+            case .none:
+                self.line.leave(number)
+                self.finishIfDone(number)
+            }
+        }
+        return nil
     }
 
     /// The gateway has answered a push: what waits only waits for its turn.

@@ -5,6 +5,7 @@ import IO
 extension Conversation {
     /// Takes note of everything that the session has to tell.
     func readEvents(at now: MonotonicInstant) {
+        var hasAnswer = false
         while let event = self.session.nextEvent() {
             switch event {
             case .settingsChanged: self.life.settled()
@@ -13,7 +14,7 @@ extension Conversation {
             case .answered(let tag, let answer):
                 let written = self.inFlight.since(tag)
                 guard let push = self.inFlight.remove(tag) else { break }
-                self.deliveries.answered(at: self.life.lastHeard)
+                hasAnswer = true
                 self.report.answered(after: self.life.lastHeard.nanoseconds - written.nanoseconds)
                 self.ended += 1
                 self.answered(push, answer)
@@ -25,6 +26,7 @@ extension Conversation {
             case .pong: break
             }
         }
+        if hasAnswer { self.deliveries.answered(at: now) }
     }
 
     private func answered(_ push: InFlightTable.Push, _ answer: Answer) {

@@ -83,15 +83,14 @@ final class Conversation {
     /// How large the body of the next push may be. What does not fit into the window would be opened as a stream and then
     /// wait, here instead of where another connection could take it. One body may go out in part where none waits: a peer
     /// may open its window only when all of it is used.
-    private var bodyLimit: Int {
-        let window = self.session.sendWindow
+    private func bodyLimit(in window: Int) -> Int {
         let waiting = self.session.bodyBytesWaiting
         if waiting == 0 { return window > 0 ? .max : -1 }
         return window - waiting
     }
 
     /// Whether the window has room for the next push.
-    private var hasWindow: Bool { self.bodyLimit >= self.deliveries.upcoming() ?? 0 }
+    private var hasWindow: Bool { self.bodyLimit(in: self.session.sendWindow) >= self.deliveries.upcoming() ?? 0 }
 
     /// Takes note of whether the window is what keeps more pushes from being sent.
     private func measureWindow() {
@@ -149,8 +148,10 @@ final class Conversation {
         if self.life.willSend(at: now) == .ping { self.ping() }
         let free = self.free
         let before = self.lastStream
+        // Nothing is drained meanwhile, so it stays as it is.
+        let window = self.session.sendWindow
         for _ in 0..<min(count, free) {
-            guard let push = self.deliveries.next(upTo: self.bodyLimit) else { return false }
+            guard let push = self.deliveries.next(upTo: self.bodyLimit(in: window)) else { return false }
             guard self.submit(push, at: now) else { return false }
         }
         if self.lastStream > before { self.life.opened(self.lastStream) }
