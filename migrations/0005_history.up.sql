@@ -13,11 +13,15 @@ CREATE TABLE carillon.results (
     finished_at  timestamptz NOT NULL DEFAULT now()
 ) PARTITION BY RANGE (finished_at);
 CREATE INDEX results_by_message ON carillon.results (message_id);
--- Hashed, because a reference may be longer than an ordered index takes.
-CREATE INDEX results_by_reference ON carillon.results USING hash (reference) WHERE reference IS NOT NULL;
+-- SP-GiST takes references of any length, which a B-tree does not, and any number of rows with the same one: in a hash
+-- index they would share a bucket, and each insert would walk all of it.
+CREATE INDEX results_by_reference ON carillon.results USING spgist (reference) WHERE reference IS NOT NULL;
 CREATE INDEX results_by_broadcast ON carillon.results (broadcast_id) WHERE broadcast_id IS NOT NULL;
--- Takes what no day takes; maintain() moves it on.
+-- Takes the rows of days that have no partition yet; make_partitions() gives them one.
 CREATE TABLE carillon.results_default PARTITION OF carillon.results DEFAULT;
+-- A publication FOR ALL TABLES would refuse every DELETE and UPDATE otherwise. It costs an INSERT nothing, as a key would.
+ALTER TABLE carillon.results REPLICA IDENTITY FULL;
+ALTER TABLE carillon.results_default REPLICA IDENTITY FULL;
 
 CREATE TABLE carillon.failures (
     message_id      bigint NOT NULL,
@@ -35,6 +39,8 @@ CREATE TABLE carillon.failures (
 CREATE INDEX failures_by_message ON carillon.failures (message_id);
 CREATE INDEX failures_by_app ON carillon.failures (app_id, failed_at);
 CREATE TABLE carillon.failures_default PARTITION OF carillon.failures DEFAULT;
+ALTER TABLE carillon.failures REPLICA IDENTITY FULL;
+ALTER TABLE carillon.failures_default REPLICA IDENTITY FULL;
 
 -- What messages said whose failures may be mended, once a message and day; a dead token is beyond mending.
 CREATE TABLE carillon.failed_messages (
@@ -49,9 +55,10 @@ CREATE TABLE carillon.failed_messages (
     topic       text,
     reference   text,
     on_unknown  text NOT NULL,
-    failed_at   timestamptz NOT NULL DEFAULT now()
+    failed_at   timestamptz NOT NULL DEFAULT now(),
+    -- Its replica identity too: a subscriber cannot compare whole rows with json in them.
+    PRIMARY KEY (message_id, app_id, failed_at)
 ) PARTITION BY RANGE (failed_at);
-CREATE INDEX failed_messages_by_message ON carillon.failed_messages (message_id);
 CREATE TABLE carillon.failed_messages_default PARTITION OF carillon.failed_messages DEFAULT;
 
 -- Counts by minute, written by each worker with its heartbeat; app_status and dashboards read them.
@@ -82,121 +89,138 @@ CREATE TABLE carillon.breakers (
     closed_pushes     bigint NOT NULL DEFAULT 0
 );
 
--- Makes the partition of one day. False: it is there already, or its lock was not to be had just now.
-CREATE FUNCTION carillon.make_partition(parent text, day date) RETURNS boolean
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' AS $$
-DECLARE
-    child text := parent || to_char(day, '_YYYYMMDD');
-    time_column text := CASE parent WHEN 'results' THEN 'finished_at' ELSE 'failed_at' END;
-    lower_bound timestamptz := day::timestamp AT TIME ZONE 'UTC';
-    upper_bound timestamptz := (day + 1)::timestamp AT TIME ZONE 'UTC';
+-- The partitions of a table of history and the time that each holds. The default partition has no bounds.
+CREATE FUNCTION carillon.partitions(parent text) RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS $$
+    SELECT c.relname, coalesce(substring(b.text FROM 'FROM \(''([^'']+)''\)')::timestamptz,
+            CASE WHEN b.text <> 'DEFAULT' THEN '-infinity'::timestamptz END),
+        substring(b.text FROM 'TO \(''([^'']+)''\)')::timestamptz
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid, LATERAL (SELECT pg_get_expr(c.relpartbound, c.oid)) AS b(text)
+    WHERE i.inhparent = format('carillon.%I', partitions.parent)::regclass
+$$;
+
+-- Makes a table that can become a partition. Attaching it later locks the parent less than CREATE TABLE … PARTITION OF
+-- would: rows go on coming in meanwhile. It has the constraints, indexes and columns that users have added too. Hardly a
+-- row of it changes after it was written, and it is dropped whole: vacuum has no business there.
+CREATE FUNCTION carillon.make_table(parent text, child text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
-    IF to_regclass(format('carillon.%I', child)) IS NOT NULL THEN
-        RETURN false;
-    END IF;
-    -- Attaching locks the parent less than CREATE TABLE … PARTITION OF: rows go on coming in meanwhile.
-    -- Hardly a row of it changes after it was written, and it is dropped whole: vacuum has no business there.
-    EXECUTE format('CREATE TABLE carillon.%I (LIKE carillon.%I INCLUDING DEFAULTS INCLUDING INDEXES) '
+    EXECUTE format('CREATE TABLE carillon.%I (LIKE carillon.%I INCLUDING ALL EXCLUDING IDENTITY EXCLUDING COMMENTS) '
         || 'WITH (autovacuum_vacuum_insert_threshold = -1)', child, parent);
-    EXECUTE format('WITH moved AS (DELETE FROM carillon.%I WHERE %I >= %L AND %I < %L RETURNING *) '
-        || 'INSERT INTO carillon.%I SELECT * FROM moved',
-        parent || '_default', time_column, lower_bound, time_column, upper_bound, child);
-    EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%L) TO (%L)',
-        parent, child, lower_bound, upper_bound);
-    RETURN true;
-EXCEPTION
-    WHEN lock_not_available OR deadlock_detected OR duplicate_table THEN
-        RETURN false;
+    IF (SELECT c.relreplident = 'f' FROM pg_class c WHERE c.oid = format('carillon.%I', parent)::regclass) THEN
+        EXECUTE format('ALTER TABLE carillon.%I REPLICA IDENTITY FULL', child);
+    END IF;
 END
 $$;
 
--- Drops one partition, unless somebody is reading it: then the next pass will.
-CREATE FUNCTION carillon.drop_partition(child text) RETURNS boolean
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' AS $$
-BEGIN
-    EXECUTE format('DROP TABLE carillon.%I', child);
-    RETURN true;
-EXCEPTION
-    WHEN lock_not_available OR deadlock_detected OR undefined_table THEN
-        RETURN false;
-END
-$$;
-
--- Makes the partitions of today and the three days after, drops those that ended longer ago than the retention, and
--- deletes what else has outlived it. Runs as its owner: only the owner of a table can make or drop its partitions.
-CREATE FUNCTION carillon.maintain(
-    retention interval DEFAULT '7 days',
-    OUT partitions_made integer,
-    OUT partitions_dropped integer,
-    OUT rows_deleted bigint
-)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+-- Makes the partitions of today and the three days after.
+--
+-- Rows may be in the default partition already, and more may come at any moment. Then no partition of today can be
+-- attached beside it, and nothing is moved: the default partition itself becomes that of the days up to now, and an empty
+-- one takes its place. PostgreSQL reads all of it to see that its rows are of those days. Where that takes long it is done
+-- beforehand, for a CHECK that holds up nobody: then each call does one step in a transaction of its own, and says that
+-- there is more to do. The CHECK must be gone before the day is over that it ends with, which is why it ends two hours from
+-- now or later.
+--
+-- Nobody stands long behind the ACCESS EXCLUSIVE locks that this takes: a request waits no longer than lock_timeout, one
+-- for a table below another that is held does not wait at all, and nothing is waited for with one held. DETACH PARTITION
+-- CONCURRENTLY, which takes none, cannot be used: PostgreSQL refuses it beside a default partition.
+CREATE FUNCTION carillon.make_partitions(parent text, OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
+SET datestyle = 'ISO' SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
 DECLARE
-    today date := (now() AT TIME ZONE 'UTC')::date;
-    horizon timestamptz := now() - retention;
-    ahead integer;
-    parent text;
+    small CONSTANT bigint := 32 * 1024 * 1024;  -- bytes that are read in some ten milliseconds
+    time_column CONSTANT text := CASE parent WHEN 'results' THEN 'finished_at' ELSE 'failed_at' END;
+    spare CONSTANT text := parent || '_default';
+    days date[] := ARRAY(
+        SELECT d.day::date FROM generate_series(now()::date, now()::date + 3, interval '1 day') AS d(day)
+        WHERE NOT EXISTS (SELECT FROM carillon.partitions(parent) p WHERE p.lower_bound <= d.day AND p.upper_bound > d.day)
+        ORDER BY d.day);
+    is_used boolean := false;
+    lower_bound timestamptz;
+    upper_bound timestamptz;
+    holds text;  -- the condition of those bounds
+    proof text;  -- the name of the CHECK
+    old_proof text;
+    is_proven boolean;
     child text;
-    deleted bigint;
+    columns text;
+    day date;
 BEGIN
-    partitions_made := 0;
-    partitions_dropped := 0;
-    rows_deleted := 0;
-    IF retention IS NULL OR retention < interval '1 hour' THEN
-        RAISE EXCEPTION 'retention is %, it takes an interval of 1 hour or more', coalesce(retention::text, 'null')
-            USING ERRCODE = 'invalid_parameter_value';
+    changed := 0;
+    more := false;
+    IF days[1] = now()::date THEN
+        EXECUTE format('SELECT EXISTS (SELECT FROM carillon.%I)', spare) INTO is_used;
     END IF;
-    IF NOT pg_try_advisory_xact_lock(hashtextextended('carillon.maintain', 0)) THEN
-        RETURN;  -- another session is at it
+    IF is_used THEN
+        SELECT max(p.upper_bound) FILTER (WHERE p.upper_bound <= days[1]), least(
+            min(p.lower_bound) FILTER (WHERE p.lower_bound > days[1]), (now() + interval '2 hours')::date + 1)
+        INTO lower_bound, upper_bound FROM carillon.partitions(parent) p;
+        holds := format('%I < %L', time_column, upper_bound)
+            || coalesce(format(' AND %I >= %L', time_column, lower_bound), '');
+        proof := 'days_up_to_' || to_char(upper_bound, 'YYYYMMDD');
     END IF;
-    FOREACH parent IN ARRAY ARRAY['results', 'failures', 'failed_messages'] LOOP
-        FOR ahead IN 0..3 LOOP
-            partitions_made := partitions_made + carillon.make_partition(parent, today + ahead)::int;
-        END LOOP;
-        FOR child IN
-            SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-            WHERE i.inhparent = format('carillon.%I', parent)::regclass AND c.relname ~ ('^' || parent || '_[0-9]{8}$')
-              AND (to_date(right(c.relname, 8), 'YYYYMMDD') + 1)::timestamp AT TIME ZONE 'UTC' <= horizon
-            ORDER BY c.relname
-        LOOP
-            partitions_dropped := partitions_dropped + carillon.drop_partition(child)::int;
-        END LOOP;
-    END LOOP;
+    SELECT c.conname, c.convalidated INTO old_proof, is_proven FROM pg_constraint c
+    WHERE c.conrelid = format('carillon.%I', spare)::regclass AND c.conname ~ '^days_up_to_[0-9]{8}$';
+    IF old_proof IS DISTINCT FROM proof AND old_proof IS NOT NULL THEN
+        -- Of a worker that died over it.
+        EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', spare, old_proof);
+        is_proven := NULL;
+    END IF;
 
-    DELETE FROM carillon.results_default r WHERE r.finished_at < horizon;
-    GET DIAGNOSTICS deleted = ROW_COUNT;
-    rows_deleted := rows_deleted + deleted;
-    DELETE FROM carillon.failures_default f WHERE f.failed_at < horizon;
-    GET DIAGNOSTICS deleted = ROW_COUNT;
-    rows_deleted := rows_deleted + deleted;
-    DELETE FROM carillon.failed_messages_default m WHERE m.failed_at < horizon;
-    GET DIAGNOSTICS deleted = ROW_COUNT;
-    rows_deleted := rows_deleted + deleted;
-    DELETE FROM carillon.cancelled c WHERE c.cancelled_at < horizon;
-    GET DIAGNOSTICS deleted = ROW_COUNT;
-    rows_deleted := rows_deleted + deleted;
-    DELETE FROM carillon.activity a WHERE a.minute < greatest(horizon, now() - interval '1 day');
-    GET DIAGNOSTICS deleted = ROW_COUNT;
-    rows_deleted := rows_deleted + deleted;
-    DELETE FROM carillon.dedupe d WHERE d.until <= now();
-    GET DIAGNOSTICS deleted = ROW_COUNT;
-    rows_deleted := rows_deleted + deleted;
-    DELETE FROM carillon.feedback f WHERE f.handled_at < horizon;
-    GET DIAGNOSTICS deleted = ROW_COUNT;
-    rows_deleted := rows_deleted + deleted;
-    -- A broadcast is forgotten with the results of its jobs.
-    DELETE FROM carillon.broadcasts b WHERE b.created_at < horizon
-        AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.broadcast_id = b.id)
-        AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.broadcast_id = b.id)
-        AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.broadcast_id = b.id)
-        AND NOT EXISTS (
-            SELECT FROM carillon.messages m WHERE m.app_id = b.app_id AND m.lane = b.lane
-            AND m.id BETWEEN b.id AND b.last_id AND m.broadcast_id = b.id);
-    GET DIAGNOSTICS deleted = ROW_COUNT;
-    rows_deleted := rows_deleted + deleted;
+    IF is_used AND is_proven IS NOT TRUE AND pg_relation_size(format('carillon.%I', spare)::regclass) > small THEN
+        IF is_proven IS NULL THEN
+            EXECUTE format('ALTER TABLE carillon.%I ADD CONSTRAINT %I CHECK (%s) NOT VALID', spare, proof, holds);
+            more := true;
+            RETURN;
+        END IF;
+        BEGIN
+            EXECUTE format('ALTER TABLE carillon.%I VALIDATE CONSTRAINT %I', spare, proof);
+            more := true;
+            RETURN;
+        EXCEPTION
+            WHEN check_violation THEN
+                NULL;  -- rows of other days, which are moved below
+        END;
+    END IF;
+
+    FOREACH day IN ARRAY days LOOP
+        CONTINUE WHEN day < upper_bound;
+        PERFORM carillon.make_table(parent, parent || to_char(day, '_YYYYMMDD'));
+    END LOOP;
+    IF is_used THEN
+        child := parent || to_char(upper_bound - interval '1 day', '_YYYYMMDD');
+        PERFORM carillon.make_table(parent, parent || '_next');
+        EXECUTE format('LOCK TABLE ONLY carillon.%I IN ACCESS EXCLUSIVE MODE', parent);
+        EXECUTE format('LOCK TABLE carillon.%I IN ACCESS EXCLUSIVE MODE NOWAIT', spare);
+        EXECUTE format('ALTER TABLE carillon.%I DETACH PARTITION carillon.%I', parent, spare);
+        EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', spare, child);
+        EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', parent || '_next', spare);
+        IF is_proven IS NOT TRUE THEN
+            SELECT string_agg(quote_ident(a.attname), ', ') INTO columns FROM pg_attribute a
+            WHERE a.attrelid = format('carillon.%I', parent)::regclass AND a.attnum > 0 AND NOT a.attisdropped
+                AND a.attgenerated = '';
+            EXECUTE format('WITH moved AS (DELETE FROM carillon.%I WHERE NOT (%s) RETURNING *) '
+                || 'INSERT INTO carillon.%I (%s) SELECT %s FROM moved', child, holds, spare, columns, columns);
+        END IF;
+        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%s) TO (%L)',
+            parent, child, coalesce(quote_literal(lower_bound), 'MINVALUE'), upper_bound);
+        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I DEFAULT', parent, spare);
+        IF is_proven IS NOT NULL THEN
+            EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', child, proof);
+        END IF;
+        changed := 1;
+    END IF;
+    FOREACH day IN ARRAY days LOOP
+        CONTINUE WHEN day < upper_bound;
+        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%L) TO (%L)',
+            parent, parent || to_char(day, '_YYYYMMDD'), day::timestamptz, (day + 1)::timestamptz);
+        changed := changed + 1;
+    END LOOP;
 END
 $$;
 
-DO $$ BEGIN PERFORM carillon.maintain(); END $$;
+DO $$ BEGIN PERFORM carillon.make_partitions(t.parent) FROM unnest('{results,failures,failed_messages}'::text[]) AS t(parent);
+END $$;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (5, 'history');

@@ -13,12 +13,13 @@ CREATE TYPE carillon.withdrawn AS (
     message_id bigint, tokens integer, reference text, broadcast_id bigint, attempt smallint
 );
 
--- Writes them down: the results row of a message whose last tokens they held, or else one step towards it.
+-- Writes them down: the results row of a message whose last tokens they held, or else one step towards it. Its search_path
+-- is the caller's: for workers see own_path().
 CREATE FUNCTION carillon.record_cancelled(app_id integer, gone carillon.withdrawn[]) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    message_ids CONSTANT bigint[] := ARRAY(SELECT DISTINCT g.message_id FROM unnest(gone) g);
+    message_ids CONSTANT bigint[] := ARRAY(SELECT DISTINCT g.message_id FROM pg_catalog.unnest(gone) g);
 BEGIN
     -- In order of id, as settling workers lock them.
     PERFORM FROM carillon.unfinished u WHERE u.message_id = ANY (message_ids) ORDER BY u.message_id FOR UPDATE;
@@ -26,12 +27,12 @@ BEGIN
     INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, cancelled, attempts)
     SELECT g.message_id, record_cancelled.app_id, max(g.reference), max(g.broadcast_id), sum(g.tokens),
         max(g.attempt) - 1
-    FROM unnest(gone) g
+    FROM pg_catalog.unnest(gone) g
     WHERE NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = g.message_id)
     GROUP BY g.message_id;
 
     UPDATE carillon.unfinished u SET remaining = u.remaining - g.tokens, cancelled = u.cancelled + g.tokens
-    FROM (SELECT w.message_id, sum(w.tokens) AS tokens FROM unnest(gone) w GROUP BY w.message_id) g
+    FROM (SELECT w.message_id, sum(w.tokens) AS tokens FROM pg_catalog.unnest(gone) w GROUP BY w.message_id) g
     WHERE u.message_id = g.message_id;
 
     WITH ended AS (

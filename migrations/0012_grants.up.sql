@@ -44,7 +44,7 @@ GRANT SELECT ON carillon.broadcasts TO carillon_worker;
 GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps TO carillon_worker;
 GRANT EXECUTE ON FUNCTION
-    carillon.app_id, carillon.refusal, carillon.unknown_app, carillon.queue_depth, carillon.maintain, carillon.check_watched,
+    carillon.app_id, carillon.refusal, carillon.unknown_app, carillon.queue_depth, carillon.check_watched,
     carillon.unfit_to_watch,
     carillon.path_of, carillon.as_reaper, carillon.prepared, carillon.traces, carillon.prepare_again
 TO carillon_worker;

@@ -1,14 +1,39 @@
 -- What workers do in one stroke each. Whoever calls names its own row of carillon.workers, the fence: once that row is
 -- gone, and what it held was taken over, nothing is written on its behalf any more.
 
+-- Whether an error may pass, by its SQLSTATE: trouble with the connection (08), transactions that collide (40), resources
+-- that run out (53), locks and time limits (55P03, 57014, 25P03, 25P04), a server that stops, starts or fails over (57P,
+-- 25006), or its disks (58). Everything else is a refusal: written again, it would be refused again. The program has the
+-- same list: PostgresError.isTransient.
+CREATE FUNCTION carillon.is_transient(state text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT state OPERATOR(pg_catalog.~) '^(08...|40...|53...|55P03|57014|57P..|25006|25P03|25P04|58...)$'
+$$;
+
+-- Ends the pinned search_path of the function that calls it, until that returns: what is written next runs under the one
+-- that the session came with, and so do the triggers that users have put on our tables, which may name their own tables
+-- plainly. Called by workers' functions only, just before they write. Where a function runs as its owner it stays pinned,
+-- whatever triggers want: there the session belongs to an app, which could choose what plain names mean.
+--
+-- What comes after it must not depend on the search_path either: an app may own functions there, as "public" lets it on
+-- PostgreSQL 14, and the worker must not call them. So relations and functions are named with their schemas, and operators
+-- have operands of exactly their own types, which PostgreSQL looks for in pg_catalog first. unnest() of several arrays is
+-- always PostgreSQL's own.
+CREATE FUNCTION carillon.own_path() RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_catalog.set_config('search_path', NULL, true);
+END
+$$;
+
 -- Counts what ended of messages that do not end in one piece; one of which nothing remains becomes its row of results.
 -- `returned` is what is still to come of a message seen here for the first time, which may be another message of an id
--- that an app has given twice.
+-- that an app has given twice. It pins no search_path: see own_path().
 CREATE FUNCTION carillon.progress(
     app integer, messages bigint[], reference text[], broadcast bigint[],
     returned integer[], sent integer[], failed integer[], expired integer[], attempts smallint[]
 ) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql AS $$
 BEGIN
     -- In the order of ids, so that two workers with parts of the same messages never wait for each other in a circle.
     INSERT INTO carillon.unfinished AS u
@@ -47,7 +72,8 @@ BEGIN
     FROM unnest(jobs) AS j
     WHERE NOT EXISTS (
         SELECT FROM carillon.failed_messages k
-        WHERE k.message_id = coalesce(j.origin, j.id) AND k.app_id = keep_failed.app AND k.failed_at >= today);
+        WHERE k.message_id = coalesce(j.origin, j.id) AND k.app_id = keep_failed.app AND k.failed_at >= today)
+    ON CONFLICT DO NOTHING;
 END
 $$;
 
@@ -95,6 +121,13 @@ DECLARE
     later carillon.job[];
     waits integer[];
     withdrawn carillon.withdrawn[];
+    mendable carillon.job[];
+    has_ended CONSTANT boolean := cardinality(ended) > 0;
+    has_parts CONSTANT boolean := cardinality(part) > 0;
+    has_failed CONSTANT boolean := cardinality(failed) > 0;
+    has_dead CONSTANT boolean := cardinality(dead) > 0;
+    has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
+    has_again CONSTANT boolean := cardinality(again) > 0;
 BEGIN
     IF cardinality(kept) > 0 THEN
         SELECT f.app_id, f.jobs INTO app, held FROM carillon.inflight f
@@ -128,41 +161,9 @@ BEGIN
             FROM unnest(held) AS j WHERE j.id = ANY (again)
         ) AS a, carillon.called_off(a.messages, a.broadcasts, part) AS o;
     END IF;
-    IF cardinality(ended) > 0 THEN
-        INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts)
-        SELECT e.id, app, e.reference, e.broadcast, coalesce(e.sent, 1), coalesce(e.failed, 0), coalesce(e.expired, 0),
-            coalesce(e.attempts, 1)
-        FROM unnest(ended, ended_reference, ended_broadcast, ended_sent, ended_failed, ended_expired, ended_attempts)
-            AS e(id, reference, broadcast, sent, failed, expired, attempts);
-    END IF;
-    IF cardinality(part) > 0 THEN
-        PERFORM carillon.progress(app, part, part_reference, part_broadcast, part_returned, part_sent, part_failed,
-            part_expired, part_attempts);
-    END IF;
-    IF cardinality(failed) > 0 THEN
-        INSERT INTO carillon.failures
-            (message_id, app_id, reference, token, status, reason, unregistered_at, apns_id, attempt)
-        SELECT f.id, app, f.reference, f.token, f.status, f.reason, f.unregistered_at, f.apns_id, f.attempt
-        FROM unnest(failed, failed_reference, failed_token, failed_status, failed_reason, failed_unregistered_at,
-                failed_apns_id, failed_attempt)
-            AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt);
-    END IF;
     IF keeps THEN
-        PERFORM carillon.keep_failed(app, ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(j.origin, j.id) IN (
-            SELECT f.id FROM unnest(failed, failed_status) AS f(id, status) WHERE f.status IS DISTINCT FROM 410)));
-    END IF;
-    IF cardinality(dead) > 0 THEN
-        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
-        SELECT app, d.token, d.unregistered_at, d.reason, 'http2'
-        FROM unnest(dead, dead_since, dead_reason) AS d(token, unregistered_at, reason);
-    END IF;
-    IF '{BadDeviceToken}' && failed_reason THEN
-        -- It says nothing of when: dead before the claim, at the latest.
-        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
-        SELECT app, f.token, claimed, f.reason, 'http2' FROM unnest(failed_token, failed_status, failed_reason)
-            AS f(token, status, reason)
-        WHERE f.status = 400 AND f.reason = 'BadDeviceToken'
-            AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
+        mendable := ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(j.origin, j.id) IN (
+            SELECT f.id FROM unnest(failed, failed_status) AS f(id, status) WHERE f.status IS DISTINCT FROM 410));
     END IF;
     IF cardinality(again) > 0 THEN
         WITH tokens AS (
@@ -185,6 +186,45 @@ BEGIN
             array_agg(j.after) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_off),
             array_agg(carillon.withdraw(j.made)) FILTER (WHERE j.is_off)
         INTO at_once, later, waits, withdrawn FROM job j;
+    END IF;
+
+    PERFORM carillon.own_path();
+    IF has_ended THEN
+        INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts)
+        SELECT e.id, app, e.reference, e.broadcast, coalesce(e.sent, 1), coalesce(e.failed, 0), coalesce(e.expired, 0),
+            coalesce(e.attempts, 1)
+        FROM unnest(ended, ended_reference, ended_broadcast, ended_sent, ended_failed, ended_expired, ended_attempts)
+            AS e(id, reference, broadcast, sent, failed, expired, attempts);
+    END IF;
+    IF has_parts THEN
+        PERFORM carillon.progress(app, part, part_reference, part_broadcast, part_returned, part_sent, part_failed,
+            part_expired, part_attempts);
+    END IF;
+    IF has_failed THEN
+        INSERT INTO carillon.failures
+            (message_id, app_id, reference, token, status, reason, unregistered_at, apns_id, attempt)
+        SELECT f.id, app, f.reference, f.token, f.status, f.reason, f.unregistered_at, f.apns_id, f.attempt
+        FROM unnest(failed, failed_reference, failed_token, failed_status, failed_reason, failed_unregistered_at,
+                failed_apns_id, failed_attempt)
+            AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt);
+    END IF;
+    IF keeps THEN
+        PERFORM carillon.keep_failed(app, mendable);
+    END IF;
+    IF has_dead THEN
+        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
+        SELECT app, d.token, d.unregistered_at, d.reason, 'http2'
+        FROM unnest(dead, dead_since, dead_reason) AS d(token, unregistered_at, reason);
+    END IF;
+    IF has_bad_tokens THEN
+        -- It says nothing of when: dead before the claim, at the latest.
+        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
+        SELECT app, f.token, claimed, f.reason, 'http2' FROM unnest(failed_token, failed_status, failed_reason)
+            AS f(token, status, reason)
+        WHERE f.status = 400 AND f.reason = 'BadDeviceToken'
+            AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
+    END IF;
+    IF has_again THEN
         PERFORM carillon.record_cancelled(app, withdrawn) WHERE withdrawn IS NOT NULL;
         PERFORM carillon.restore(app, at_once, '{}', off.unsure) WHERE at_once IS NOT NULL;
         PERFORM carillon.postpone(app, later, waits) WHERE later IS NOT NULL;
@@ -193,9 +233,57 @@ BEGIN
 END
 $$;
 
--- Settles the one job of a claim that settle() cannot: PostgreSQL refuses to write what became of it, because of a
--- constraint or a trigger that somebody added, say. Its results are written if they can be. Every push of which nothing
--- else tells becomes a failure with a reason of its own and the status that APNs gave. The other jobs stay in flight.
+-- Ends a job that is in no table any more, of which PostgreSQL refuses to write what became of it, because of a constraint
+-- or a trigger that somebody added, say. Its results are written if they can be. Every push of which nothing else tells
+-- becomes a failure with the reason given and the status that APNs gave.
+CREATE FUNCTION carillon.end_unrecorded(
+    app integer, job carillon.job, why text, sent integer, failed integer, expired integer,
+    token text[], status smallint[], apns_id uuid[]
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    message CONSTANT bigint := coalesce(job.origin, job.id);
+    is_written boolean := false;
+BEGIN
+    PERFORM carillon.own_path();
+    BEGIN
+        IF job.origin IS NULL THEN
+            INSERT INTO carillon.results (message_id, app_id, broadcast_id, sent, failed, expired, attempts)
+            VALUES (job.id, app, job.broadcast_id, sent, failed, expired, job.attempt);
+        ELSE
+            PERFORM carillon.progress(app, ARRAY[job.origin], '{NULL}', ARRAY[job.broadcast_id], '{0}', ARRAY[sent],
+                ARRAY[failed], ARRAY[expired], ARRAY[job.attempt]);
+        END IF;
+        is_written := true;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            IF carillon.is_transient(SQLSTATE) THEN
+                RAISE;
+            END IF;
+            -- Nothing must wait for this job for ever.
+            UPDATE carillon.unfinished u SET remaining = u.remaining - end_unrecorded.sent - end_unrecorded.failed
+                - end_unrecorded.expired, sent = u.sent + end_unrecorded.sent, failed = u.failed + end_unrecorded.failed,
+                expired = u.expired + end_unrecorded.expired
+            WHERE u.message_id = job.origin;
+            DELETE FROM carillon.unfinished u WHERE u.message_id = job.origin AND u.remaining <= 0;
+    END;
+    BEGIN
+        INSERT INTO carillon.failures (message_id, app_id, token, status, reason, apns_id, attempt)
+        SELECT message, app, t.token, t.status, why, t.apns_id, job.attempt
+        FROM unnest(end_unrecorded.token, end_unrecorded.status, end_unrecorded.apns_id) AS t(token, status, apns_id)
+        WHERE NOT is_written OR t.status IS DISTINCT FROM 200;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            IF carillon.is_transient(SQLSTATE) THEN
+                RAISE;
+            END IF;
+            RAISE WARNING 'neither results nor failures take what became of message %: % sent, % failed, % expired',
+                message, sent, failed, expired;
+    END;
+END
+$$;
+
+-- Settles the one job of a claim that settle() cannot. The other jobs stay in flight.
 CREATE FUNCTION carillon.settle_refused(
     claim bigint, worker bigint, claimed timestamptz, part_number smallint,
     job bigint, sent integer, failed integer, expired integer,
@@ -206,7 +294,6 @@ DECLARE
     app integer;
     held carillon.job[];
     refused carillon.job;
-    is_written boolean := false;
 BEGIN
     SELECT f.app_id, f.jobs INTO app, held FROM carillon.inflight f
     WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number FOR UPDATE;
@@ -221,43 +308,15 @@ BEGIN
     ELSE
         DELETE FROM carillon.inflight f WHERE f.id = claim;
     END IF;
-    BEGIN
-        IF refused.origin IS NULL THEN
-            INSERT INTO carillon.results (message_id, app_id, broadcast_id, sent, failed, expired, attempts)
-            VALUES (job, app, refused.broadcast_id, sent, failed, expired, refused.attempt);
-        ELSE
-            PERFORM carillon.progress(app, ARRAY[refused.origin], '{NULL}', ARRAY[refused.broadcast_id], '{0}',
-                ARRAY[sent], ARRAY[failed], ARRAY[expired], ARRAY[refused.attempt]);
-        END IF;
-        is_written := true;
-    EXCEPTION
-        WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR plpgsql_error
-            OR with_check_option_violation THEN
-        -- Nothing must wait for this job for ever.
-        UPDATE carillon.unfinished u SET remaining = u.remaining - settle_refused.sent - settle_refused.failed
-            - settle_refused.expired, sent = u.sent + settle_refused.sent, failed = u.failed + settle_refused.failed,
-            expired = u.expired + settle_refused.expired
-        WHERE u.message_id = refused.origin;
-        DELETE FROM carillon.unfinished u WHERE u.message_id = refused.origin AND u.remaining <= 0;
-    END;
-    BEGIN
-        INSERT INTO carillon.failures (message_id, app_id, token, status, reason, apns_id, attempt)
-        SELECT coalesce(refused.origin, job), app, t.token, t.status, 'Unrecorded', t.apns_id, refused.attempt
-        FROM unnest(settle_refused.token, settle_refused.status, settle_refused.apns_id) AS t(token, status, apns_id)
-        WHERE NOT is_written OR t.status IS DISTINCT FROM 200;
-    EXCEPTION
-        WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR plpgsql_error
-            OR with_check_option_violation THEN
-        RAISE WARNING 'neither results nor failures take what became of message %: % sent, % failed, % expired',
-            coalesce(refused.origin, job), sent, failed, expired;
-    END;
+    PERFORM carillon.end_unrecorded(app, refused, 'Unrecorded', sent, failed, expired, token, status, apns_id);
     RETURN 'written';
 END
 $$;
 
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-    carillon.progress, carillon.keep_failed, carillon.unsettled, carillon.settle, carillon.settle_refused
+    carillon.is_transient, carillon.own_path, carillon.progress, carillon.keep_failed, carillon.unsettled, carillon.settle,
+    carillon.end_unrecorded, carillon.settle_refused
 TO carillon_worker;
 
 GRANT SELECT, INSERT ON carillon.failed_messages TO carillon_worker;

@@ -5,14 +5,15 @@
 -- A job that is not sent, as record_cancelled takes it.
 CREATE FUNCTION carillon.withdraw(job carillon.job) RETURNS carillon.withdrawn
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT (coalesce(job.origin, job.id), cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt)
+    SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt)
         ::carillon.withdrawn
 $$;
 
 -- How many different tokens these are: upper and lower case are the same, and null is the empty one.
 CREATE FUNCTION carillon.count_tokens(tokens text[]) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT count(DISTINCT lower(coalesce(t.token, '') COLLATE "C"))::integer FROM unnest(tokens) AS t(token)
+    SELECT pg_catalog.count(DISTINCT pg_catalog.lower(coalesce(t.token, '') COLLATE pg_catalog."C"))::integer
+    FROM pg_catalog.unnest(tokens) AS t(token)
 $$;
 
 -- Of messages, and the broadcasts that each belongs to: those that were called off, and the broadcasts of which nobody
@@ -104,6 +105,7 @@ DECLARE
     refused carillon.job[];
 BEGIN
     BEGIN
+        PERFORM carillon.own_path();
         IF waits IS NULL THEN
             WITH put AS (
                 INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, push_type, priority, expires_at,
@@ -112,10 +114,10 @@ BEGIN
                 SELECT place.app, j.lane, j.id, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id,
                     j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
                     j.last_status, j.last_reason
-                FROM unnest(jobs) AS j
+                FROM pg_catalog.unnest(jobs) AS j
                 ON CONFLICT DO NOTHING RETURNING id
             )
-            SELECT coalesce(array_agg(p.id), '{}') INTO placed FROM put p;
+            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO placed FROM put p;
         ELSE
             WITH put AS (
                 INSERT INTO carillon.scheduled (app_id, id, lane, tokens, payload, push_type, priority, expires_at,
@@ -123,17 +125,20 @@ BEGIN
                     last_status, last_reason, run_at)
                 SELECT place.app, j.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id,
                     j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
-                    j.last_status, j.last_reason, now() + make_interval(secs => j.wait / 1000.0)
+                    j.last_status, j.last_reason, pg_catalog.now() + pg_catalog.float8(j.wait) * interval '1 millisecond'
                 FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
                     topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, last_status,
                     last_reason, wait)
                 ON CONFLICT DO NOTHING RETURNING id
             )
-            SELECT coalesce(array_agg(p.id), '{}') INTO placed FROM put p;
+            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO placed FROM put p;
         END IF;
+        PERFORM pg_catalog.set_config('search_path', 'pg_catalog, carillon, pg_temp', true);  -- ours again
     EXCEPTION
-        WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR plpgsql_error
-            OR with_check_option_violation THEN
+        WHEN OTHERS OR assert_failure THEN
+        IF carillon.is_transient(SQLSTATE) THEN
+            RAISE;
+        END IF;
         -- One of them is to blame: halves are tried until it is alone.
         IF half > 0 THEN
             RETURN carillon.place(app, jobs[:half], waits[:half]) || carillon.place(app, jobs[half + 1:], waits[half + 1:]);
@@ -171,6 +176,23 @@ BEGIN
 END
 $$;
 
+-- Ends jobs that were called off. Where PostgreSQL refuses to write that, they fail: nothing else waits for them.
+CREATE FUNCTION carillon.call_off(app integer, jobs carillon.job[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    gone CONSTANT carillon.withdrawn[] := ARRAY(SELECT carillon.withdraw(j) FROM unnest(jobs) AS j);
+BEGIN
+    PERFORM carillon.own_path();
+    PERFORM carillon.record_cancelled(app, gone);
+EXCEPTION
+    WHEN OTHERS OR assert_failure THEN
+        IF carillon.is_transient(SQLSTATE) THEN
+            RAISE;
+        END IF;
+        PERFORM carillon.fail_jobs(app, jobs, 'Unrecorded');
+END
+$$;
+
 -- Puts jobs back to be claimed, but for those that were called off. Returns how many there were.
 CREATE FUNCTION carillon.restore(app integer, jobs carillon.job[], gone bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -179,8 +201,7 @@ DECLARE
     placed bigint[];
 BEGIN
     IF cardinality(gone) > 0 THEN
-        PERFORM carillon.record_cancelled(app, ARRAY(
-            SELECT carillon.withdraw(j) FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) = ANY (gone)));
+        PERFORM carillon.call_off(app, ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) = ANY (gone)));
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) <> ALL (gone));
     END IF;
     IF cardinality(unsure) > 0 THEN
@@ -285,7 +306,7 @@ $$;
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     carillon.withdraw, carillon.count_tokens, carillon.called_off, carillon.free_ids, carillon.renumber, carillon.place, carillon.postpone,
-    carillon.restore, carillon.promote, carillon.release, carillon.record_cancelled
+    carillon.call_off, carillon.restore, carillon.promote, carillon.release, carillon.record_cancelled
 TO carillon_worker;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (14, 'returns');

@@ -7,6 +7,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     list text[];
     pieces integer;
+    wanted integer;
 BEGIN
     SELECT array_agg(t.token ORDER BY t.place) INTO list FROM (
         -- Upper and lower case are the same token, and null is the empty one, as for those who read it.
@@ -22,22 +23,26 @@ BEGIN
         UPDATE carillon.unfinished u SET remaining = u.remaining - cardinality(whole.tokens) + cardinality(list)
         WHERE u.message_id = whole.origin;
     END IF;
+    wanted := (cardinality(list) + size - 1) / size;
     BEGIN
+        PERFORM carillon.own_path();
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
             reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)
-        SELECT cut.app, whole.lane, array_agg(t.token ORDER BY t.place), whole.payload, whole.push_type, whole.priority,
-            whole.expires_at, whole.collapse_id, whole.topic, whole.reference, whole.on_unknown, whole.attempt,
+        SELECT cut.app, whole.lane, pg_catalog.array_agg(t.token ORDER BY t.place), whole.payload, whole.push_type,
+            whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference, whole.on_unknown, whole.attempt,
             whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id, whole.created_at, whole.last_status,
             whole.last_reason
-        FROM unnest(list) WITH ORDINALITY AS t(token, place)
+        FROM pg_catalog.unnest(list) WITH ORDINALITY AS t(token, place)
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
         GET DIAGNOSTICS pieces = ROW_COUNT;
-        IF pieces < (cardinality(list) + size - 1) / size THEN
+        IF pieces < wanted THEN
             RAISE EXCEPTION 'a trigger keeps jobs out of the queue';
         END IF;
     EXCEPTION
-        WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR plpgsql_error
-            OR with_check_option_violation THEN
+        WHEN OTHERS OR assert_failure THEN
+        IF carillon.is_transient(SQLSTATE) THEN
+            RAISE;
+        END IF;
         -- Not all of them can be stored. Some can, perhaps; the others are to fail.
         pieces := carillon.restore(app, ARRAY(
             SELECT ROW(nextval('carillon.messages_id_seq'), whole.lane, array_agg(t.token ORDER BY t.place), whole.payload,
@@ -72,7 +77,7 @@ BEGIN
     IF whole.id IS NULL THEN
         RETURN 0;
     ELSIF cardinality(off.gone) > 0 THEN
-        PERFORM carillon.record_cancelled(app, ARRAY[carillon.withdraw(whole)]);
+        PERFORM carillon.call_off(app, ARRAY[whole]);
         RETURN 0;
     ELSIF octet_length(whole.payload::text) > (CASE whole.push_type WHEN 'voip' THEN 5120 ELSE 4096 END) THEN
         -- Every part would fail for it, and until then hold a copy of it. What a claim keeps of it is enough.
@@ -84,21 +89,42 @@ BEGIN
 END
 $$;
 
--- Ends jobs here and now: every token of theirs fails for the reason given.
+-- Ends jobs here and now: every token of theirs fails for the reason given. Where PostgreSQL refuses to write that of a
+-- job, it ends all the same, with so much as can be written.
 CREATE FUNCTION carillon.fail_jobs(app integer, jobs carillon.job[], why text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    half CONSTANT integer := cardinality(jobs) / 2;
+    tokens text[];
 BEGIN
+    PERFORM carillon.own_path();
     INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
     SELECT coalesce(j.origin, j.id), fail_jobs.app, j.reference, t.token, why, j.attempt
-    FROM unnest(jobs) AS j, LATERAL (
-        SELECT DISTINCT lower(coalesce(u.token, '') COLLATE "C") FROM unnest(j.tokens) AS u(token)) AS t(token);
+    FROM pg_catalog.unnest(jobs) AS j, LATERAL (
+        SELECT DISTINCT pg_catalog.lower(coalesce(u.token, '') COLLATE pg_catalog."C")
+        FROM pg_catalog.unnest(j.tokens) AS u(token)) AS t(token);
     PERFORM carillon.keep_failed(app, jobs);
     INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts)
     SELECT j.id, fail_jobs.app, j.reference, j.broadcast_id, 0, carillon.count_tokens(j.tokens), j.attempt
-    FROM unnest(jobs) AS j WHERE j.origin IS NULL;
-    PERFORM carillon.progress(app, array_agg(j.origin), array_agg(j.reference), array_agg(j.broadcast_id),
-        array_agg(0), array_agg(0), array_agg(carillon.count_tokens(j.tokens)), array_agg(0), array_agg(j.attempt))
-    FROM unnest(jobs) AS j WHERE j.origin IS NOT NULL HAVING count(*) > 0;
+    FROM pg_catalog.unnest(jobs) AS j WHERE j.origin IS NULL;
+    PERFORM carillon.progress(app, pg_catalog.array_agg(j.origin), pg_catalog.array_agg(j.reference),
+        pg_catalog.array_agg(j.broadcast_id), pg_catalog.array_agg(0), pg_catalog.array_agg(0),
+        pg_catalog.array_agg(carillon.count_tokens(j.tokens)), pg_catalog.array_agg(0), pg_catalog.array_agg(j.attempt))
+    FROM pg_catalog.unnest(jobs) AS j WHERE j.origin IS NOT NULL HAVING pg_catalog.count(*) > 0;
+EXCEPTION
+    WHEN OTHERS OR assert_failure THEN
+        IF carillon.is_transient(SQLSTATE) THEN
+            RAISE;
+        END IF;
+        IF half > 0 THEN
+            PERFORM carillon.fail_jobs(app, jobs[:half], why);
+            PERFORM carillon.fail_jobs(app, jobs[half + 1:], why);
+        ELSE
+            tokens := ARRAY(
+                SELECT DISTINCT lower(coalesce(t.token, '') COLLATE "C") FROM unnest(jobs[1].tokens) AS t(token));
+            PERFORM carillon.end_unrecorded(app, jobs[1], why, 0, cardinality(tokens), 0, tokens,
+                array_fill(NULL::smallint, ARRAY[cardinality(tokens)]), array_fill(NULL::uuid, ARRAY[cardinality(tokens)]));
+        END IF;
 END
 $$;
 

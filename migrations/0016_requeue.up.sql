@@ -1,10 +1,12 @@
 -- A second chance for what failed.
 
 -- Sends again what failed, as new messages: those of one app, for one reason, since so long, of one message or broadcast,
--- or everything. Dead tokens stay dead, what has expired stays expired, and nothing is requeued twice. Returns how many
--- pushes that was.
+-- or everything. Dead tokens stay dead, what has expired stays expired, and nothing is requeued twice. What Apple took, and
+-- only its record failed, is sent again if include_delivered says so; what may have been taken, since no answer came or
+-- none was recorded, if include_unknown does or the reason OutcomeUnknown is named. Returns how many pushes that was.
 CREATE FUNCTION carillon.requeue_failures(
-    app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL
+    app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL,
+    include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false
 ) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
@@ -34,6 +36,9 @@ BEGIN
     WITH again AS (
         UPDATE carillon.failures f SET requeued_at = now()
         WHERE f.requeued_at IS NULL AND f.status IS DISTINCT FROM 410 AND f.failed_at >= horizon
+            AND (include_delivered OR f.status IS DISTINCT FROM 200)
+            AND (include_unknown OR requeue_failures.reason = 'OutcomeUnknown' OR f.status IS NOT NULL
+                OR f.reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
             AND (only_app IS NULL OR f.app_id = only_app)
             AND (requeue_failures.reason IS NULL OR f.reason = requeue_failures.reason)
             AND (only_messages IS NULL OR f.message_id = ANY (only_messages))

@@ -69,6 +69,25 @@ package struct PostgresError: Error, Sendable {
     }
 }
 
+extension PostgresError {
+    /// It may pass: the same statement may succeed another time. Everything else that the server says is a refusal.
+    ///
+    /// The list is that of `carillon.is_transient`: trouble with the connection (08), transactions that collide (40),
+    /// resources that run out (53), locks and time limits (55P03, 57014, 25P03, 25P04), a server that stops, starts or
+    /// fails over (57P, 25006), or its disks (58). So is what concerns this connection and not what was asked: a prepared
+    /// statement that a pooler has taken away, or has already (26000, 42P05).
+    package var isTransient: Bool {
+        guard self.code == .server, let state = self.sqlState else { return true }
+        return switch state.prefix(2) {
+        case "08", "40", "53", "58": true
+        case "57": state.hasPrefix("57P") || state == "57014"
+        default: Self.transientStates.contains(state)
+        }
+    }
+
+    private static let transientStates: Set<String> = ["55P03", "25P03", "25P04", "25006", "26000", "42P05"]
+}
+
 extension PostgresError: CustomStringConvertible {
     package var description: String {
         var text = self.message

@@ -14,7 +14,8 @@ import Testing
             #expect(check.status == 0, "\(check.output)")
             for line in [
                 "ok       database      PostgreSQL", "ok       migrations", "ok       roles", "ok       plans",
-                "ok       clock", "ok       autovacuum", "ok       vacuum", "ok       gateway       localhost:",
+                "ok       clock", "ok       autovacuum", "ok       vacuum", "ok       history",
+                "ok       gateway       localhost:",
             ] {
                 #expect(check.output.contains(line), "\(line)\n\(check.output)")
             }
@@ -91,6 +92,34 @@ import Testing
             #expect(
                 try await shop.number("SELECT sum(xmin::text::bigint)::bigint FROM carillon.certificates") == before
             )
+        }
+    }
+
+    @Test func `maintenance that fails or is not done, and rows without a partition, are told`() async throws {
+        try await Shop.with { shop in
+            try await shop.connection.script(
+                "UPDATE carillon.maintenance SET last_success = now() - interval '4 hours'"
+            )
+            let late = try await shop.run("check")
+            #expect(late.output.contains("warning  history       Maintenance was last done 4h ago."), "\(late.output)")
+            try await shop.connection.script("CALL carillon.maintain()")
+            #expect(try await shop.run("check").output.contains("ok       history"))
+            try await shop.connection.script(
+                "INSERT INTO carillon.results (message_id, app_id, finished_at) VALUES (1, 1, now() - interval '30 days')"
+            )
+            let stray = try await shop.run("check")
+            #expect(
+                stray.output.contains("1 row of carillon.results lies in its default partition"),
+                "\(stray.output)"
+            )
+            try await shop.connection.script(
+                """
+                UPDATE carillon.maintenance SET last_failure = now(), last_error = 'the disk sings' WHERE step = 'make results'
+                """
+            )
+            let failing = try await shop.run("check")
+            #expect(failing.status == 0 && failing.output.contains("warning  history"))
+            #expect(failing.output.contains("the step 'make results' fails: the disk sings."), "\(failing.output)")
         }
     }
 

@@ -6,18 +6,20 @@ import Testing
 
 /// What takes long must not stand before heartbeats and settlements.
 @Suite struct ErrandTests {
-    @Test func `a chore that waits for a lock keeps no heartbeat waiting`() async throws {
+    @Test func `maintenance that meets a lock leaves that step for later, and keeps no heartbeat waiting`() async throws
+    {
         try await Queue.with { queue in
-            try await queue.run("UPDATE carillon.chores SET next_run = now() WHERE name = 'maintain'")
             let lease = "SELECT extract(epoch FROM max(lease_until)) * 1000 FROM carillon.workers"
+            let failing = "SELECT count(*) FROM carillon.maintenance m WHERE m.last_failure > m.last_success"
             let other = try await PostgresConnection.connect(queue.url, on: queue.loop, application: "other")
-            // maintain() forgets old broadcasts; nothing else that these messages need is locked.
+            // Maintenance forgets old broadcasts; nothing else that these messages need is locked.
             try await other.script("BEGIN; LOCK TABLE carillon.broadcasts IN ACCESS EXCLUSIVE MODE")
             let backend = RecordedBackend()
             let worker = queue.worker(backend) { $0.lease = .milliseconds(600) }
             let run = Task { try await worker.run() }
-            try await queue.loop.eventually("maintain() waits for the lock") {
-                try await queue.number("SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'relation'") > 0
+            try await queue.loop.eventually("one step has failed") {
+                try await queue.rows("SELECT step, last_error FROM carillon.maintenance WHERE last_failure IS NOT NULL")
+                    == ["delete broadcasts|canceling statement due to lock timeout"]
             }
             // It lives on for several leases, and sends what comes.
             let before = try await queue.number(lease)
@@ -30,6 +32,14 @@ import Testing
                 return now - before > 1800 && settled == 1
             }
             try await other.script("ROLLBACK")
+            // It comes again within minutes, not within the hour.
+            #expect(
+                try await queue.number(
+                    "SELECT count(*) FROM carillon.chores WHERE name = 'maintain' AND next_run < now() + interval '6 minutes'"
+                ) == 1
+            )
+            try await queue.run("UPDATE carillon.chores SET next_run = now() WHERE name = 'maintain'")
+            try await queue.loop.eventually("that step is done too") { try await queue.number(failing) == 0 }
             worker.drain()
             let report = try await run.value
             await other.close()

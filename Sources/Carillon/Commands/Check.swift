@@ -6,7 +6,7 @@ extension Command {
         "check",
         summary: "Look at everything that a worker needs, and say how to mend what is wrong.",
         discussion:
-            "The database, migrations, roles and grants, plans, clock, autovacuum and what holds it back, each credential "
+            "The database, migrations, roles and grants, plans, clock, autovacuum and what holds it back, history, each credential "
             + "and whether it is for its apps' topics, apps that are paused or held, and whether each gateway can be "
             + "reached and trusted. Nothing is sent and nothing is written. A line each: ok, warning or failed. Run "
             + "it as the user that workers connect as. Ends with 0 when nothing has failed, 78 when something must be "

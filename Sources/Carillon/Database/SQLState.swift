@@ -11,10 +11,6 @@ enum SQLState {
     /// The schema is not there, or not the one that the program was built with.
     static let wrongSchema: Set<String> = [undefinedTable, undefinedFunction, undefinedColumn, undefinedSchema]
 
-    /// Serialization failure, deadlock, lock timeout, statement timeout, too many connections, too little memory: it
-    /// may go better another time.
-    static let passing: Set<String> = ["40001", "40P01", "55P03", "57014", "53300", "53200", "53400"]
-
     /// A value that a function of ours refused, or that is not of its type: whoever called can mend it.
     static let badArgument: Set<String> = ["22023", "22P02", "22003", "54000"]
 

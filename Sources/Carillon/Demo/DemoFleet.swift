@@ -44,7 +44,7 @@ final class DemoFleet: Sendable {
             let backend = HTTP2Backend(configuration)
             let worker = Worker(options, backend: backend, loop: loop) { event in
                 switch event {
-                case .started, .draining, .ended, .split, .maintained: break  // of no interest here
+                case .started, .draining, .ended, .split, .maintained, .maintenanceFailed: break  // of no interest here
                 default: log.tell(event)
                 }
             }

@@ -36,9 +36,11 @@ struct WorkerEndpoints: Sendable {
     private func metrics() async -> MetricsText {
         var all = ProgramMetrics(traffic: traffic(), version: Program.version).measurements
         for site in sites {
+            let reading = await site.gauges.read()
             let metrics = WorkerMetrics(
                 counters: site.counters,
-                apps: await site.gauges.read(),
+                apps: reading.apps,
+                maintenance: reading.maintenance,
                 database: site.label
             )
             all.merge(metrics.measurements)

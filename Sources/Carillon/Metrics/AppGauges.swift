@@ -1,16 +1,22 @@
 import IO
 import Postgres
 
-/// How the apps stand, read from the database when somebody asks for metrics, and not more often than it changes.
+/// How the apps and history stand, read from the database when somebody asks for metrics, and not more often than it
+/// changes.
 actor AppGauges {
+    struct Reading: Sendable {
+        var apps: [AppStatus] = []
+        var maintenance: MaintenanceStatus?
+    }
+
     private static let lifetime = Duration.seconds(5)
 
     private let database: String
     private let loop: EventLoop
     private var connection: PostgresConnection?
-    private var latest: (apps: [AppStatus], readAt: MonotonicInstant)?
+    private var latest: (reading: Reading, readAt: MonotonicInstant)?
     /// The look that is under way; whoever asks meanwhile waits for it too.
-    private var look: Task<[AppStatus], any Error>?
+    private var look: Task<Reading, any Error>?
 
     init(database: String, loop: EventLoop) {
         self.database = database
@@ -18,19 +24,19 @@ actor AppGauges {
     }
 
     /// None when the database does not answer: then no gauge is better than an old one.
-    func read() async -> [AppStatus] {
-        if let latest, MonotonicInstant.now - latest.readAt < Self.lifetime { return latest.apps }
+    func read() async -> Reading {
+        if let latest, MonotonicInstant.now - latest.readAt < Self.lifetime { return latest.reading }
         let look = self.look ?? Task { try await ask() }
         self.look = look
         let result = await look.result
         self.look = nil
         switch result {
-        case .success(let apps):
-            latest = (apps, .now)
-            return apps
+        case .success(let reading):
+            latest = (reading, .now)
+            return reading
         case .failure:
             await disconnect()
-            return []
+            return Reading()
         }
     }
 
@@ -47,11 +53,12 @@ actor AppGauges {
         await connection?.close()
     }
 
-    private func ask() async throws -> [AppStatus] {
+    private func ask() async throws -> Reading {
         let connection = try await connected()
-        return try await connection.query(AppStatus.statement) { rows in
+        let apps = try await connection.query(AppStatus.statement) { rows in
             try rows.indices.map { row in try AppStatus(rows, row) }
         }
+        return Reading(apps: apps, maintenance: try await MaintenanceStatus(on: connection))
     }
 
     private func connected() async throws -> PostgresConnection {

@@ -6,6 +6,8 @@ struct WorkerMetrics {
     let counters: WorkerCounters
     /// How the apps stand in the database; empty while that is not to be had.
     let apps: [AppStatus]
+    /// Nil while that is not to be had.
+    var maintenance: MaintenanceStatus?
     /// Which database it is about, where there are several.
     var database: String?
 
@@ -17,6 +19,7 @@ struct WorkerMetrics {
         addFeedback(to: &metrics)
         addState(to: &metrics)
         addQueues(to: &metrics)
+        addMaintenance(to: &metrics)
         return metrics
     }
 
@@ -152,6 +155,28 @@ struct WorkerMetrics {
         for app in apps {
             if let seconds = app.credentialExpiresIn { metrics.add(seconds, ["app": app.name]) }
         }
+    }
+
+    private func addMaintenance(to metrics: inout MetricsText) {
+        guard let maintenance else { return }
+        metrics.begin(
+            "carillon_default_partition_rows",
+            .gauge,
+            "Rows in default partitions, because their days had none; an estimate where they are many."
+        )
+        for partition in maintenance.defaultPartitions { metrics.add(partition.rows, ["table": partition.table]) }
+        metrics.begin(
+            "carillon_maintenance_age_seconds",
+            .gauge,
+            "Seconds since a step of maintenance last succeeded."
+        )
+        for step in maintenance.steps { metrics.add(step.secondsSinceSuccess, ["step": step.name]) }
+        metrics.begin(
+            "carillon_maintenance_failing",
+            .gauge,
+            "Whether a step of maintenance failed the last time; carillon.maintenance says why."
+        )
+        for step in maintenance.steps { metrics.add(step.isFailing ? 1 : 0, ["step": step.name]) }
     }
 
     private func name(of app: Int32) -> String { counters.names[app] ?? String(app) }

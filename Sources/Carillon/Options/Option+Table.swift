@@ -224,6 +224,16 @@ extension Option {
     static let reference = Option("reference", .text("TEXT"), "The reference that enqueue was given.")
     static let limit = Option("limit", .count(1...1_000_000), default: "50", "How many to list, the newest first.")
     static let dryRun = Option("dry-run", .flag, "Only say what would be done.")
+    static let includeUnknown = Option(
+        "include-unknown",
+        .flag,
+        "Send again also what may have been delivered: no answer came, or none was recorded."
+    )
+    static let includeDelivered = Option(
+        "include-delivered",
+        .flag,
+        "Send again also what was delivered and only could not be recorded."
+    )
 
     // status, healthcheck
     static let watch = Option("watch", .flag, "Show it again and again until interrupted.")
@@ -332,7 +342,7 @@ extension Option {
             clear, yes, app, token, alert, title, subtitle, body, badge,
             sound,
             payload, pushType, priority, collapseID, expiresIn, wait, rejects, reason, since, message, reference, limit,
-            dryRun,
+            dryRun, includeUnknown, includeDelivered,
             watch,
             interval, to, after, host, port, feedbackPort, deadToken, feedbackCutAfter, caOut, state,
             pedantic, anyTopic, requestLog, answer, delay, distance, goAwayAfter, resetAfter, maxStreams, allowTopic,

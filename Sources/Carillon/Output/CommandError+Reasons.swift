@@ -63,10 +63,10 @@ extension CommandError {
                     sentence,
                     hint: "Connect as the schema's owner, or grant carillon_worker or carillon_app to this user."
                 )
-            } else if SQLState.passing.contains(state) {
-                self.init(.tryAgain, sentence, hint: hint)
             } else if SQLState.unavailable.contains(state) {
                 self.init(.unavailable, sentence, hint: hint)
+            } else if error.isTransient {
+                self.init(.tryAgain, sentence, hint: hint)
             } else {
                 self.init(.failed, sentence, hint: hint)
             }

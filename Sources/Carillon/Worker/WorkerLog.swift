@@ -65,6 +65,11 @@ struct WorkerLog: Sendable {
             )
         case .maintained:
             log.debug("History was put in order.")
+        case .maintenanceFailed(let step, let error):
+            log.warning(
+                "A step of maintenance failed and will be tried again.",
+                ["step": .string(step), "error": .string(error)]
+            )
         case .feedbackRead(let report):
             FeedbackLog(log: log).tell(report)
         case .reaped(let tally, let duration):

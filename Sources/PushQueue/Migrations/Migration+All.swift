@@ -121,6 +121,12 @@ extension Migration {
             up: PackageResources._020_rates_up_sql,
             down: PackageResources._020_rates_down_sql
         ),
+        Migration(
+            21,
+            "maintenance",
+            up: PackageResources._021_maintenance_up_sql,
+            down: PackageResources._021_maintenance_down_sql
+        ),
     ]
 
     /// The version of the schema that this program works with.

@@ -16,12 +16,3 @@ enum SettlementAnswer: String, Sendable {
         self = answer
     }
 }
-
-extension PostgresError {
-    /// PostgreSQL refuses what was to be written, and will refuse it again: a constraint or a trigger is in the way, say,
-    /// or a value that no column takes. Everything else may pass.
-    var isAboutData: Bool {
-        guard let state = self.sqlState?.prefix(2) else { return false }
-        return ["22", "23", "44", "54", "P0"].contains(state)
-    }
-}

@@ -103,11 +103,11 @@ extension Worker {
                 writing.answered(answer)
             } catch {
                 self.failed(error, on: connection)
-                if error.isAboutData {
+                if error.isTransient {
+                    writing.failed(mayBeWritten: error.outcome == .unknown)
+                } else {
                     if settlement.pending > 0 { return }
                     if writing.refusedByDatabase() { continue }
-                } else {
-                    writing.failed(mayBeWritten: error.outcome == .unknown)
                 }
                 await self.pause()
             }

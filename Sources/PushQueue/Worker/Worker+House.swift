@@ -32,16 +32,4 @@ extension Worker {
             self.failed(error, on: connection)
         }
     }
-
-    private func maintain() async {
-        await self.run { connection throws(PostgresError) in
-            var chore = Parameters()
-            chore.append("maintain")
-            guard try await connection.execute(WorkerStatements.takeChore, chore) == 1 else { return }
-            var parameters = Parameters()
-            parameters.append(self.options.retention.inSeconds)
-            try await connection.execute(WorkerStatements.maintain, parameters)
-            self.tell(.maintained)
-        }
-    }
 }

@@ -161,8 +161,19 @@ package enum WorkerStatements {
         """
     )
 
-    static let maintain = Statement(
-        "maintain",
-        "SELECT m.partitions_made FROM carillon.maintain(make_interval(secs => $1)) AS m"
+    /// The steps of maintenance, in order.
+    static let maintenance = Statement("maintenance", "SELECT m.step FROM carillon.maintenance m ORDER BY m.place")
+
+    static let maintainStep = Statement(
+        "maintain_step",
+        "SELECT s.more, s.error FROM carillon.maintain_step($1, make_interval(secs => $2)) AS s"
+    )
+
+    /// What has failed may have met a lock, or be mended within the hour.
+    static let maintainSoon = Statement(
+        "maintain_soon",
+        """
+        UPDATE carillon.chores c SET next_run = least(c.next_run, now() + interval '5 minutes') WHERE c.name = 'maintain'
+        """
     )
 }

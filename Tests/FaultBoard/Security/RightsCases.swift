@@ -44,18 +44,19 @@ import Testing
         "carillon_app": [
             "certificates", "provider_tokens", "installation", "messages.payload", "messages.tokens", "scheduled",
             "inflight", "workers", "apps.gateway_ca", "apps.certificate_id", "failed_messages", "dedupe", "broadcasts",
+            "maintenance",
         ],
         "carillon_worker": [],
     ]
 
     /// The functions that run as their owner, and who may call them.
     private static let mayCall: [String: Set<String>] = [
-        "carillon_reader": ["queue_depth", "broadcast_progress", "message_status"],
+        "carillon_reader": ["default_partition_rows", "queue_depth", "broadcast_progress", "message_status"],
         "carillon_app": [
             "submit", "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress",
             "register_token", "requeue_failures", "message_status",
         ],
-        "carillon_worker": ["maintain", "queue_depth", "called_off", "as_reaper"],
+        "carillon_worker": ["maintain_step", "default_partition_rows", "queue_depth", "called_off", "as_reaper"],
     ]
 
     private static func rights(_ verb: String, on relations: String) -> Set<String> {
@@ -151,7 +152,11 @@ import Testing
                             "cancel(\(message))", "broadcast_progress(\(broadcast))", "cancel_broadcast(\(broadcast))",
                             "register_token('board', 'ab', 'me')", "enqueue('board', '{bb}', 'y')",
                         ]
-                    ), ("carillon_worker", ["maintain()", "queue_depth(1)", "reap()"]),
+                    ),
+                    (
+                        "carillon_worker",
+                        ["maintain_step('make results')", "default_partition_rows()", "queue_depth(1)", "reap()"]
+                    ),
                     ("carillon_reader", ["broadcast_progress(\(broadcast))", "queue_depth(1)"]),
                 ] {
                     try await session.script("SET ROLE \(role)")

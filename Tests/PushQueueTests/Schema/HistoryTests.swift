@@ -7,12 +7,31 @@ import Testing
         SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = i.inhparent
         WHERE p.relname = 'results' ORDER BY 1
         """
+    private static let days = """
+        SELECT 'results_' || to_char((now() AT TIME ZONE 'UTC')::date + i, 'YYYYMMDD') FROM generate_series(0, 3) i
+        """
+    private static let faults = "SELECT step, last_error FROM carillon.maintenance WHERE last_failure IS NOT NULL"
+    /// As after days in which nobody maintained.
+    private static let forget = """
+        DO $$ DECLARE t text; BEGIN
+            FOR t IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^(results|failures|failed_messages)_2'
+            LOOP EXECUTE format('DROP TABLE carillon.%I', t); END LOOP;
+        END $$
+        """
+    private static let oldPartition = """
+        CREATE TABLE carillon.results_20200101 PARTITION OF carillon.results FOR VALUES FROM ('2020-01-01Z') TO ('2020-01-02Z');
+        INSERT INTO carillon.results (message_id, app_id, finished_at) VALUES (1, 1, '2020-01-01T12:00Z')
+        """
+
+    private func maintain(_ database: SchemaDatabase, _ retention: String = "'7 days'") async throws {
+        try await database.run("CALL carillon.maintain(\(retention))")
+    }
+
+    // MARK: Making
 
     @Test func `today and three days ahead are there from the start, and rows go to their day`() async throws {
         try await SchemaDatabase.with { database async throws in
-            let days = try await database.rows(
-                "SELECT 'results_' || to_char((now() AT TIME ZONE 'UTC')::date + i, 'YYYYMMDD') FROM generate_series(0, 3) i"
-            )
+            let days = try await database.rows(Self.days)
             #expect(try await database.rows(Self.partitions) == days + ["(results_default)"])
             try await database.run("INSERT INTO carillon.results (message_id, app_id, sent) VALUES (1, 1, 1)")
             #expect(
@@ -21,54 +40,193 @@ import Testing
                 )
                     == ["(f)"]
             )
-            #expect(try await database.rows("SELECT * FROM carillon.maintain()") == ["(0,0,0)"])
+            try await self.maintain(database)
+            #expect(try await database.rows(Self.partitions) == days + ["(results_default)"])
         }
     }
 
-    @Test func `what came when its day was missing is moved to it, and what is old is dropped`() async throws {
+    @Test func `what came when its day was missing keeps its place, and gets a partition all the same`() async throws {
         try await SchemaDatabase.with { database async throws in
-            // As after a month in which nobody maintained.
             try await database.run(
                 """
-                DO $$ DECLARE t text; BEGIN
-                    FOR t IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^(results|failures)_2' LOOP
-                        EXECUTE format('DROP TABLE carillon.%I', t);
-                    END LOOP;
-                END $$;
+                \(Self.forget);
                 INSERT INTO carillon.results (message_id, app_id, finished_at)
                 SELECT i, 1, now() - i * interval '1 day' FROM generate_series(0, 20) i;
                 INSERT INTO carillon.failures (message_id, app_id, token, reason, failed_at)
                 SELECT i, 1, 'aa', 'x', now() - i * interval '1 day' FROM generate_series(0, 20) i
                 """
             )
-            #expect(try await database.rows("SELECT * FROM carillon.maintain()") == ["(8,0,28)"])
-            #expect(try await database.value("SELECT count(*) FROM carillon.results") == "7")
-            #expect(try await database.value("SELECT count(*) FROM carillon.results_default") == "6")
             #expect(
-                try await database.value("SELECT carillon.make_partition('results', (now() - interval '2 days')::date)")
-                    == "true"
+                try await database.rows("SELECT * FROM carillon.default_partition_rows()")
+                    == ["(results,21)", "(failures,21)", "(failed_messages,0)"]
             )
-            #expect(try await database.value("SELECT count(*) FROM carillon.results") == "7")
-            #expect(try await database.rows("SELECT partitions_dropped FROM carillon.maintain('1 day')") == ["(1)"])
-            #expect(try await database.value("SELECT count(*) FROM carillon.failures") == "1")
+            try await self.maintain(database)
+            #expect(try await database.rows(Self.faults) == [])
+            for table in ["results", "failures"] {
+                #expect(try await database.value("SELECT count(*) FROM carillon.\(table)") == "7")
+                #expect(try await database.value("SELECT count(*) FROM carillon.\(table)_default") == "0")
+            }
+            let made = try await database.rows(Self.partitions)
+            #expect(made.contains(try await database.rows(Self.days)[3]))
+            // It is dropped when its last day is as old as that, and no earlier.
+            try await self.maintain(database, "'1 day'")
+            #expect(try await database.rows(Self.partitions) == made)
+            try await database.run("INSERT INTO carillon.results (message_id, app_id) VALUES (99, 1)")
+            #expect(try await database.value("SELECT count(*) FROM carillon.results_default") == "0")
         }
     }
 
-    @Test func `a partition somebody reads stays until the next pass`() async throws {
+    /// Rows that fill more than is read at once are looked through before anything is locked.
+    @Test(arguments: [false, true])
+    func `rows of other days beside them are no hindrance, few or many`(areMany: Bool) async throws {
         try await SchemaDatabase.with { database async throws in
             try await database.run(
                 """
-                SELECT carillon.make_partition('results', '2020-01-01');
-                INSERT INTO carillon.results (message_id, app_id, finished_at) VALUES (1, 1, '2020-01-01T12:00Z')
+                \(Self.forget);
+                ALTER TABLE carillon.results_default SET (fillfactor = 10);
+                INSERT INTO carillon.results (message_id, app_id) SELECT i, 1 FROM generate_series(1, \(areMany ? 60_000 : 10)) i;
+                CREATE TABLE carillon.results_before PARTITION OF carillon.results
+                    FOR VALUES FROM ((now() - interval '5 days')::date) TO ((now() - interval '3 days')::date);
+                INSERT INTO carillon.results (message_id, app_id, finished_at) VALUES (-1, 1, now() - interval '6 days'),
+                    (-2, 1, now() + interval '20 days'), (-3, 1, now() - interval '4 days'), (-4, 1, now() - interval '1 day')
                 """
             )
+            var calls = 1
+            let step = "SELECT more FROM carillon.maintain_step('make results')"
+            while try await database.rows(step) == ["(t)"] { calls += 1 }
+            // A CHECK that is looked for in vain, and then all at once.
+            #expect(calls == (areMany ? 2 : 1))
+            #expect(try await database.rows(Self.faults) == [])
+            #expect(
+                try await database.rows("SELECT message_id FROM carillon.results_default ORDER BY 1") == [
+                    "(-2)", "(-1)",
+                ]
+            )
+            #expect(try await database.value("SELECT count(*) FROM carillon.results") == (areMany ? "60004" : "14"))
+            #expect(
+                try await database.value("SELECT count(*) FROM pg_constraint WHERE conname LIKE 'days_up_to%'") == "0"
+            )
+        }
+    }
+
+    @Test func `what a worker that died over it has left behind is taken away`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                \(Self.forget);
+                ALTER TABLE carillon.results_default SET (fillfactor = 10);
+                INSERT INTO carillon.results (message_id, app_id) SELECT i, 1 FROM generate_series(1, 60000) i;
+                """
+            )
+            // It ends hours from now: nothing is refused meanwhile.
+            #expect(try await database.rows("SELECT more FROM carillon.maintain_step('make results')") == ["(t)"])
+            try await database.run("INSERT INTO carillon.results (message_id, app_id) VALUES (0, 1)")
+            #expect(
+                try await database.value(
+                    """
+                    SELECT count(*) FROM pg_constraint WHERE conname LIKE 'days_up_to%'
+                        AND to_date(right(conname, 8), 'YYYYMMDD') > (now() AT TIME ZONE 'UTC' + interval '2 hours')::date
+                    """
+                ) == "1"
+            )
+            try await database.run(
+                """
+                DO $$ BEGIN EXECUTE (SELECT format('ALTER TABLE carillon.results_default RENAME CONSTRAINT %I TO '
+                    'days_up_to_20200101', c.conname) FROM pg_constraint c WHERE c.conname LIKE 'days_up_to%'); END $$
+                """
+            )
+            try await self.maintain(database)
+            #expect(try await database.rows(Self.faults) == [])
+            #expect(
+                try await database.value("SELECT count(*) FROM pg_constraint WHERE conname LIKE 'days_up_to%'") == "0"
+            )
+            #expect(try await database.value("SELECT count(*) FROM carillon.results_default") == "0")
+            #expect(try await database.value("SELECT count(*) FROM carillon.results") == "60001")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `what users have added to results keeps no partition from being made`(hasRows: Bool) async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                CREATE TABLE audit (message_id bigint);
+                CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN INSERT INTO public.audit VALUES (NEW.message_id); RETURN NEW; END $$;
+                ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id > 0) NOT VALID,
+                    ADD COLUMN region text DEFAULT 'eu', ADD COLUMN pushes integer GENERATED ALWAYS AS (sent + failed) STORED;
+                CREATE INDEX ON carillon.results (region);
+                CREATE UNIQUE INDEX ON carillon.results (message_id, finished_at);
+                CREATE TRIGGER note AFTER INSERT ON carillon.results FOR EACH ROW EXECUTE FUNCTION note();
+                \(Self.forget);
+                \(hasRows ? "INSERT INTO carillon.results (message_id, app_id) VALUES (1, 1);" : "")
+                """
+            )
+            try await self.maintain(database)
+            #expect(try await database.rows(Self.faults) == [])
+            #expect(try await database.rows(Self.partitions) == database.rows(Self.days) + ["(results_default)"])
+            try await database.run("INSERT INTO carillon.results (message_id, app_id) VALUES (2, 1)")
+            #expect(try await database.value("SELECT count(*) FROM audit") == (hasRows ? "2" : "1"))
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.run("INSERT INTO carillon.results (message_id, app_id) VALUES (-2, 1)")
+            }
+            #expect(error?.constraint == "mine")
+        }
+    }
+
+    @Test func `days are those of UTC, however dates are written and whatever the time zone`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                \(Self.forget);
+                INSERT INTO carillon.results (message_id, app_id) VALUES (1, 1);
+                SET DateStyle = 'SQL, DMY'; SET TimeZone = 'Asia/Kolkata'
+                """
+            )
+            try await self.maintain(database)
+            #expect(try await database.rows(Self.faults) == [])
+            #expect(try await database.rows(Self.partitions) == database.rows(Self.days) + ["(results_default)"])
+        }
+    }
+
+    // MARK: Dropping and deleting
+
+    @Test func `a partition somebody reads stays until the next pass, and everything else is done`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(Self.oldPartition)
+            try await database.run("INSERT INTO carillon.dedupe VALUES (1, 'old', 1, now() - interval '1 s')")
             try await database.session { reader in
                 try await reader.run("BEGIN; SELECT count(*) FROM carillon.results")
-                #expect(try await database.rows("SELECT partitions_dropped FROM carillon.maintain()") == ["(0)"])
+                try await self.maintain(database)
+                #expect(
+                    try await database.rows(Self.faults)
+                        == ["(\"drop results\",\"results_20200101 is not dropped yet: results is in use\")"]
+                )
+                #expect(try await database.value("SELECT count(*) FROM carillon.dedupe") == "0")
                 try await reader.run("COMMIT")
             }
-            #expect(try await database.rows("SELECT partitions_dropped FROM carillon.maintain()") == ["(1)"])
+            try await self.maintain(database)
             #expect(try await database.value("SELECT count(*) FROM carillon.results") == "0")
+            #expect(
+                try await database.rows("SELECT step FROM carillon.maintenance WHERE last_failure > last_success") == []
+            )
+        }
+    }
+
+    @Test func `a view on an old partition keeps that one, and no other`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                \(Self.oldPartition);
+                CREATE TABLE carillon.results_20200102 PARTITION OF carillon.results
+                    FOR VALUES FROM ('2020-01-02Z') TO ('2020-01-03Z');
+                CREATE VIEW mine AS SELECT * FROM carillon.results_20200101
+                """
+            )
+            try await self.maintain(database)
+            let left = try await database.rows(Self.partitions)
+            #expect(left.contains("(results_20200101)") && !left.contains("(results_20200102)"))
+            #expect(try await database.rows(Self.faults).first?.contains("other objects depend on it") == true)
         }
     }
 
@@ -86,19 +244,63 @@ import Testing
                 INSERT INTO carillon.results (message_id, app_id, broadcast_id) VALUES (3, 1, 3)
                 """
             )
-            #expect(try await database.rows("SELECT rows_deleted FROM carillon.maintain()") == ["(4)"])
+            try await self.maintain(database)
+            #expect(try await database.rows(Self.faults) == [])
             #expect(try await database.rows("SELECT key FROM carillon.dedupe") == ["(new)"])
+            #expect(try await database.value("SELECT count(*) FROM carillon.activity") == "1")
             #expect(try await database.rows("SELECT token FROM carillon.feedback ORDER BY 1") == ["(bb)", "(cc)"])
             #expect(try await database.rows("SELECT id FROM carillon.broadcasts ORDER BY 1") == ["(3)", "(5)"])
+        }
+    }
+
+    @Test func `more than fits in a batch goes too, but for a row that somebody holds`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.dedupe SELECT 1, 'k' || i, i, now() - interval '1 s' FROM generate_series(1, 25000) i
+                """
+            )
+            try await database.session { holder in
+                try await holder.run("BEGIN; SELECT FROM carillon.dedupe WHERE key = 'k7' FOR UPDATE")
+                try await self.maintain(database)
+                #expect(try await database.rows(Self.faults) == [])
+                #expect(try await database.rows("SELECT key FROM carillon.dedupe") == ["(k7)"])
+                try await holder.run("COMMIT")
+            }
+        }
+    }
+
+    @Test func `a step that cannot be done says why, and stops no other`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                CREATE FUNCTION mine() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ASSERT false, 'keep it'; END $$;
+                CREATE TRIGGER mine BEFORE DELETE ON carillon.dedupe FOR EACH ROW EXECUTE FUNCTION mine();
+                INSERT INTO carillon.dedupe VALUES (1, 'old', 1, now() - interval '1 s');
+                INSERT INTO carillon.cancelled VALUES (1, now() - interval '8 days');
+                \(Self.oldPartition)
+                """
+            )
+            try await database.session { holder in
+                try await holder.run("BEGIN; LOCK TABLE carillon.broadcasts")
+                try await self.maintain(database)
+                try await holder.run("COMMIT")
+            }
+            #expect(
+                try await database.rows(Self.faults) == [
+                    "(\"delete dedupe\",\"keep it\")",
+                    "(\"delete broadcasts\",\"canceling statement due to lock timeout\")",
+                ]
+            )
+            #expect(try await database.value("SELECT count(*) FROM carillon.cancelled") == "0")
+            #expect(try await database.value("SELECT count(*) FROM carillon.results") == "0")
         }
     }
 
     @Test func `a retention below an hour is refused`() async throws {
         try await SchemaDatabase.with { database async throws in
             for retention in ["'59 minutes'", "'-1 day'", "NULL"] {
-                let error = await #expect(throws: PostgresError.self) {
-                    try await database.rows("SELECT * FROM carillon.maintain(\(retention))")
-                }
+                let error = await #expect(throws: PostgresError.self) { try await self.maintain(database, retention) }
                 #expect(error?.sqlState == "22023")
             }
         }

@@ -216,7 +216,7 @@ import Testing
                     try await database.connection.query(write.statement, write.parameters) { try SettlementAnswer($0) }
                 )
             } catch let error as PostgresError {
-                #expect(error.isAboutData)
+                #expect(!error.isTransient)
                 _ = writing.refusedByDatabase()
             }
         }
@@ -243,6 +243,31 @@ import Testing
                 ) == ["(1,cc,410,\"\")", "(2,dd,200,Unrecorded)", "(2,ee,200,Unrecorded)"]
             )
             #expect(try await database.rows("SELECT tokens FROM carillon.scheduled") == ["({bb})"])
+            #expect(try await database.rows(self.inFlight) == [])
+        }
+    }
+
+    @Test(arguments: [
+        "0A000", "21000", "22012", "23514", "28000", "38000", "42501", "42P01", "55000", "P0004", "XX000", "U0001",
+    ])
+    func `whatever error a trigger on results raises, the job ends, and the others are written`(state: String)
+        async throws
+    {
+        try await self.withClaim { database, claim in
+            try await database.run(
+                """
+                CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN IF new.message_id = 2 THEN RAISE EXCEPTION 'no' USING ERRCODE = '\(state)'; END IF; RETURN new; END $$;
+                CREATE TRIGGER refuse BEFORE INSERT ON carillon.results FOR EACH ROW EXECUTE FUNCTION public.refuse()
+                """
+            )
+            let writing = try await self.settle(claim, self.allDelivered, in: database)
+            #expect(writing.next == .over(isWritten: true))
+            #expect(writing.refused == [1])
+            #expect(
+                try await database.rows("SELECT message_id, token, reason FROM carillon.failures WHERE message_id = 2")
+                    == ["(2,dd,Unrecorded)", "(2,ee,Unrecorded)"]
+            )
             #expect(try await database.rows(self.inFlight) == [])
         }
     }

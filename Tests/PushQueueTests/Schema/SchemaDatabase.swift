@@ -68,8 +68,8 @@ struct SchemaDatabase {
     }
 
     /// The lines of a plan that say how rows are found.
-    func plan(_ query: String) async throws -> String {
-        try await self.texts("EXPLAIN (COSTS off) \(query)").joined(separator: "\n")
+    func plan(_ query: String, _ options: String = "COSTS off") async throws -> String {
+        try await self.texts("EXPLAIN (\(options)) \(query)").joined(separator: "\n")
     }
 
     private func texts(_ sql: String) async throws -> [String] {

@@ -7,8 +7,9 @@ extension Command {
         summary: "Send again what failed, as new messages; without a filter everything, for which it asks first.",
         discussion:
             "Tokens that Apple called dead are not sent to again, nor what has expired meanwhile, and nothing is "
-            + "requeued twice. The history goes as far back as the retention of the workers.",
-        options: FailureFilter.options + [.dryRun, .yes, .json, .database],
+            + "requeued twice. What was delivered, or may have been, is sent again only if a flag says so, or --reason "
+            + "names OutcomeUnknown. The history goes as far back as the retention of the workers.",
+        options: FailureFilter.options + [.includeUnknown, .includeDelivered, .dryRun, .yes, .json, .database],
         examples: [
             "carillon failures requeue --app shop --reason InvalidProviderToken --since 2h --dry-run",
             "carillon failures requeue --message 81724",
@@ -23,7 +24,8 @@ extension Command {
     private static let requeueFailures = Statement(
         "failures_requeue",
         """
-        SELECT carillon.requeue_failures(app => $1, reason => $2, since => make_interval(secs => $3), message_id => $4)
+        SELECT carillon.requeue_failures(app => $1, reason => $2, since => make_interval(secs => $3), message_id => $4,
+            include_unknown => $5, include_delivered => $6)
         """
     )
 
@@ -33,6 +35,8 @@ extension Command {
         try await filter.check(on: connection)
         var parameters = Parameters()
         filter.append(to: &parameters)
+        parameters.append(invocation.settings.isOn(.includeUnknown))
+        parameters.append(invocation.settings.isOn(.includeDelivered))
         if filter.isEmpty, !isDry, !invocation.settings.isOn(.yes) {
             let pushes = try await count(parameters, connection)
             if pushes > 0 {

@@ -1,0 +1,42 @@
+import Postgres
+
+/// Keeping the tables of history in order, one step after another, each in transactions of its own.
+extension Worker {
+    func maintain() async {
+        await self.run { connection throws(PostgresError) in
+            var chore = Parameters()
+            chore.append("maintain")
+            guard try await connection.execute(WorkerStatements.takeChore, chore) == 1 else { return }
+            let steps = try await self.ask(connection, WorkerStatements.maintenance, Parameters()) { rows in
+                try rows.indices.map { try rows.string($0, 0) }
+            }
+            var failures = 0
+            for step in steps where !Task.isCancelled {
+                guard let fault = try await self.finish(step, on: connection) else { continue }
+                failures += 1
+                self.tell(.maintenanceFailed(step: step, error: fault))
+            }
+            if failures > 0 { try await connection.execute(WorkerStatements.maintainSoon) }
+            self.tell(.maintained)
+        }
+    }
+
+    /// Runs a step until nothing of it is left; returns what went wrong. Other steps do not suffer from that.
+    private func finish(_ step: String, on connection: PostgresConnection) async throws(PostgresError) -> String? {
+        var parameters = Parameters()
+        parameters.append(step)
+        parameters.append(self.options.retention.inSeconds)
+        while !Task.isCancelled {
+            do throws(PostgresError) {
+                let (more, fault) = try await self.ask(connection, WorkerStatements.maintainStep, parameters) { rows in
+                    (try rows.bool(0, 0), try rows.stringIfPresent(0, 1))
+                }
+                guard fault == nil, more else { return fault }
+            } catch {
+                guard error.code == .server else { throw error }
+                return error.description
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,108 @@
+import IO
+import Postgres
+import TestSupport
+import Testing
+
+/// History by days, when the days were not kept up with, and while others read it.
+@Suite struct HistoryCases {
+    /// As after days in which no worker ran.
+    private static let forget = """
+        DO $$ DECLARE t text; BEGIN
+            FOR t IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^(results|failures|failed_messages)_2'
+            LOOP EXECUTE format('DROP TABLE carillon.%I', t); END LOOP;
+        END $$
+        """
+    private static let days = """
+        SELECT count(*) FROM carillon.partitions('results') p WHERE p.upper_bound > now() AND p.upper_bound < 'infinity'
+        """
+
+    @Test func `D27: a million rows without a partition get one, while more come in, and nobody waits for it`()
+        async throws
+    {
+        try await Scene.with { scene in
+            let rows = Board.sized(100_000, full: 1_000_000)
+            // Stale rows, of numbers that no message has.
+            try await scene.client.run(
+                """
+                \(Self.forget);
+                UPDATE carillon.apps SET max_rate = 100;
+                INSERT INTO carillon.results (message_id, app_id, finished_at)
+                SELECT -i, 1, now() - i % 3 * interval '1 day' FROM generate_series(1, \(rows)) i;
+                ANALYZE carillon.results
+                """
+            )
+            let check = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": scene.client.url])
+            #expect(check.output.contains("rows of carillon.results lie in its default partition"), "\(check.output)")
+            let worker = try scene.fleet.start(["--log-level", "debug"], lease: Fleet.calm)
+            try await scene.underLoad(depth: 200) {
+                try await worker.says("History was put in order.")
+                try await scene.goesOn(100)
+            }
+            #expect(worker.lines(containing: "A step of maintenance failed").isEmpty)
+            #expect(try await scene.client.number(Self.days) == 4)
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.results_default") == 0)
+            #expect(try await worker.metric("carillon_default_partition_rows") == 0)
+            let again = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": scene.client.url])
+            #expect(again.output.contains("ok       history"), "\(again.output)")
+            try await scene.drained()
+            // None of them was lost on the way.
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.results WHERE message_id < 0") == rows)
+            try await scene.client.run("DELETE FROM carillon.results WHERE message_id < 0")
+            try await scene.finish()
+        }
+    }
+
+    @Test func `D28: while somebody reads history for long, sending goes on, and maintenance is done afterwards`()
+        async throws
+    {
+        try await Scene.with { scene in
+            try await scene.client.run(
+                """
+                \(Self.forget);
+                UPDATE carillon.apps SET max_rate = 100;
+                CREATE TABLE carillon.results_20200101 PARTITION OF carillon.results
+                    FOR VALUES FROM ('2020-01-01Z') TO ('2020-01-02Z');
+                INSERT INTO carillon.dedupe VALUES (1, 'held', 1, now() - interval '1 s'), (1, 'free', 1, now() - interval '1 s')
+                """
+            )
+            let again = "UPDATE carillon.chores SET next_run = now() WHERE name = 'maintain'"
+            let worker = try await scene.client.session { session in
+                try await session.script(
+                    """
+                    BEGIN; SELECT count(*) FROM carillon.results; SELECT count(*) FROM carillon.failures;
+                    SELECT FROM carillon.dedupe WHERE key = 'held' FOR UPDATE
+                    """
+                )
+                let worker = try scene.fleet.start(["--log-level", "debug"], lease: Fleet.calm)
+                try await scene.underLoad(depth: 200) {
+                    try await worker.says("History was put in order.")
+                    for round in 2...Board.sized(3, full: 20) {
+                        try await scene.goesOn(100, within: .seconds(20))
+                        try await scene.client.run(again)
+                        try await worker.says("History was put in order.", times: round)
+                    }
+                }
+                // It is known what could not be done, and all else was.
+                #expect(try await worker.metric("carillon_maintenance_failing") > 0)
+                let check = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": scene.client.url])
+                #expect(check.output.contains("Of maintenance the step"), "\(check.output)")
+                #expect(try await scene.client.text("SELECT string_agg(d.key, ',') FROM carillon.dedupe d") == "held")
+                try await session.script("COMMIT")
+                return worker
+            }
+            let rounds = worker.lines(containing: "History was put in order.").count
+            try await scene.client.run(again)
+            try await worker.says("History was put in order.", times: rounds + 1)
+            #expect(
+                try await scene.client.text(
+                    "SELECT string_agg(m.step || ': ' || m.last_error, '; ') FROM carillon.maintenance m "
+                        + "WHERE m.last_failure > m.last_success"
+                ) == ""
+            )
+            #expect(try await scene.client.number(Self.days) == 4)
+            #expect(try await scene.client.number("SELECT count(*) FROM carillon.dedupe") == 0)
+            #expect(try await scene.client.text("SELECT to_regclass('carillon.results_20200101')") == "")
+            try await scene.finish()
+        }
+    }
+}

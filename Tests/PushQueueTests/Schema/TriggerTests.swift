@@ -1,0 +1,143 @@
+import Postgres
+import Testing
+
+/// Triggers that users have put on our tables: what workers write there runs under the search_path that triggers expect,
+/// and depends on nothing that others may have put there.
+@Suite struct TriggerTests {
+    private static let tables = ["results", "failures", "feedback", "messages", "scheduled"]
+
+    private static func job(_ id: Int, _ tokens: String, origin: Int? = nil) -> String {
+        """
+        ROW(\(id), 1, '\(tokens)', '{"aps":{}}', 'alert', NULL, NULL, NULL, NULL, 'r', 'retry', 1, 0,
+            \(origin.map(String.init) ?? "NULL"), NULL, now(), NULL, NULL)::carillon.job
+        """
+    }
+
+    private static let queue = """
+        UPDATE carillon.apps SET reap_bad_tokens = true;
+        INSERT INTO carillon.workers (id, name, lease_until) VALUES (1, 'w', now() + interval '1 hour');
+        INSERT INTO carillon.unfinished (message_id, app_id, remaining) VALUES (190, 1, 1), (191, 1, 5), (192, 1, 1), (193, 1, 1);
+        INSERT INTO carillon.cancelled VALUES (193);
+        INSERT INTO carillon.inflight (id, worker_id, app_id, jobs) OVERRIDING SYSTEM VALUE VALUES
+            (1, 1, 1, ARRAY[\(job(100, "{aa}")), \(job(101, "{bb}")), \(job(102, "{cc,cd}")), \(job(103, "{dd}")),
+                \(job(104, "{ee}", origin: 190)), \(job(105, "{ef}", origin: 191))]),
+            (2, 1, 1, ARRAY[\(job(110, "{aa}"))]), (3, 1, 1, ARRAY[\(job(111, "{aa}", origin: 193))]);
+        INSERT INTO carillon.messages (id, app_id, tokens, payload) VALUES (120, 1, '{aa,ab,ac}', '{}')
+        """
+
+    /// Of every way in which workers write to those tables one.
+    private static let work = [
+        """
+        SELECT carillon.settle(claim => 1, worker => 1,
+            claimed => (SELECT f.claimed_at FROM carillon.inflight f WHERE f.id = 1), part_number => 0::smallint,
+            ended => '{100}', ended_reference => '{r}', ended_broadcast => '{}', ended_sent => '{1}', ended_failed => '{0}',
+            ended_expired => '{0}', ended_attempts => '{1}',
+            part => '{102,190}', part_reference => '{}', part_broadcast => '{}', part_returned => '{1,0}',
+            part_sent => '{1,1}', part_failed => '{0,0}', part_expired => '{0,0}', part_attempts => '{1,1}',
+            failed => '{101,101}', failed_reference => '{r,r}', failed_token => '{bb,bc}', failed_status => '{410,400}',
+            failed_reason => '{Unregistered,BadDeviceToken}', failed_unregistered_at => '{2026-01-01,NULL}',
+            failed_apns_id => '{NULL,NULL}', failed_attempt => '{1,1}',
+            dead => '{bb}', dead_since => '{2026-01-01}', dead_reason => '{Unregistered}',
+            again => '{102,103}', again_whole => '{f,t}', again_attempt => '{2,1}', again_after => '{1000,NULL}',
+            again_place => '{1}', again_token => '{cd}', kept => '{105}', kept_whole => '{t}', kept_place => '{}',
+            kept_token => '{}', again_status => '{503,NULL}', again_reason => '{ServiceUnavailable,NULL}')
+        """,
+        """
+        SELECT carillon.settle_refused(1, 1, (SELECT f.claimed_at FROM carillon.inflight f WHERE f.id = 1), 1::smallint,
+            105, 0, 1, 0, '{ef}', '{500}', '{NULL}')
+        """,
+        "SELECT carillon.release(1, '{2,3}')", "SELECT carillon.promote(10)",
+        "SELECT carillon.split(1, 1::smallint, 120, 1)",
+        "SELECT carillon.fail_jobs(1, ARRAY[\(job(130, "{aa,AA}")), \(job(131, "{bb}", origin: 192))], 'Poison')",
+    ]
+
+    private func work(in database: SchemaDatabase) async throws {
+        // As a worker's session has it: own_path() goes back to what the database says.
+        try await database.session { worker in
+            try await worker.run(Self.queue)
+            try await worker.run("SET ROLE carillon_worker")
+            for statement in Self.work { try await worker.run(statement) }
+        }
+    }
+
+    @Test func `a trigger that names its own table plainly works on every table that workers write`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                CREATE TABLE audit (relation text, row json);
+                GRANT INSERT ON audit TO carillon_worker;
+                CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN INSERT INTO audit VALUES (TG_ARGV[0], row_to_json(NEW)); RETURN NEW; END $$;
+                """
+            )
+            for table in Self.tables {
+                try await database.run(
+                    """
+                    CREATE TRIGGER note BEFORE INSERT ON carillon.\(table) FOR EACH ROW EXECUTE FUNCTION note('\(table)')
+                    """
+                )
+            }
+            try await self.work(in: database)
+            for table in Self.tables {
+                // One row of messages was there before.
+                let rows = try await database.value("SELECT count(*) FROM audit WHERE relation = '\(table)'")
+                #expect(Int(rows ?? "") ?? 0 > (table == "messages" ? 1 : 0), "\(table): \(rows ?? "")")
+            }
+            #expect(
+                try await database.rows("SELECT message_id, sent, failed, cancelled FROM carillon.results ORDER BY 1")
+                    == ["(100,1,0,0)", "(130,0,1,0)", "(190,1,0,0)", "(192,0,1,0)", "(193,0,0,1)"]
+            )
+            #expect(
+                try await database.rows("SELECT message_id, token, reason FROM carillon.failures ORDER BY 1, 2") == [
+                    "(101,bb,Unregistered)", "(101,bc,BadDeviceToken)", "(130,aa,Poison)", "(191,ef,Unrecorded)",
+                    "(192,bb,Poison)",
+                ]
+            )
+        }
+    }
+
+    /// Functions and operators that fit our arguments better than PostgreSQL's own, which take any type.
+    private static let traps = """
+        CREATE SCHEMA evil; GRANT USAGE ON SCHEMA evil TO PUBLIC;
+        CREATE SEQUENCE evil.stolen; GRANT ALL ON SEQUENCE evil.stolen TO PUBLIC;
+        DO $$ DECLARE t text; BEGIN
+            FOREACH t IN ARRAY '{bigint,integer,smallint,text,boolean,uuid,timestamptz,carillon.job,carillon.withdrawn}'::text[] LOOP
+                EXECUTE format('CREATE FUNCTION evil.cardinality(%s[]) RETURNS integer LANGUAGE sql AS '
+                    '''SELECT pg_catalog.cardinality($1) + 0 * nextval(''''evil.stolen'''')::integer''', t);
+                EXECUTE format('CREATE FUNCTION evil.unnest(%s[]) RETURNS SETOF %1$s LANGUAGE plpgsql AS '
+                    '''BEGIN PERFORM nextval(''''evil.stolen''''); RETURN QUERY SELECT a FROM pg_catalog.unnest($1) a; END''', t);
+                EXECUTE format('CREATE FUNCTION evil.add(%s[], %1$s) RETURNS %1$s[] LANGUAGE sql AS '
+                    '''SELECT pg_catalog.array_append($1, $2) FROM nextval(''''evil.stolen'''')''', t);
+                EXECUTE format('CREATE FUNCTION evil.up(bigint, %s) RETURNS bigint LANGUAGE sql AS '
+                    '''SELECT $1 + 1 FROM nextval(''''evil.stolen'''')''', t);
+                EXECUTE format('CREATE FUNCTION evil.both(%s[], %1$s[]) RETURNS boolean LANGUAGE sql AS '
+                    '''SELECT true FROM nextval(''''evil.stolen'''')''', t);
+                EXECUTE format('CREATE AGGREGATE evil.array_agg(%s) (SFUNC = evil.add, STYPE = %1$s[])', t);
+                EXECUTE format('CREATE AGGREGATE evil.count(%s) (SFUNC = evil.up, STYPE = bigint, INITCOND = 0)', t);
+                EXECUTE format('CREATE OPERATOR evil.&& (FUNCTION = evil.both, LEFTARG = %s[], RIGHTARG = %1$s[])', t);
+                EXECUTE format('CREATE OPERATOR evil.= (FUNCTION = evil.both, LEFTARG = %s[], RIGHTARG = %1$s[])', t);
+            END LOOP;
+        END $$;
+        CREATE FUNCTION evil.split(integer, numeric) RETURNS numeric LANGUAGE sql AS
+            'SELECT 1.0 FROM nextval(''evil.stolen'')';
+        CREATE OPERATOR evil./ (FUNCTION = evil.split, LEFTARG = integer, RIGHTARG = numeric);
+        CREATE FUNCTION evil.nextval(text) RETURNS bigint LANGUAGE sql AS
+            'SELECT pg_catalog.nextval($1) FROM pg_catalog.nextval(''evil.stolen'')';
+        CREATE FUNCTION evil.set_config(text, text, boolean) RETURNS text LANGUAGE sql AS
+            'SELECT ''x'' FROM pg_catalog.nextval(''evil.stolen'')';
+        DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = evil, public', current_database()); END $$
+        """
+
+    @Test func `no function on the search_path is called in place of PostgreSQL's own`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(Self.traps)
+            try await self.work(in: database)
+            #expect(try await database.value("SELECT s.is_called FROM evil.stolen s") == "false")
+            // They are no empty threat.
+            try await database.session { victim async throws in
+                #expect(try await victim.value("SELECT cardinality('{1}'::bigint[])") == "1")
+            }
+            #expect(try await database.value("SELECT s.is_called FROM evil.stolen s") == "true")
+        }
+    }
+}

@@ -1,0 +1,172 @@
+-- Maintenance: makes the partitions of history ahead of time, drops those that have outlived the retention, and deletes
+-- what else has.
+
+-- How the steps of maintenance fare. Each is a transaction of its own, or several; one that fails stops no other.
+CREATE TABLE carillon.maintenance (
+    step         text PRIMARY KEY,
+    place        integer NOT NULL UNIQUE,  -- in this order
+    last_success timestamptz NOT NULL DEFAULT now(),
+    last_failure timestamptz,
+    last_error   text  -- what the last failure said
+);
+INSERT INTO carillon.maintenance (step, place) VALUES
+    ('delete results_default', 1), ('delete failures_default', 2), ('delete failed_messages_default', 3),
+    ('make results', 4), ('make failures', 5), ('make failed_messages', 6),
+    ('drop results', 7), ('drop failures', 8), ('drop failed_messages', 9),
+    ('delete cancelled', 10), ('delete activity', 11), ('delete dedupe', 12), ('delete feedback', 13),
+    ('delete broadcasts', 14);
+
+-- Drops one partition whose last day ended before the horizon, and says whether there may be more to drop. One that is in
+-- use, or that somebody's view needs, is left until later, and keeps none beside it. For the locks see make_partitions().
+CREATE FUNCTION carillon.drop_partition(parent text, horizon timestamptz, OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
+DECLARE
+    child text;
+    fault text;
+BEGIN
+    FOR child IN
+        SELECT p.name FROM carillon.partitions(parent) p
+        WHERE p.upper_bound <= horizon AND p.name ~ ('^' || parent || '_[0-9]{8}$') ORDER BY p.upper_bound
+    LOOP
+        BEGIN
+            EXECUTE format('LOCK TABLE ONLY carillon.%I IN ACCESS EXCLUSIVE MODE', parent);
+            EXECUTE format('LOCK TABLE carillon.%I, carillon.%I IN ACCESS EXCLUSIVE MODE NOWAIT', child, parent || '_default');
+            EXECUTE format('DROP TABLE carillon.%I', child);
+            changed := 1;
+            more := true;
+            RETURN;
+        EXCEPTION
+            WHEN lock_not_available THEN
+                fault := coalesce(fault, format('%s is not dropped yet: %s is in use', child, parent));
+            WHEN OTHERS THEN
+                fault := coalesce(fault, format('%s is not dropped: %s', child, SQLERRM));
+        END;
+    END LOOP;
+    IF fault IS NOT NULL THEN
+        RAISE EXCEPTION '%', fault USING ERRCODE = 'object_in_use';
+    END IF;
+    changed := 0;
+    more := false;
+END
+$$;
+
+-- Deletes some of the rows that have outlived the horizon, and says whether there are more. It waits for no row.
+CREATE FUNCTION carillon.delete_old(relation text, horizon timestamptz, OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
+DECLARE
+    most CONSTANT integer := 10000;
+    is_old CONSTANT text := CASE relation
+        WHEN 'results_default' THEN 't.finished_at < $1'
+        WHEN 'failures_default' THEN 't.failed_at < $1'
+        WHEN 'failed_messages_default' THEN 't.failed_at < $1'
+        WHEN 'cancelled' THEN 't.cancelled_at < $1'
+        WHEN 'activity' THEN 't.minute < greatest($1, now() - interval ''1 day'')'
+        WHEN 'dedupe' THEN 't.until <= now()'
+        WHEN 'feedback' THEN 't.handled_at < $1'
+        -- A broadcast is forgotten with the results of its jobs.
+        WHEN 'broadcasts' THEN 't.created_at < $1
+            AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.broadcast_id = t.id)
+            AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.broadcast_id = t.id)
+            AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.broadcast_id = t.id)
+            AND NOT EXISTS (
+                SELECT FROM carillon.messages m WHERE m.app_id = t.app_id AND m.lane = t.lane
+                AND m.id BETWEEN t.id AND t.last_id AND m.broadcast_id = t.id)'
+    END;
+BEGIN
+    EXECUTE format('DELETE FROM carillon.%I d WHERE d.ctid = ANY (ARRAY('
+        || 'SELECT t.ctid FROM carillon.%I t WHERE %s LIMIT %s FOR UPDATE SKIP LOCKED))', relation, relation, is_old, most)
+    USING horizon;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    more := changed = most;
+END
+$$;
+
+-- Does a part of one step of maintenance: how many partitions or rows that was, whether there is more of it, and what went
+-- wrong. Does nothing while another session is at that step. Runs as its owner: only the owner of a table can make or drop
+-- its partitions.
+CREATE FUNCTION carillon.maintain_step(
+    step text, retention interval DEFAULT '7 days', OUT changed bigint, OUT more boolean, OUT error text
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    action CONSTANT text := split_part(step, ' ', 1);
+    target CONSTANT text := split_part(step, ' ', 2);
+BEGIN
+    IF retention IS NULL OR retention < interval '1 hour' THEN
+        RAISE EXCEPTION 'retention is %, it takes an interval of 1 hour or more', coalesce(retention::text, 'null')
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    changed := 0;
+    more := false;
+    PERFORM FROM carillon.maintenance m WHERE m.step = maintain_step.step FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    BEGIN
+        IF action = 'make' THEN
+            SELECT s.* INTO changed, more FROM carillon.make_partitions(target) AS s;
+        ELSIF action = 'drop' THEN
+            SELECT s.* INTO changed, more FROM carillon.drop_partition(target, now() - retention) AS s;
+        ELSE
+            SELECT s.* INTO changed, more FROM carillon.delete_old(target, now() - retention) AS s;
+        END IF;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            changed := 0;
+            more := false;
+            error := SQLERRM;
+    END;
+    IF error IS NOT NULL THEN
+        UPDATE carillon.maintenance m SET last_failure = now(), last_error = maintain_step.error
+        WHERE m.step = maintain_step.step;
+    ELSIF NOT more THEN
+        UPDATE carillon.maintenance m SET last_success = now() WHERE m.step = maintain_step.step;
+    END IF;
+END
+$$;
+
+-- All of maintenance: makes the partitions of the days to come, drops those that ended longer ago than the retention, and
+-- deletes what else has outlived it. Workers do the same every hour; this is for pg_cron: CALL carillon.maintain(). It
+-- commits after every step, and warns of those that failed.
+CREATE PROCEDURE carillon.maintain(retention interval DEFAULT '7 days')
+LANGUAGE plpgsql AS $$
+DECLARE
+    name text;
+    done record;
+BEGIN
+    FOR name IN SELECT m.step FROM carillon.maintenance m ORDER BY m.place LOOP
+        LOOP
+            SELECT s.* INTO done FROM carillon.maintain_step(name, retention) AS s;
+            COMMIT;
+            IF done.error IS NOT NULL THEN
+                RAISE WARNING 'step "%" failed: %', name, done.error;
+            END IF;
+            EXIT WHEN NOT done.more;
+        END LOOP;
+    END LOOP;
+END
+$$;
+
+-- How many rows lie in default partitions: counted up to 1,000, and beyond that as the planner sees it.
+CREATE FUNCTION carillon.default_partition_rows() RETURNS TABLE (relation text, rows bigint)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    plan json;
+BEGIN
+    FOREACH relation IN ARRAY ARRAY['results', 'failures', 'failed_messages'] LOOP
+        EXECUTE format('SELECT count(*) FROM (SELECT FROM carillon.%I LIMIT 1001) few', relation || '_default') INTO rows;
+        IF rows > 1000 THEN
+            EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.%I', relation || '_default') INTO plan;
+            rows := greatest(rows, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+REVOKE EXECUTE ON ALL ROUTINES IN SCHEMA carillon FROM PUBLIC;
+GRANT EXECUTE ON ROUTINE carillon.maintain_step, carillon.maintain, carillon.default_partition_rows TO carillon_worker;
+GRANT EXECUTE ON ROUTINE carillon.default_partition_rows TO carillon_reader;
+GRANT SELECT ON carillon.maintenance TO carillon_worker, carillon_reader;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (21, 'maintenance');
