@@ -23,9 +23,7 @@ import Testing
     }
 
     @Test func `D38: check says how things stand where nothing may be written`() async throws {
-        var settings = PrivateCluster.Settings.fast
-        settings.parameters = ["default_transaction_read_only": "off"]
-        try await Scene.with(on: .own(settings)) { scene in
+        try await Scene.with(on: .own(.fast)) { scene in
             try await scene.client.run("ALTER SYSTEM SET default_transaction_read_only = on")
             try await scene.client.run("SELECT pg_reload_conf()")
             let url = ["DATABASE_URL": scene.cluster.url()]

@@ -15,8 +15,8 @@ import Testing
         "carillon_app": Self.rights("insert", on: "tokens " + Self.sentColumns).union([
             "update tokens", "delete tokens",
         ]),
-        "carillon_worker": Self.rights("insert", on: Self.queue + " results failures failed_messages feedback breakers")
-            .union(Self.rights("update", on: Self.queue + " feedback breakers")).union(
+        "carillon_worker": Self.rights("insert", on: Self.queue + " results failures failed_messages feedback breakers rates")
+            .union(Self.rights("update", on: Self.queue + " feedback breakers rates")).union(
                 Self.rights("delete", on: Self.queue + " tokens")
             )
             .union([
