@@ -15,17 +15,20 @@ import Testing
         "carillon_app": Self.rights("insert", on: "tokens " + Self.sentColumns).union([
             "update tokens", "delete tokens",
         ]),
-        "carillon_worker": Self.rights("insert", on: Self.queue + " results failures failed_messages feedback breakers rates")
-            .union(Self.rights("update", on: Self.queue + " feedback breakers rates")).union(
-                Self.rights("delete", on: Self.queue + " tokens")
-            )
-            .union([
-                "update tokens.last_update", "update apps.paused", "update apps.paused_reason",
-                "update apps.feedback_error",
-                "update watched_tables.last_error", "update watched_tables.missed_from",
-                "update certificates.not_after", "update certificates.topics", "update certificates.status",
-                "update certificates.last_error",
-            ]),
+        "carillon_worker": Self.rights(
+            "insert",
+            on: Self.queue + " results failures failed_messages feedback breakers rates"
+        )
+        .union(Self.rights("update", on: Self.queue + " feedback breakers rates")).union(
+            Self.rights("delete", on: Self.queue + " tokens")
+        )
+        .union([
+            "update tokens.last_update", "update apps.paused", "update apps.paused_reason",
+            "update apps.feedback_error",
+            "update watched_tables.last_error", "update watched_tables.missed_from",
+            "update certificates.not_after", "update certificates.topics", "update certificates.status",
+            "update certificates.last_error",
+        ]),
     ]
     private static let sentColumns = """
         messages.app_id messages.lane messages.tokens messages.payload messages.push_type messages.priority \

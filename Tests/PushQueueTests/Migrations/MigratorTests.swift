@@ -10,19 +10,27 @@ import Testing
             """
             SELECT x FROM (
                 SELECT c.relkind::text || ' ' || c.relname || ' ' || coalesce(c.reloptions::text, '')
-                    || (SELECT string_agg(e::text, ',' ORDER BY e::text) FROM aclexplode(coalesce(c.relacl,
-                        acldefault(CASE c.relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", c.relowner))) e)
+                    || (SELECT string_agg(e.x, ',' ORDER BY e.x) FROM pg_temp.rights(coalesce(c.relacl,
+                        acldefault(CASE c.relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", c.relowner))) AS e(x))
                     || coalesce((SELECT string_agg(a.attname || ':' || format_type(a.atttypid, a.atttypmod)
-                        || a.attstorage::text || coalesce((SELECT string_agg(e::text, ',' ORDER BY e::text)
-                            FROM aclexplode(a.attacl) e), ''), ',' ORDER BY a.attnum)
+                        || a.attstorage::text || coalesce((SELECT string_agg(e.x, ',' ORDER BY e.x)
+                            FROM pg_temp.rights(a.attacl) AS e(x)), ''), ',' ORDER BY a.attnum)
                         FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0), '') AS x
                 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'carillon'
                 UNION ALL
                 SELECT 'f ' || p.oid::regprocedure || ' ' || md5(p.prosrc) || (
-                    SELECT string_agg(e::text, ',' ORDER BY e::text)
-                    FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) e)
+                    SELECT string_agg(e.x, ',' ORDER BY e.x)
+                    FROM pg_temp.rights(coalesce(p.proacl, acldefault('f', p.proowner))) AS e(x))
                 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'carillon'
             ) all_of_it ORDER BY x
+            """
+        )
+        // By name: a role that goes with the schema and comes again has another number.
+        try await connection.script(
+            """
+            CREATE OR REPLACE FUNCTION pg_temp.rights(acl aclitem[]) RETURNS SETOF text LANGUAGE sql AS $$
+                SELECT pg_get_userbyid(e.grantee) || ' ' || e.privilege_type || ' ' || e.is_grantable FROM aclexplode(acl) e
+            $$
             """
         )
         return try await connection.query(statement) { rows in try rows.indices.map { try rows.string($0, 0) } }
