@@ -36,7 +36,7 @@ ALTER TABLE carillon.messages SET (
 
 -- Jobs whose time has not come, and retries. Ids are those of messages: a due row moves there and keeps its own.
 CREATE TABLE carillon.scheduled (
-    id           bigint PRIMARY KEY DEFAULT nextval('carillon.messages_id_seq'),
+    id           bigint DEFAULT nextval('carillon.messages_id_seq'),
     app_id       integer NOT NULL,
     lane         smallint NOT NULL DEFAULT 1,
     tokens       text[] NOT NULL,
@@ -55,7 +55,8 @@ CREATE TABLE carillon.scheduled (
     created_at   timestamptz NOT NULL DEFAULT now(),
     last_status  smallint,
     last_reason  text,
-    run_at       timestamptz NOT NULL
+    run_at       timestamptz NOT NULL,
+    PRIMARY KEY (app_id, id)
 );
 ALTER TABLE carillon.scheduled ALTER tokens SET STORAGE EXTERNAL, ALTER payload SET STORAGE EXTERNAL;
 -- The id gives a place to each of those that are due at the same time: the next look goes on behind it.
@@ -69,6 +70,9 @@ ALTER TABLE carillon.scheduled SET (
     toast.autovacuum_vacuum_scale_factor = 0.01, toast.autovacuum_vacuum_threshold = 10000,
     toast.autovacuum_vacuum_cost_delay = 0
 );
+
+-- What a message is known by: ids are given by one sequence, but rows may come with others, and two apps with the same.
+CREATE TYPE carillon.message_key AS (app_id integer, id bigint);
 
 -- A job as it is kept in flight. A type of its own, so that later changes of messages are not held up by stored rows.
 CREATE TYPE carillon.job AS (
@@ -130,8 +134,8 @@ ALTER TABLE carillon.inflight SET (
 
 -- A message some of whose tokens wait for another attempt; it becomes its row of results when none remains.
 CREATE TABLE carillon.unfinished (
-    message_id   bigint PRIMARY KEY,
-    app_id       integer NOT NULL,
+    app_id       integer,
+    message_id   bigint,
     reference    text,
     broadcast_id bigint,
     remaining    integer NOT NULL,
@@ -140,7 +144,8 @@ CREATE TABLE carillon.unfinished (
     expired      integer NOT NULL DEFAULT 0,
     cancelled    integer NOT NULL DEFAULT 0,
     attempts     integer NOT NULL DEFAULT 1,
-    created_at   timestamptz NOT NULL DEFAULT now()
+    created_at   timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (app_id, message_id)
 );
 CREATE INDEX unfinished_by_broadcast ON carillon.unfinished (broadcast_id) WHERE broadcast_id IS NOT NULL;
 ALTER TABLE carillon.unfinished SET (
@@ -150,21 +155,25 @@ ALTER TABLE carillon.unfinished SET (
 
 -- A send that was cut into several jobs. Its id is that of its first job; all of them lie in id … last_id of one lane.
 CREATE TABLE carillon.broadcasts (
-    id           bigint PRIMARY KEY,
+    app_id       integer,
+    id           bigint,
     last_id      bigint NOT NULL,
-    app_id       integer NOT NULL,
     lane         smallint NOT NULL,
     jobs         integer NOT NULL,
     tokens       bigint NOT NULL,
     reference    text,
     created_at   timestamptz NOT NULL DEFAULT now(),
-    cancelled_at timestamptz
+    cancelled_at timestamptz,
+    PRIMARY KEY (app_id, id)
 );
+CREATE INDEX broadcasts_by_id ON carillon.broadcasts (id);
 
 -- Messages that were called off while in flight: what of them comes back is not sent again.
 CREATE TABLE carillon.cancelled (
-    message_id   bigint PRIMARY KEY,
-    cancelled_at timestamptz NOT NULL DEFAULT now()
+    app_id       integer,
+    message_id   bigint,
+    cancelled_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (app_id, message_id)
 );
 
 -- Paid for only by callers that give a dedupe_key.

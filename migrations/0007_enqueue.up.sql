@@ -12,7 +12,8 @@ CREATE FUNCTION carillon.ended_unsent(app integer, message bigint) RETURNS boole
 LANGUAGE sql STABLE AS $$
     SELECT coalesce(sum(r.cancelled + r.expired) > 0 AND sum(r.sent + r.failed) = 0
         AND sum(r.cancelled + r.expired) >= coalesce(
-            (SELECT b.tokens FROM carillon.broadcasts b WHERE b.id = ended_unsent.message), 0), false)
+            (SELECT b.tokens FROM carillon.broadcasts b
+            WHERE b.app_id = ended_unsent.app AND b.id = ended_unsent.message), 0), false)
     FROM (
         SELECT m.* FROM carillon.results m
         WHERE m.message_id = ended_unsent.message AND m.broadcast_id IS NULL

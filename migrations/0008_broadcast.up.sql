@@ -37,15 +37,40 @@ LANGUAGE sql AS $$
 $$;
 
 -- The lanes that hold rows, by jumping along the primary key from one to the next.
-CREATE FUNCTION carillon.filled_lanes() RETURNS TABLE (app_id integer, lane smallint)
+CREATE FUNCTION carillon.filled_lanes(of_app integer DEFAULT NULL) RETURNS TABLE (app_id integer, lane smallint)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE filled AS (
-        (SELECT m.app_id, m.lane FROM carillon.messages m ORDER BY m.app_id, m.lane LIMIT 1)
+        (SELECT m.app_id, m.lane FROM carillon.messages m
+        WHERE m.app_id >= coalesce(of_app, -2147483648) ORDER BY m.app_id, m.lane LIMIT 1)
         UNION ALL
         SELECT next.app_id, next.lane FROM filled CROSS JOIN LATERAL (
             SELECT m.app_id, m.lane FROM carillon.messages m WHERE (m.app_id, m.lane) > (filled.app_id, filled.lane)
-            ORDER BY m.app_id, m.lane LIMIT 1) next)
-    SELECT f.app_id, f.lane FROM filled f
+            ORDER BY m.app_id, m.lane LIMIT 1) next
+        WHERE filled.app_id = of_app OR of_app IS NULL)
+    SELECT f.app_id, f.lane FROM filled f WHERE f.app_id = of_app OR of_app IS NULL
+$$;
+
+-- The apps of which something waits for its time, or for the rest of it, likewise.
+CREATE FUNCTION carillon.waiting_apps() RETURNS TABLE (app_id integer)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE later AS (
+        (SELECT s.app_id FROM carillon.scheduled s ORDER BY s.app_id LIMIT 1)
+        UNION ALL
+        SELECT next.app_id FROM later CROSS JOIN LATERAL (
+            SELECT s.app_id FROM carillon.scheduled s WHERE s.app_id > later.app_id ORDER BY s.app_id LIMIT 1) next
+    ), begun AS (
+        (SELECT u.app_id FROM carillon.unfinished u ORDER BY u.app_id LIMIT 1)
+        UNION ALL
+        SELECT next.app_id FROM begun CROSS JOIN LATERAL (
+            SELECT u.app_id FROM carillon.unfinished u WHERE u.app_id > begun.app_id ORDER BY u.app_id LIMIT 1) next
+    )
+    SELECT l.app_id FROM later l UNION SELECT b.app_id FROM begun b
+$$;
+
+-- What an argument named app leaves to choose from: the app of that name, if there is one. Null: every app.
+CREATE FUNCTION carillon.chosen_apps(app text) RETURNS integer[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN app IS NOT NULL THEN ARRAY(SELECT a.id FROM carillon.apps a WHERE a.name = app) END
 $$;
 
 -- A job by its id alone, wherever it waits or flies.
@@ -57,15 +82,16 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         SELECT * FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane AND m.id = find_job.id) m
     UNION ALL
     SELECT s.app_id, s.lane, cardinality(s.tokens), s.broadcast_id, s.created_at
-    FROM carillon.scheduled s WHERE s.id = find_job.id
+    FROM carillon.waiting_apps() w, carillon.scheduled s WHERE s.app_id = w.app_id AND s.id = find_job.id
     UNION ALL
     SELECT i.app_id, j.lane, cardinality(j.tokens), j.broadcast_id, j.created_at
     FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE j.id = find_job.id
 $$;
 
--- How far a broadcast, or any message, has come. Once its results are dropped by retention it is unknown.
+-- How far a broadcast, or any message, has come. Once its results are dropped by retention it is unknown. Where several apps
+-- have messages of one id, the app is to be named.
 CREATE FUNCTION carillon.broadcast_progress(
-    id bigint,
+    id bigint, app text DEFAULT NULL,
     OUT app_id integer, OUT tokens bigint, OUT sent bigint, OUT failed bigint, OUT expired bigint, OUT cancelled bigint,
     OUT remaining bigint, OUT finished boolean, OUT created_at timestamptz, OUT finished_at timestamptz
 )
@@ -73,38 +99,62 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon,
 #variable_conflict use_variable
 DECLARE
     refusal carillon.refusal;
+    chosen CONSTANT integer[] := carillon.chosen_apps(broadcast_progress.app);
+    apps integer[];
 BEGIN
-    SELECT b.app_id, b.tokens, b.created_at INTO app_id, tokens, created_at
-    FROM carillon.broadcasts b WHERE b.id = broadcast_progress.id;
+    SELECT array_agg(DISTINCT a.app_id) INTO apps FROM (
+        SELECT b.app_id FROM carillon.broadcasts b WHERE b.id = broadcast_progress.id
+        UNION ALL
+        SELECT r.app_id FROM carillon.results r WHERE r.message_id = broadcast_progress.id
+        UNION ALL
+        SELECT u.app_id FROM carillon.waiting_apps() w, carillon.unfinished u
+        WHERE u.app_id = w.app_id AND u.message_id = broadcast_progress.id
+    ) a WHERE chosen IS NULL OR a.app_id = ANY (chosen);
+    IF apps IS NULL THEN
+        SELECT array_agg(DISTINCT j.app_id) INTO apps FROM carillon.find_job(broadcast_progress.id) j
+        WHERE chosen IS NULL OR j.app_id = ANY (chosen);
+    END IF;
+    IF app IS NOT NULL AND cardinality(chosen) = 0 THEN
+        refusal := carillon.unknown_app(app);
+    ELSIF apps IS NULL THEN
+        refusal := carillon.refusal('id', 'what enqueue or broadcast returned', id::text,
+            'Results are kept as long as the retention of the workers says.', 'P0002');
+    ELSIF cardinality(apps) > 1 THEN
+        refusal := carillon.refusal('app', 'the name of one of the apps that have a message of this id', 'null', (
+            SELECT 'They are: ' || string_agg(a.name, ', ' ORDER BY a.name) || '.' FROM carillon.apps a
+            WHERE a.id = ANY (apps)));
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    app_id := apps[1];
+    SELECT b.tokens, b.created_at INTO tokens, created_at
+    FROM carillon.broadcasts b WHERE b.app_id = apps[1] AND b.id = broadcast_progress.id;
     IF FOUND THEN
         SELECT coalesce(sum(r.sent), 0), coalesce(sum(r.failed), 0), coalesce(sum(r.expired), 0),
             coalesce(sum(r.cancelled), 0), max(r.finished_at)
         INTO sent, failed, expired, cancelled, finished_at FROM carillon.results r
-        WHERE r.broadcast_id = broadcast_progress.id;
+        WHERE r.app_id = apps[1] AND r.broadcast_id = broadcast_progress.id;
         SELECT sent + coalesce(sum(u.sent), 0), failed + coalesce(sum(u.failed), 0),
             expired + coalesce(sum(u.expired), 0), cancelled + coalesce(sum(u.cancelled), 0)
-        INTO sent, failed, expired, cancelled FROM carillon.unfinished u WHERE u.broadcast_id = broadcast_progress.id;
+        INTO sent, failed, expired, cancelled FROM carillon.unfinished u
+        WHERE u.app_id = apps[1] AND u.broadcast_id = broadcast_progress.id;
         remaining := tokens - sent - failed - expired - cancelled;
     ELSE
         -- One job, which has either ended, or begun, or neither.
-        SELECT r.app_id, r.sent, r.failed, r.expired, r.cancelled, 0, r.finished_at
-        INTO app_id, sent, failed, expired, cancelled, remaining, finished_at
-        FROM carillon.results r WHERE r.message_id = broadcast_progress.id;
+        SELECT r.sent, r.failed, r.expired, r.cancelled, 0, r.finished_at
+        INTO sent, failed, expired, cancelled, remaining, finished_at
+        FROM carillon.results r WHERE r.app_id = apps[1] AND r.message_id = broadcast_progress.id;
         IF NOT FOUND THEN
-            SELECT u.app_id, u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.created_at
-            INTO app_id, sent, failed, expired, cancelled, remaining, created_at
-            FROM carillon.unfinished u WHERE u.message_id = broadcast_progress.id;
+            SELECT u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.created_at
+            INTO sent, failed, expired, cancelled, remaining, created_at
+            FROM carillon.unfinished u WHERE u.app_id = apps[1] AND u.message_id = broadcast_progress.id;
         END IF;
         IF NOT FOUND THEN
-            SELECT p.app_id, 0, 0, 0, 0, p.token_count, p.created_at
-            INTO app_id, sent, failed, expired, cancelled, remaining, created_at
-            FROM carillon.find_job(broadcast_progress.id) p;
-        END IF;
-        IF app_id IS NULL THEN
-            refusal := carillon.refusal('id', 'what enqueue or broadcast returned', id::text,
-                'Results are kept as long as the retention of the workers says.', 'P0002');
-            RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-                HINT = refusal.hint;
+            SELECT 0, 0, 0, 0, p.token_count, p.created_at
+            INTO sent, failed, expired, cancelled, remaining, created_at
+            FROM carillon.find_job(broadcast_progress.id) p WHERE p.app_id = apps[1];
         END IF;
         tokens := sent + failed + expired + cancelled + remaining;
     END IF;

@@ -45,12 +45,13 @@ BEGIN
             progress.expired, progress.attempts)
         AS p(message_id, reference, broadcast_id, returned, sent, failed, expired, attempts)
     GROUP BY p.message_id ORDER BY p.message_id
-    ON CONFLICT (message_id) DO UPDATE SET
+    ON CONFLICT (app_id, message_id) DO UPDATE SET
         remaining = u.remaining + excluded.remaining,
         sent = u.sent + excluded.sent, failed = u.failed + excluded.failed, expired = u.expired + excluded.expired,
         attempts = greatest(u.attempts, excluded.attempts);
     WITH finished AS (
-        DELETE FROM carillon.unfinished u WHERE u.message_id = ANY (progress.messages) AND u.remaining <= 0 RETURNING u.*
+        DELETE FROM carillon.unfinished u
+        WHERE u.app_id = progress.app AND u.message_id = ANY (progress.messages) AND u.remaining <= 0 RETURNING u.*
     )
     INSERT INTO carillon.results
         (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts)
@@ -157,9 +158,10 @@ BEGIN
     END IF;
     IF cardinality(again) > 0 THEN
         SELECT o.* INTO off FROM (
-            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
+            SELECT array_agg(app) AS apps, array_agg(coalesce(j.origin, j.id)) AS messages,
+                array_agg(j.broadcast_id) AS broadcasts
             FROM unnest(held) AS j WHERE j.id = ANY (again)
-        ) AS a, carillon.called_off(a.messages, a.broadcasts, part) AS o;
+        ) AS a, carillon.called_off(a.apps, a.messages, a.broadcasts, part) AS o;
     END IF;
     IF keeps THEN
         mendable := ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(j.origin, j.id) IN (
@@ -170,7 +172,7 @@ BEGIN
             SELECT t.place, array_agg(t.token) AS list FROM unnest(again_place, again_token) AS t(place, token)
             GROUP BY t.place
         ), job AS (
-            SELECT a.after, coalesce(j.origin, j.id) = ANY (off.gone) AS is_off, ROW(
+            SELECT a.after, (app, coalesce(j.origin, j.id))::carillon.message_key = ANY (off.gone) AS is_off, ROW(
                 CASE WHEN a.whole THEN j.id ELSE nextval('carillon.messages_id_seq') END, j.lane,
                 coalesce(t.list, j.tokens), j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
                 j.reference, j.on_unknown, a.attempt, 0, CASE WHEN a.whole THEN j.origin ELSE coalesce(j.origin, j.id) END,
@@ -264,8 +266,9 @@ BEGIN
             UPDATE carillon.unfinished u SET remaining = u.remaining - end_unrecorded.sent - end_unrecorded.failed
                 - end_unrecorded.expired, sent = u.sent + end_unrecorded.sent, failed = u.failed + end_unrecorded.failed,
                 expired = u.expired + end_unrecorded.expired
-            WHERE u.message_id = job.origin;
-            DELETE FROM carillon.unfinished u WHERE u.message_id = job.origin AND u.remaining <= 0;
+            WHERE u.app_id = app AND u.message_id = job.origin;
+            DELETE FROM carillon.unfinished u
+            WHERE u.app_id = app AND u.message_id = job.origin AND u.remaining <= 0;
     END;
     BEGIN
         INSERT INTO carillon.failures (message_id, app_id, token, status, reason, apns_id, attempt)

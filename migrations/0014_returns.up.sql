@@ -16,39 +16,51 @@ LANGUAGE sql IMMUTABLE AS $$
     FROM pg_catalog.unnest(tokens) AS t(token)
 $$;
 
--- Of messages, and the broadcasts that each belongs to: those that were called off, and the broadcasts of which nobody
--- can tell yet, because they are being called off this very moment. Whoever gets a broadcast's row locked here puts its
--- jobs back before a cancel can look for them. Where something was called off, the rows of unfinished that are going to
--- change are locked: those of it and those of the messages in `touched`. Runs as its owner: a row lock takes the right
--- to update, and no worker cancels anything.
+-- Of messages, each with its app, and the broadcasts that each belongs to: those that were called off, and the broadcasts of
+-- which nobody can tell yet, because they are being called off this very moment. Whoever gets a broadcast's row locked here
+-- puts its jobs back before a cancel can look for them. Where something was called off, the rows of unfinished that are
+-- going to change are locked: those of it and those of the messages in `touched`, which are of the first app. Runs as its
+-- owner: a row lock takes the right to update, and no worker cancels anything.
 CREATE FUNCTION carillon.called_off(
-    messages bigint[], broadcasts bigint[], touched bigint[], OUT gone bigint[], OUT unsure bigint[]
+    apps integer[], messages bigint[], broadcasts bigint[], touched bigint[],
+    OUT gone carillon.message_key[], OUT unsure carillon.message_key[]
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    wanted CONSTANT bigint[] := ARRAY(SELECT DISTINCT b.id FROM unnest(broadcasts) AS b(id) WHERE b.id IS NOT NULL);
-    known bigint[];
-    over bigint[];
+    wanted CONSTANT carillon.message_key[] := ARRAY(
+        SELECT DISTINCT (b.app, b.id)::carillon.message_key FROM unnest(apps, broadcasts) AS b(app, id)
+        WHERE b.id IS NOT NULL);
+    known carillon.message_key[];
+    over carillon.message_key[];
 BEGIN
     gone := '{}';
     unsure := '{}';
     IF EXISTS (SELECT FROM carillon.cancelled) THEN
-        gone := ARRAY(SELECT c.message_id FROM carillon.cancelled c WHERE c.message_id = ANY (messages));
+        gone := ARRAY(
+            SELECT DISTINCT (c.app_id, c.message_id)::carillon.message_key FROM unnest(apps, messages) AS m(app, id)
+            JOIN carillon.cancelled c ON c.app_id = m.app AND c.message_id = m.id);
     END IF;
     IF cardinality(wanted) > 0 THEN
         WITH locked AS MATERIALIZED (
-            SELECT b.id, b.cancelled_at FROM carillon.broadcasts b WHERE b.id = ANY (wanted) FOR SHARE SKIP LOCKED
+            SELECT (b.app_id, b.id)::carillon.message_key AS key, b.cancelled_at FROM unnest(wanted) w
+            JOIN carillon.broadcasts b ON b.app_id = w.app_id AND b.id = w.id FOR SHARE OF b SKIP LOCKED
         )
-        SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.id) FILTER (WHERE l.cancelled_at IS NOT NULL)
+        SELECT coalesce(array_agg(l.key), '{}'), array_agg(l.key) FILTER (WHERE l.cancelled_at IS NOT NULL)
         INTO known, over FROM locked l;
         IF cardinality(known) < cardinality(wanted) THEN
-            unsure := ARRAY(SELECT b.id FROM carillon.broadcasts b WHERE b.id = ANY (wanted) AND b.id <> ALL (known));
+            unsure := ARRAY(
+                SELECT w FROM unnest(wanted) w JOIN carillon.broadcasts b ON b.app_id = w.app_id AND b.id = w.id
+                WHERE w <> ALL (known));
         END IF;
         gone := gone || ARRAY(
-            SELECT m.id FROM unnest(messages, broadcasts) AS m(id, broadcast) WHERE m.broadcast = ANY (over));
+            SELECT (m.app, m.id)::carillon.message_key FROM unnest(apps, messages, broadcasts) AS m(app, id, broadcast)
+            WHERE (m.app, m.broadcast)::carillon.message_key = ANY (over));
     END IF;
     IF cardinality(gone) > 0 THEN
-        PERFORM FROM carillon.unfinished u WHERE u.message_id = ANY (gone || touched) ORDER BY u.message_id FOR UPDATE;
+        PERFORM FROM carillon.unfinished u JOIN (
+            SELECT g.app_id, g.id FROM unnest(gone) g UNION SELECT apps[1], t.id FROM unnest(touched) AS t(id)
+        ) AS k ON k.app_id = u.app_id AND k.id = u.message_id
+        ORDER BY u.app_id, u.message_id FOR UPDATE OF u;
     END IF;
 END
 $$;
@@ -84,7 +96,7 @@ BEGIN
     INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts)
     SELECT j.id, renumber.app, j.reference, j.broadcast_id, carillon.count_tokens(j.tokens), j.attempt
     FROM unnest(jobs) AS j WHERE j.origin IS NULL ORDER BY j.id
-    ON CONFLICT (message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
+    ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
     RETURN ARRAY(
         SELECT ROW(n.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at,
             j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.claims, coalesce(j.origin, j.id),
@@ -148,7 +160,7 @@ BEGIN
         -- Nothing is in their places: a trigger kept them out.
         refused := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (placed) AND CASE WHEN waits IS NULL
             THEN NOT EXISTS (SELECT FROM carillon.messages m WHERE m.app_id = app AND m.lane = j.lane AND m.id = j.id)
-            ELSE NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.id = j.id) END);
+            ELSE NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = app AND s.id = j.id) END);
         IF cardinality(refused) > 0 THEN
             PERFORM carillon.fail_jobs(app, refused, 'Unqueued');
             placed := placed || ARRAY(SELECT r.id FROM unnest(refused) AS r);
@@ -194,21 +206,26 @@ END
 $$;
 
 -- Puts jobs back to be claimed, but for those that were called off. Returns how many there were.
-CREATE FUNCTION carillon.restore(app integer, jobs carillon.job[], gone bigint[], unsure bigint[]) RETURNS bigint
+CREATE FUNCTION carillon.restore(
+    app integer, jobs carillon.job[], gone carillon.message_key[], unsure carillon.message_key[]
+) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     restored CONSTANT bigint := cardinality(jobs);
     placed bigint[];
 BEGIN
     IF cardinality(gone) > 0 THEN
-        PERFORM carillon.call_off(app, ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) = ANY (gone)));
-        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) <> ALL (gone));
+        PERFORM carillon.call_off(app, ARRAY(
+            SELECT j FROM unnest(jobs) AS j WHERE (app, coalesce(j.origin, j.id))::carillon.message_key = ANY (gone)));
+        jobs := ARRAY(
+            SELECT j FROM unnest(jobs) AS j WHERE (app, coalesce(j.origin, j.id))::carillon.message_key <> ALL (gone));
     END IF;
     IF cardinality(unsure) > 0 THEN
         -- In a second it will be known.
         PERFORM carillon.postpone(app, array_agg(j), array_agg(1000)) FROM unnest(jobs) AS j
-        WHERE j.broadcast_id = ANY (unsure) HAVING count(*) > 0;
-        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE (j.broadcast_id = ANY (unsure)) IS NOT TRUE);
+        WHERE (app, j.broadcast_id)::carillon.message_key = ANY (unsure) HAVING count(*) > 0;
+        jobs := ARRAY(
+            SELECT j FROM unnest(jobs) AS j WHERE (app, j.broadcast_id)::carillon.message_key <> ALL (unsure));
     END IF;
     LOOP
         placed := carillon.place(app, jobs, NULL);
@@ -228,7 +245,8 @@ CREATE FUNCTION carillon.promote(
 RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint, place timestamptz, place_id bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    due bigint[];
+    due tid[];
+    apps integer[];
     messages bigint[];
     broadcasts bigint[];
     is_large boolean;
@@ -241,10 +259,11 @@ BEGIN
         after_id := -9223372036854775808;
     END IF;
     due := ARRAY(
-        SELECT s.id FROM carillon.scheduled s WHERE s.run_at <= now() AND (s.run_at, s.id) > (after, after_id)
+        SELECT s.ctid FROM carillon.scheduled s WHERE s.run_at <= now() AND (s.run_at, s.id) > (after, after_id)
         ORDER BY s.run_at, s.id LIMIT most FOR UPDATE SKIP LOCKED);
-    SELECT array_agg(coalesce(s.origin, s.id)), array_agg(s.broadcast_id), bool_or(pg_column_size(s.tokens) > 1048576)
-    INTO messages, broadcasts, is_large FROM carillon.scheduled s WHERE s.id = ANY (due);
+    SELECT array_agg(s.app_id), array_agg(coalesce(s.origin, s.id)), array_agg(s.broadcast_id),
+        bool_or(pg_column_size(s.tokens) > 1048576)
+    INTO apps, messages, broadcasts, is_large FROM carillon.scheduled s WHERE s.ctid = ANY (due);
     -- Those that are due and left are behind the last that was taken.
     place := now();
     place_id := 9223372036854775807;
@@ -253,15 +272,15 @@ BEGIN
             -- Several giants may be too much for an array: they go one by one.
             due := due[:1];
         END IF;
-        SELECT s.run_at, s.id INTO place, place_id FROM carillon.scheduled s WHERE s.id = due[cardinality(due)];
+        SELECT s.run_at, s.id INTO place, place_id FROM carillon.scheduled s WHERE s.ctid = due[cardinality(due)];
     END IF;
     IF cardinality(due) = 0 THEN
         RETURN NEXT;
         RETURN;
     END IF;
-    SELECT o.* INTO off FROM carillon.called_off(messages, broadcasts, '{}') AS o;
+    SELECT o.* INTO off FROM carillon.called_off(apps, messages, broadcasts, '{}') AS o;
     FOR ready IN
-        WITH taken AS (DELETE FROM carillon.scheduled s WHERE s.id = ANY (due) RETURNING s.*)
+        WITH taken AS (DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (due) RETURNING s.*)
         SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(ROW(t.id, t.lane, t.tokens, t.payload, t.push_type,
             t.priority, t.expires_at, t.collapse_id, t.topic, t.reference, t.on_unknown, t.attempt, t.claims, t.origin,
             t.broadcast_id, t.created_at, t.last_status, t.last_reason)::carillon.job ORDER BY t.id) AS jobs
@@ -290,9 +309,10 @@ DECLARE
     released bigint := 0;
 BEGIN
     SELECT o.* INTO off FROM (
-        SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
+        SELECT array_agg(f.app_id) AS apps, array_agg(coalesce(j.origin, j.id)) AS messages,
+            array_agg(j.broadcast_id) AS broadcasts
         FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker
-    ) AS a, carillon.called_off(a.messages, a.broadcasts, '{}') AS o;
+    ) AS a, carillon.called_off(a.apps, a.messages, a.broadcasts, '{}') AS o;
     FOR claim IN
         DELETE FROM carillon.inflight f WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker
         RETURNING f.app_id, f.jobs

@@ -18,10 +18,10 @@ BEGIN
     IF whole.origin IS NULL THEN
         INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts)
         VALUES (whole.id, cut.app, whole.reference, whole.broadcast_id, cardinality(list), whole.attempt)
-        ON CONFLICT (message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
+        ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
     ELSIF cardinality(list) <> cardinality(whole.tokens) THEN
         UPDATE carillon.unfinished u SET remaining = u.remaining - cardinality(whole.tokens) + cardinality(list)
-        WHERE u.message_id = whole.origin;
+        WHERE u.app_id = cut.app AND u.message_id = whole.origin;
     END IF;
     wanted := (cardinality(list) + size - 1) / size;
     BEGIN
@@ -65,7 +65,7 @@ DECLARE
 BEGIN
     -- Before the row itself is locked, for which whoever cancels a broadcast waits with the broadcast locked.
     SELECT o.* INTO off FROM carillon.messages m,
-        carillon.called_off(ARRAY[coalesce(m.origin, m.id)], ARRAY[m.broadcast_id], '{}') AS o
+        carillon.called_off(ARRAY[m.app_id], ARRAY[coalesce(m.origin, m.id)], ARRAY[m.broadcast_id], '{}') AS o
     WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message;
     IF cardinality(off.unsure) > 0 THEN
         RETURN 0;
@@ -177,7 +177,9 @@ $$;
 -- Jobs that three workers did not survive are under suspicion. Each of their tokens becomes a job of its own, and they are
 -- tried by halves: should a worker die with some of them, half as many are in flight together the next time. What is
 -- settled is innocent. One that two workers die with while it is alone is convicted.
-CREATE FUNCTION carillon.recover(app integer, jobs carillon.job[], gone bigint[], unsure bigint[]) RETURNS bigint
+CREATE FUNCTION carillon.recover(
+    app integer, jobs carillon.job[], gone carillon.message_key[], unsure carillon.message_key[]
+) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     suspicious CONSTANT smallint := 3;
@@ -207,7 +209,8 @@ BEGIN
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < guilty OR cardinality(j.tokens) <> 1);
     END IF;
     chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= suspicious AND cardinality(j.tokens) > 1
-        AND coalesce(j.origin, j.id) <> ALL (gone) AND (j.broadcast_id = ANY (unsure)) IS NOT TRUE);
+        AND (app, coalesce(j.origin, j.id))::carillon.message_key <> ALL (gone)
+        AND (app, j.broadcast_id)::carillon.message_key <> ALL (unsure));
     IF cardinality(chosen) > 0 THEN
         PERFORM carillon.cut(app, j, 1) FROM unnest(chosen) AS j;
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id NOT IN (SELECT d.id FROM unnest(chosen) AS d));
@@ -222,6 +225,7 @@ CREATE FUNCTION carillon.take_over(worker bigint, OUT workers integer, OUT claim
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     lost bigint[];
+    apps integer[];
     messages bigint[];
     broadcasts bigint[];
     off record;
@@ -241,11 +245,13 @@ BEGIN
     IF cardinality(lost) = 0 THEN
         RETURN;
     END IF;
-    SELECT array_agg(coalesce(j.origin, j.id)), array_agg(j.broadcast_id) INTO messages, broadcasts
+    SELECT array_agg(f.app_id), array_agg(coalesce(j.origin, j.id)), array_agg(j.broadcast_id)
+    INTO apps, messages, broadcasts
     FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.id = ANY (lost);
     -- All that the claims have to do with is locked at once and in order: settling workers, too, wait in order only.
-    PERFORM FROM carillon.unfinished u WHERE u.message_id = ANY (messages) ORDER BY u.message_id FOR UPDATE;
-    SELECT o.* INTO off FROM carillon.called_off(messages, broadcasts, '{}') AS o;
+    PERFORM FROM carillon.unfinished u JOIN (SELECT DISTINCT k.app, k.id FROM unnest(apps, messages) AS k(app, id)) AS m
+        ON m.app = u.app_id AND m.id = u.message_id ORDER BY u.app_id, u.message_id FOR UPDATE OF u;
+    SELECT o.* INTO off FROM carillon.called_off(apps, messages, broadcasts, '{}') AS o;
     FOR held IN DELETE FROM carillon.inflight f WHERE f.id = ANY (lost) RETURNING f.app_id, f.jobs LOOP
         claims := claims + 1;
         jobs := jobs + carillon.recover(held.app_id, held.jobs, off.gone, off.unsure);

@@ -14,7 +14,8 @@ DECLARE
     only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = requeue_failures.app);
     refusal carillon.refusal;
     horizon CONSTANT timestamptz := coalesce(now() - since, '-infinity');
-    only_messages bigint[];
+    only_messages carillon.message_key[];
+    only_ids bigint[];
     pushes bigint;
 BEGIN
     IF requeue_failures.app IS NOT NULL AND only_app IS NULL THEN
@@ -27,9 +28,14 @@ BEGIN
             HINT = refusal.hint;
     END IF;
     IF requeue_failures.message_id IS NOT NULL THEN
-        only_messages := ARRAY[requeue_failures.message_id]
-            || ARRAY(SELECT r.message_id FROM carillon.results r WHERE r.broadcast_id = requeue_failures.message_id)
-            || ARRAY(SELECT u.message_id FROM carillon.unfinished u WHERE u.broadcast_id = requeue_failures.message_id);
+        only_messages := ARRAY(
+            SELECT DISTINCT (f.app_id, f.message_id)::carillon.message_key FROM carillon.failures f
+            WHERE f.message_id = requeue_failures.message_id
+            UNION SELECT (r.app_id, r.message_id)::carillon.message_key FROM carillon.results r
+            WHERE r.broadcast_id = requeue_failures.message_id
+            UNION SELECT (u.app_id, u.message_id)::carillon.message_key FROM carillon.unfinished u
+            WHERE u.broadcast_id = requeue_failures.message_id);
+        only_ids := ARRAY(SELECT m.id FROM unnest(only_messages) m);
     END IF;
     -- One at a time: a second one waits, and then finds what the first has left.
     PERFORM pg_advisory_xact_lock(hashtextextended('carillon.requeue', 0));
@@ -41,7 +47,8 @@ BEGIN
                 OR f.reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
             AND (only_app IS NULL OR f.app_id = only_app)
             AND (requeue_failures.reason IS NULL OR f.reason = requeue_failures.reason)
-            AND (only_messages IS NULL OR f.message_id = ANY (only_messages))
+            AND (only_messages IS NULL OR f.message_id = ANY (only_ids)
+                AND (f.app_id, f.message_id)::carillon.message_key = ANY (only_messages))
             AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.message_id = f.message_id AND m.app_id = f.app_id
                 AND (m.expires_at > now()) IS NOT FALSE)
         RETURNING f.message_id, f.app_id, f.token

@@ -65,9 +65,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     UNION
     SELECT r.app_id, r.broadcast_id FROM carillon.results r WHERE r.broadcast_id = find_messages.id
     UNION
+    SELECT u.app_id, coalesce(u.broadcast_id, u.message_id) FROM carillon.waiting_apps() w, carillon.unfinished u
+    WHERE u.app_id = w.app_id AND u.message_id = find_messages.id
+    UNION
     SELECT u.app_id, coalesce(u.broadcast_id, u.message_id) FROM carillon.unfinished u
-    WHERE u.message_id = find_messages.id OR u.broadcast_id = find_messages.id
-        OR u.reference = find_messages.reference
+    WHERE u.broadcast_id = find_messages.id OR u.reference = find_messages.reference
     UNION
     SELECT b.app_id, b.id FROM carillon.broadcasts b
     WHERE b.id = find_messages.id OR b.reference = find_messages.reference
@@ -79,8 +81,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id) FROM carillon.messages m
     WHERE m.reference = find_messages.reference
     UNION
+    SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id) FROM carillon.waiting_apps() w, carillon.scheduled s
+    WHERE s.app_id = w.app_id AND s.id = find_messages.id
+    UNION
     SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id) FROM carillon.scheduled s
-    WHERE s.id = find_messages.id OR s.origin = find_messages.id OR s.reference = find_messages.reference
+    WHERE s.origin = find_messages.id OR s.reference = find_messages.reference
     UNION
     SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id) FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
     WHERE find_messages.id IN (j.id, j.origin) OR j.reference = find_messages.reference

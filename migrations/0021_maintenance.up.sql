@@ -65,9 +65,9 @@ DECLARE
         WHEN 'feedback' THEN 't.handled_at < $1'
         -- A broadcast is forgotten with the results of its jobs.
         WHEN 'broadcasts' THEN 't.created_at < $1
-            AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.broadcast_id = t.id)
-            AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.broadcast_id = t.id)
-            AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.broadcast_id = t.id)
+            AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.broadcast_id = t.id)
+            AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = t.app_id AND u.broadcast_id = t.id)
+            AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = t.app_id AND s.broadcast_id = t.id)
             AND NOT EXISTS (
                 SELECT FROM carillon.messages m WHERE m.app_id = t.app_id AND m.lane = t.lane
                 AND m.id BETWEEN t.id AND t.last_id AND m.broadcast_id = t.id)'

@@ -30,8 +30,9 @@ private struct Send {
         "send_failures",
         """
         SELECT f.token, f.status, f.reason FROM carillon.failures f
-        WHERE f.message_id = $1
-            OR f.message_id IN (SELECT r.message_id FROM carillon.results r WHERE r.broadcast_id = $1)
+        WHERE f.app_id = (SELECT a.id FROM carillon.apps a WHERE a.name = $2) AND (f.message_id = $1
+            OR f.message_id IN (
+                SELECT r.message_id FROM carillon.results r WHERE r.broadcast_id = $1 AND r.app_id = f.app_id))
         ORDER BY f.token
         """
     )
@@ -116,6 +117,7 @@ private struct Send {
     private func failures(of id: Int64) async throws -> [Failure] {
         var parameters = Parameters()
         parameters.append(id)
+        parameters.append(invocation.settings.text(.app))
         return try await connection.query(Self.failures, parameters) { rows in
             try rows.indices.map { row in
                 Failure(

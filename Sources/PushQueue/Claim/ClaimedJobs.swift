@@ -86,7 +86,8 @@ package struct ClaimedJobs: Sendable {
         self.app = app
         self.lane = lane
         self.claimedAt = claimedAt
-        self.installation = installation
+        // Two apps may have messages of one id: their pushes are not the same.
+        self.installation = (installation.0, installation.1 ^ UInt64(truncatingIfNeeded: app))
         self.areOnTrial = areOnTrial
     }
 

@@ -28,7 +28,8 @@ private struct FailuresList {
         WHERE ($1::text IS NULL OR a.name = $1) AND ($2::text IS NULL OR f.reason = $2)
             AND ($3::float8 IS NULL OR f.failed_at >= now() - make_interval(secs => $3))
             AND ($4::int8 IS NULL OR f.message_id = $4
-                OR f.message_id IN (SELECT r.message_id FROM carillon.results r WHERE r.broadcast_id = $4))
+                OR f.message_id IN (
+                    SELECT r.message_id FROM carillon.results r WHERE r.broadcast_id = $4 AND r.app_id = f.app_id))
         ORDER BY f.failed_at DESC, f.message_id DESC, f.token LIMIT $5
         """
     )

@@ -1,0 +1,61 @@
+import Simulator
+import Testing
+
+/// Ids that are not the queue's own.
+@Suite struct SharedIdCases {
+    private static let count = 300
+
+    /// Tokens that begin with b1 are tried again, under ids of the queue's; those that begin with b2 fail.
+    private static func busy(_ configuration: inout SimulatorConfiguration) throws {
+        configuration.answers = try ["b1=503:ServiceUnavailable*1", "b2=400:PayloadEmpty"].map {
+            try AnswerRule(parsing: $0)
+        }
+    }
+
+    @Test func `S11: messages of two apps with the same ids end each by itself, and none goes to the other's devices`()
+        async throws
+    {
+        try await Scene.with({ try Self.busy(&$0) }) { scene async throws in
+            let topic = "com.example.other"
+            try await scene.addApp("other", topic: topic, to: scene.simulator)
+            // Of each app a third is delivered, a third is tried again, and a third fails.
+            try await scene.client.run(
+                """
+                INSERT INTO carillon.messages (id, app_id, tokens, payload)
+                SELECT 1000 + n, a.id, ARRAY[format('b%s%s', n % 3, lpad(to_hex(a.id * 65536 + n), 62, '0')),
+                        format('c0%s', lpad(to_hex(a.id * 65536 + n), 62, '0'))],
+                    format('{"aps":{"alert":"%s"}}', a.name)::json
+                FROM generate_series(1, \(Self.count)) n, carillon.apps a ORDER BY n, a.id
+                """
+            )
+            try await scene.fleet.started(2)
+            try await scene.drained(within: .seconds(60))
+            for app in 1...2 {
+                #expect(
+                    try await scene.client.text(
+                        """
+                        SELECT (count(*), count(DISTINCT r.message_id), sum(r.sent), sum(r.failed)) FROM carillon.results r
+                        WHERE r.app_id = \(app)
+                        """
+                    ) == "(\(Self.count),\(Self.count),\(Self.count * 5 / 3),\(Self.count / 3))"
+                )
+            }
+            #expect(
+                try await scene.client.number("SELECT carillon.requeue_failures(app => 'other')") == Self.count / 3
+            )
+            try await scene.drained(within: .seconds(60))
+            let names = ["com.example.board": "board", topic: "other"]
+            var identities: [String: Set<String>] = [:]
+            for delivery in scene.record.deliveries {
+                // The number of the app is in the token, its name in the text, and the topic is the gateway's to see.
+                let number = Int(delivery.token.suffix(6).prefix(2), radix: 16)
+                let name = names[delivery.topic ?? ""] ?? ""
+                #expect(number == (name == "board" ? 1 : 2))
+                #expect(String(decoding: delivery.payload, as: UTF8.self).contains(name))
+                identities[delivery.apnsID, default: []].insert(delivery.token)
+            }
+            #expect(identities.values.allSatisfy { $0.count == 1 })
+            #expect(try await scene.fleet.stop() == [])
+        }
+    }
+}
