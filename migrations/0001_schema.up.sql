@@ -48,7 +48,7 @@ DECLARE
     role text;
     tries int;
 BEGIN
-    FOREACH role IN ARRAY ARRAY['carillon_app', 'carillon_reader', 'carillon_reaper', 'carillon_worker'] LOOP
+    FOREACH role IN ARRAY ARRAY['carillon_app', 'carillon_reader', 'carillon_reaper', 'carillon_tenant', 'carillon_worker'] LOOP
         tries := 0;
         LOOP
             tries := tries + 1;
@@ -66,7 +66,7 @@ BEGIN
                     RAISE EXCEPTION 'role % does not exist, and % may not create it', role, current_user
                         USING ERRCODE = 'insufficient_privilege',
                               HINT = 'Have a superuser run: CREATE ROLE carillon_app; CREATE ROLE carillon_reader; '
-                                  || 'CREATE ROLE carillon_worker; CREATE ROLE carillon_reaper; '
+                                  || 'CREATE ROLE carillon_worker; CREATE ROLE carillon_tenant; CREATE ROLE carillon_reaper; '
                                   || format('GRANT carillon_reaper TO %I', current_user);
             END;
         END LOOP;
@@ -74,6 +74,6 @@ BEGIN
 END
 $$;
 
-GRANT SELECT ON carillon.schema_migrations TO carillon_app, carillon_reader, carillon_worker;
+GRANT SELECT ON carillon.schema_migrations TO carillon_app, carillon_reader, carillon_tenant, carillon_worker;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (1, 'schema');

@@ -16,6 +16,13 @@ CREATE TABLE carillon.certificates (
     status      text,  -- null: not looked at yet
     last_error  text,
     CONSTRAINT certificates_name_is_not_empty CHECK (name <> ''),
+    CONSTRAINT certificates_name_is_255_bytes_at_most CHECK (octet_length(name) <= 255),
+    -- A chain of ten, and sealed, is a third of that. Workers read all of it again whenever it changes.
+    CONSTRAINT certificates_certificate_is_64_kb_at_most CHECK (octet_length(certificate) <= 65536),
+    CONSTRAINT certificates_private_key_is_64_kb_at_most CHECK (octet_length(private_key) <= 65536),
+    CONSTRAINT certificates_passphrase_is_4_kb_at_most CHECK (octet_length(passphrase) <= 4096),
+    CONSTRAINT certificates_key_id_is_64_bytes_at_most CHECK (octet_length(key_id) <= 64),
+    CONSTRAINT certificates_team_id_is_64_bytes_at_most CHECK (octet_length(team_id) <= 64),
     CONSTRAINT certificates_has_certificate_or_key CHECK (certificate IS NOT NULL OR private_key IS NOT NULL),
     CONSTRAINT certificates_key_id_and_team_id_go_together CHECK ((key_id IS NULL) = (team_id IS NULL)),
     CONSTRAINT certificates_token_key_is_in_private_key CHECK (key_id IS NULL OR private_key IS NOT NULL),
@@ -39,9 +46,16 @@ CREATE TABLE carillon.apps (
     max_attempts     integer NOT NULL DEFAULT 10,
     -- BadDeviceToken deletes the token as a 410 does, unless most pushes of that minute failed so.
     reap_bad_tokens  boolean NOT NULL DEFAULT false,
+    -- Somebody is isolated, from this app or another: it is asked who enqueues. carillon.isolate_app sees to it.
+    is_guarded       boolean NOT NULL DEFAULT false,
     created_at       timestamptz NOT NULL DEFAULT now(),
     updated_at       timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT apps_name_is_not_empty CHECK (name <> ''),
+    CONSTRAINT apps_name_is_255_bytes_at_most CHECK (octet_length(name) <= 255),
+    CONSTRAINT apps_gateway_is_300_bytes_at_most CHECK (octet_length(gateway) <= 300),
+    CONSTRAINT apps_feedback_gateway_is_300_bytes_at_most CHECK (octet_length(feedback_gateway) <= 300),
+    -- As much as all authorities that a system trusts.
+    CONSTRAINT apps_gateway_ca_is_256_kb_at_most CHECK (octet_length(gateway_ca) <= 262144),
     CONSTRAINT apps_topic_is_visible_ascii CHECK (topic ~ '^[!-~]{1,255}$'),
     CONSTRAINT apps_environment_is_known CHECK (environment IN ('production', 'sandbox')),
     CONSTRAINT apps_protocol_is_known CHECK (protocol IN ('http2', 'binary')),
@@ -64,6 +78,13 @@ CREATE TABLE carillon.holds (
     since       timestamptz NOT NULL DEFAULT now(),
     seen_at     timestamptz NOT NULL DEFAULT now(),
     next_try_at timestamptz
+);
+
+-- The roles that see nothing of any app but these: carillon.isolate_app writes it.
+CREATE TABLE carillon.app_roles (
+    app_id integer CONSTRAINT app_roles_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+    role   regrole,
+    PRIMARY KEY (app_id, role)
 );
 
 -- One provider token for the whole fleet, minted by whichever worker finds it old.

@@ -27,12 +27,23 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
 $$;
 
+-- The apps that the caller may use; null: every one. Only a carillon_tenant is held to those that app_roles gives it. The
+-- caller is who has logged in, or taken a role since, whichever function runs as its owner on the way here.
+CREATE FUNCTION carillon.apps_of_caller() RETURNS integer[]
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') AND NOT pg_has_role(c.role, 'carillon_app', 'USAGE')
+        THEN ARRAY(SELECT r.app_id FROM carillon.app_roles r WHERE pg_has_role(c.role, r.role, 'USAGE')) END
+    FROM (SELECT coalesce(nullif(current_setting('role'), 'none')::name, session_user) AS role) c
+$$;
+
 -- Why there is no app of a name.
 CREATE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
 LANGUAGE sql STABLE AS $$
     SELECT carillon.refusal('app', 'the name of an app', pg_catalog.quote_nullable(app), coalesce(
         (SELECT 'There are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
-            OPERATOR(pg_catalog.||) '.' FROM (SELECT a.name FROM carillon.apps a ORDER BY a.name LIMIT 10) few),
+            OPERATOR(pg_catalog.||) '.' FROM (
+                SELECT a.name FROM carillon.apps a CROSS JOIN LATERAL carillon.apps_of_caller() AS o(mine)
+                WHERE o.mine IS NULL OR a.id OPERATOR(pg_catalog.=) ANY (o.mine) ORDER BY a.name LIMIT 10) few),
         'There are no apps yet: add one with `carillon app add`.'), '42704')
 $$;
 
@@ -202,7 +213,8 @@ DECLARE
     whole json;
     silent boolean;
 BEGIN
-    SELECT a.id INTO made.app_id FROM carillon.apps a WHERE a.name = m.app;
+    SELECT a.id INTO made.app_id FROM carillon.apps a
+    WHERE a.name = m.app AND (NOT a.is_guarded OR coalesce(a.id = ANY (carillon.apps_of_caller()), true));
     IF NOT FOUND THEN
         made.refusal := carillon.unknown_app(m.app);
         RETURN made;

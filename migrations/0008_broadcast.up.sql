@@ -67,10 +67,13 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT l.app_id FROM later l UNION SELECT b.app_id FROM begun b
 $$;
 
--- What an argument named app leaves to choose from: the app of that name, if there is one. Null: every app.
+-- What an argument named app leaves to choose from: the app of that name, if there is one, or all that the caller may use.
+-- Null: every app.
 CREATE FUNCTION carillon.chosen_apps(app text) RETURNS integer[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT CASE WHEN app IS NOT NULL THEN ARRAY(SELECT a.id FROM carillon.apps a WHERE a.name = app) END
+    SELECT CASE WHEN app IS NULL THEN o.mine ELSE ARRAY(
+        SELECT a.id FROM carillon.apps a WHERE a.name = app AND (o.mine IS NULL OR a.id = ANY (o.mine))) END
+    FROM carillon.apps_of_caller() AS o(mine)
 $$;
 
 -- A job by its id alone, wherever it waits or flies.

@@ -21,7 +21,8 @@ GRANT EXECUTE ON FUNCTION
     carillon.broadcast(text, anyelement, bigint, text, boolean, boolean, text, text, jsonb, anycompatible, text, bigint,
         timestamptz, text, text, timestamptz, bigint, text, text, interval, text, text, text, text, boolean, text),
     carillon.submit,
-    carillon.app_id, carillon.refusal, carillon.unknown_app, carillon.token, carillon.broadcast_progress, carillon.cancel,
+    carillon.app_id, carillon.apps_of_caller, carillon.refusal, carillon.unknown_app, carillon.token,
+    carillon.broadcast_progress, carillon.cancel,
     carillon.cancel_messages, carillon.cancel_broadcast,
     carillon.register_token
 TO carillon_app;
@@ -44,7 +45,8 @@ GRANT SELECT ON carillon.broadcasts TO carillon_worker;
 GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
 GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps TO carillon_worker;
 GRANT EXECUTE ON FUNCTION
-    carillon.app_id, carillon.refusal, carillon.unknown_app, carillon.queue_depth, carillon.check_watched,
+    carillon.app_id, carillon.apps_of_caller, carillon.refusal, carillon.unknown_app, carillon.queue_depth,
+    carillon.check_watched,
     carillon.unfit_to_watch,
     carillon.path_of, carillon.as_reaper, carillon.prepared, carillon.traces, carillon.prepare_again
 TO carillon_worker;

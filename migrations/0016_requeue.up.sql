@@ -11,14 +11,14 @@ CREATE FUNCTION carillon.requeue_failures(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = requeue_failures.app);
+    chosen CONSTANT integer[] := carillon.chosen_apps(requeue_failures.app);
     refusal carillon.refusal;
     horizon CONSTANT timestamptz := coalesce(now() - since, '-infinity');
     only_messages carillon.message_key[];
     only_ids bigint[];
     pushes bigint;
 BEGIN
-    IF requeue_failures.app IS NOT NULL AND only_app IS NULL THEN
+    IF requeue_failures.app IS NOT NULL AND cardinality(chosen) = 0 THEN
         refusal := carillon.unknown_app(requeue_failures.app);
     ELSIF since <= interval '0' THEN
         refusal := carillon.refusal('since', 'an interval above 0', quote_literal(since), 'Leave it out for everything.');
@@ -45,7 +45,7 @@ BEGIN
             AND (include_delivered OR f.status IS DISTINCT FROM 200)
             AND (include_unknown OR requeue_failures.reason = 'OutcomeUnknown' OR f.status IS NOT NULL
                 OR f.reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
-            AND (only_app IS NULL OR f.app_id = only_app)
+            AND (chosen IS NULL OR f.app_id = ANY (chosen))
             AND (requeue_failures.reason IS NULL OR f.reason = requeue_failures.reason)
             AND (only_messages IS NULL OR f.message_id = ANY (only_ids)
                 AND (f.app_id, f.message_id)::carillon.message_key = ANY (only_messages))

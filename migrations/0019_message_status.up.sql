@@ -98,6 +98,7 @@ RETURNS SETOF carillon.message_state
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
+    mine CONSTANT integer[] := carillon.apps_of_caller();
     message record;
     whole carillon.broadcasts;
     known record;
@@ -116,7 +117,8 @@ BEGIN
     FOR message IN
         SELECT f.app_id, f.message_id, a.name AS app
         FROM carillon.find_messages(message_status.id, message_status.reference) f
-        LEFT JOIN carillon.apps a ON a.id = f.app_id ORDER BY f.message_id, f.app_id
+        LEFT JOIN carillon.apps a ON a.id = f.app_id
+        WHERE mine IS NULL OR f.app_id = ANY (mine) ORDER BY f.message_id, f.app_id
     LOOP
         SELECT b.* INTO whole FROM carillon.broadcasts b WHERE b.id = message.message_id AND b.app_id = message.app_id;
         SELECT coalesce(sum(t.sent), 0) AS sent, coalesce(sum(t.failed), 0) AS failed,

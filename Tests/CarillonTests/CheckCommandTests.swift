@@ -58,7 +58,7 @@ import Testing
                 INSERT INTO carillon.apps (name, topic, certificate_id, gateway, gateway_ca)
                 SELECT 'other', 'com.elsewhere', certificate_id, gateway, gateway_ca FROM carillon.apps;
                 UPDATE carillon.apps SET paused = true, paused_reason = 'a sale' WHERE name = 'shop';
-                REVOKE EXECUTE ON FUNCTION carillon.cancel(bigint) FROM carillon_app
+                REVOKE EXECUTE ON FUNCTION carillon.cancel FROM carillon_app
                 """
             )
             let check = try await shop.run("check")

@@ -127,6 +127,12 @@ extension Migration {
             up: PackageResources._021_maintenance_up_sql,
             down: PackageResources._021_maintenance_down_sql
         ),
+        Migration(
+            22,
+            "isolation",
+            up: PackageResources._022_isolation_up_sql,
+            down: PackageResources._022_isolation_down_sql
+        ),
     ]
 
     /// The version of the schema that this program works with.

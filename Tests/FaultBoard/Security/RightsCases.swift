@@ -57,9 +57,11 @@ import Testing
         "carillon_reader": ["default_partition_rows", "queue_depth", "broadcast_progress", "message_status"],
         "carillon_app": [
             "submit", "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress",
-            "register_token", "requeue_failures", "message_status",
+            "register_token", "requeue_failures", "message_status", "apps_of_caller",
         ],
-        "carillon_worker": ["maintain_step", "default_partition_rows", "queue_depth", "called_off", "as_reaper"],
+        "carillon_worker": [
+            "maintain_step", "default_partition_rows", "queue_depth", "called_off", "as_reaper", "apps_of_caller",
+        ],
     ]
 
     private static func rights(_ verb: String, on relations: String) -> Set<String> {

@@ -1,0 +1,164 @@
+import Postgres
+import Testing
+
+/// Apps that see nothing of each other: a role an app.
+@Suite struct IsolationTests {
+    private static let setUp = """
+        INSERT INTO carillon.apps (name, topic) VALUES ('other', 'com.example.other');
+        INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'a1'), (2, 'b1');
+        INSERT INTO carillon.results (message_id, app_id, sent) VALUES (100, 1, 1), (101, 2, 1);
+        INSERT INTO carillon.failures (message_id, app_id, token, reason) VALUES (102, 1, 'a2', 'x'), (103, 2, 'b2', 'x');
+        INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, on_unknown)
+        VALUES (102, 1, 1, '{}', 'alert', 'retry'), (103, 2, 1, '{}', 'alert', 'retry');
+        INSERT INTO carillon.messages (id, app_id, tokens, payload) VALUES (200, 1, '{a3}', '{}'), (200, 2, '{b3}', '{}');
+        INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (201, 2, '{b4}', '{}', 'infinity')
+        """
+
+    /// A role that may use the app "demo" and nothing else, in whose name the session goes on.
+    private static func isolated(
+        _ body: (SchemaDatabase, _ role: String) async throws -> Void
+    ) async throws {
+        try await SchemaDatabase.with { database async throws in
+            let role = "demo_\(database.connection.backendProcessID)"
+            try await database.run("\(Self.setUp); CREATE ROLE \(role); SELECT carillon.isolate_app('demo', '\(role)')")
+            try await database.run("SET ROLE \(role)")
+            try await body(database, role)
+            try await database.run("RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
+        }
+    }
+
+    @Test func `an isolated role enqueues, reads and cancels what is its app's`() async throws {
+        try await Self.isolated { database, _ async throws in
+            #expect(try await database.value("carillon.enqueue('demo', '{aa}', 'x') IS NOT NULL") == "true")
+            #expect(try await database.value("carillon.broadcast('demo', 'x') IS NOT NULL") == "true")
+            try await database.run(
+                "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{}') RETURNING id"
+            )
+            try await database.run("SELECT carillon.register_token('demo', 'cc', 'me')")
+            #expect(try await database.rows("SELECT token FROM carillon.tokens ORDER BY 1") == ["(a1)", "(cc)"])
+            #expect(try await database.rows("SELECT name FROM carillon.apps") == ["(demo)"])
+            #expect(try await database.rows("SELECT message_id FROM carillon.results") == ["(100)"])
+            #expect(try await database.rows("SELECT message_id FROM carillon.failures") == ["(102)"])
+            #expect(try await database.value("SELECT count(*) FROM carillon.message_status(100)") == "1")
+            #expect(try await database.value("SELECT sent FROM carillon.broadcast_progress(100)") == "1")
+            #expect(try await database.value("carillon.requeue_failures()") == "1")
+            // The other app has a message of that id too.
+            #expect(try await database.value("carillon.cancel(200)") == "1")
+        }
+    }
+
+    @Test func `an app that is added later is not its either`() async throws {
+        try await Self.isolated { database, role async throws in
+            try await database.run(
+                "RESET ROLE; INSERT INTO carillon.apps (name, topic) VALUES ('later', 'x'); SET ROLE \(role)"
+            )
+            await #expect(throws: PostgresError.self) {
+                try await database.run("SELECT carillon.enqueue('later', '{aa}', 'x')")
+            }
+            #expect(try await database.rows("SELECT name FROM carillon.apps") == ["(demo)"])
+        }
+    }
+
+    @Test func `it can neither see nor touch another app's`() async throws {
+        try await Self.isolated { database, role async throws in
+            for (statement, state) in [
+                ("SELECT carillon.enqueue('other', '{aa}', 'x')", "42704"),
+                ("SELECT carillon.broadcast('other', 'x')", "42704"),
+                ("SELECT carillon.register_token('other', 'cc')", "42704"),
+                ("SELECT carillon.cancel(200, 'other')", "42704"),
+                ("SELECT carillon.requeue_failures('other')", "42704"),
+                ("SELECT * FROM carillon.broadcast_progress(101)", "P0002"),
+                ("INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (2, '{aa}', '{}')", "42501"),
+                ("INSERT INTO carillon.tokens (app_id, token) VALUES (2, 'cc')", "42501"),
+                ("UPDATE carillon.tokens SET app_id = 2", "42501"),
+                ("INSERT INTO carillon.app_roles VALUES (2, '\(role)'::regrole)", "42501"),
+                ("SELECT carillon.isolate_app('other', '\(role)')", "42501"),
+                ("SELECT carillon.unisolate_app('demo', '\(role)')", "42501"), ("TABLE carillon.pending", "42501"),
+                ("TABLE carillon.certificates", "42501"), ("TABLE carillon.results_default", "42501"),
+            ] {
+                let error = await #expect(throws: PostgresError.self, "\(statement)") {
+                    try await database.run(statement)
+                }
+                #expect(error?.sqlState == state, "\(statement): \(error?.message ?? "")")
+                #expect(error?.hint?.contains("other") != true, "\(statement): \(error?.hint ?? "")")
+            }
+            try await database.run("DELETE FROM carillon.tokens; UPDATE carillon.tokens SET owner = 'me'")
+            #expect(try await database.value("carillon.cancel_messages('{200,201}')") == "1")
+            #expect(try await database.value("carillon.cancel_broadcast(201)") == "0")
+            #expect(try await database.value("SELECT count(*) FROM carillon.message_status(101)") == "0")
+            // Nor as what it is a member of.
+            try await database.run("SET ROLE carillon_tenant")
+            #expect(try await database.value("SELECT count(*) FROM carillon.apps") == "0")
+            #expect(try await database.value("SELECT count(*) FROM carillon.message_status(100)") == "0")
+            try await database.run("RESET ROLE")
+            #expect(
+                try await database.rows("SELECT app_id, token, owner FROM carillon.tokens") == ["(2,b1,)"]
+            )
+            #expect(
+                try await database.rows("SELECT app_id, id FROM carillon.pending ORDER BY 2") == ["(2,200)", "(2,201)"]
+            )
+            #expect(try await database.value("SELECT count(*) FROM carillon.results WHERE app_id = 2") == "1")
+        }
+    }
+
+    private static let plans = [
+        "SELECT * FROM carillon.tokens WHERE app_id = 1 AND token = 'aa'",
+        "SELECT * FROM carillon.results WHERE message_id = 7", "SELECT id FROM carillon.apps WHERE name = 'demo'",
+        "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{}')",
+    ]
+
+    @Test(arguments: ["carillon_app", "carillon_worker"])
+    func `everybody else sees what they saw, by the same plans`(_ other: String) async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(Self.setUp)
+            let counts = "SELECT (SELECT count(*) FROM carillon.tokens), (SELECT count(*) FROM carillon.results)"
+            func seen() async throws -> [String] {
+                try await database.run("SET ROLE \(other)")
+                var seen = try await database.rows(counts)
+                for query in Self.plans where other == "carillon_app" || !query.hasPrefix("SELECT id") {
+                    seen.append(try await database.plan(query))
+                }
+                try await database.run("RESET ROLE")
+                return seen
+            }
+            #expect(
+                try await database.value("SELECT bool_or(c.relrowsecurity) FROM pg_class c WHERE c.relname = 'tokens'")
+                    == "false"
+            )
+            let before = try await seen()
+            let role = "demo_\(database.connection.backendProcessID)"
+            try await database.run("CREATE ROLE \(role); SELECT carillon.isolate_app('demo', '\(role)')")
+            #expect(try await seen() == before)
+            #expect(before.first == "(2,2)")
+            // Of rights that were given by hand nothing is taken either.
+            try await database.run(
+                "GRANT USAGE ON SCHEMA carillon TO pg_monitor; GRANT SELECT ON carillon.results TO pg_monitor"
+            )
+            try await database.run("SET ROLE pg_monitor")
+            #expect(try await database.value("SELECT count(*) FROM carillon.results") == "2")
+            try await database.run("RESET ROLE; SELECT carillon.unisolate_app('demo', '\(role)'); DROP ROLE \(role)")
+            #expect(
+                try await database.value(
+                    "SELECT count(*) FROM pg_class c WHERE c.relrowsecurity AND c.relname IN ('apps', 'messages', 'tokens')"
+                ) == "0"
+            )
+        }
+    }
+
+    @Test func `a role that sees more, or is none, cannot be isolated`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let role = "demo_\(database.connection.backendProcessID)"
+            try await database.run("CREATE ROLE \(role); GRANT carillon_app TO \(role)")
+            for (app, name, said) in [
+                ("demo", role, "which as a carillon_app sees all of them"), ("demo", "postgres", "above row security"),
+                ("demo", "nobody_here", "takes the name of a role"), ("nope", role, "takes the name of an app"),
+            ] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await database.run("SELECT carillon.isolate_app('\(app)', '\(name)')")
+                }
+                #expect(error?.message.contains(said) == true, "\(error?.message ?? "")")
+            }
+            try await database.run("DROP OWNED BY \(role); DROP ROLE \(role)")
+        }
+    }
+}

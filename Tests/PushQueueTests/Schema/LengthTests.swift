@@ -1,0 +1,51 @@
+import Postgres
+import Testing
+
+@testable import PushQueue
+
+/// How long the texts of operators may be: workers read all of them again whenever one changes.
+@Suite struct LengthTests {
+    private static let certificates = [
+        ("name", 255), ("certificate", 65_536), ("private_key", 65_536), ("passphrase", 4_096), ("key_id", 64),
+        ("team_id", 64),
+    ]
+    private static let apps = [("name", 255), ("gateway_ca", 262_144)]
+
+    @Test func `a text is stored up to its limit, and one byte more is refused by a name that says the limit`()
+        async throws
+    {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                UPDATE carillon.certificates SET private_key = 'k', key_id = 'k', team_id = 't';
+                UPDATE carillon.apps SET gateway = 'localhost:1'
+                """
+            )
+            for (table, columns) in [("certificates", Self.certificates), ("apps", Self.apps)] {
+                for (column, limit) in columns {
+                    // Two bytes a character: it is bytes that count.
+                    let text = "repeat('é', \(limit / 2)) || repeat('x', \(limit % 2))"
+                    try await database.run("UPDATE carillon.\(table) SET \(column) = \(text)")
+                    let error = await #expect(throws: PostgresError.self, "\(table).\(column)") {
+                        try await database.run("UPDATE carillon.\(table) SET \(column) = \(text) || 'x'")
+                    }
+                    let constraint = error?.constraint ?? ""
+                    #expect(error?.sqlState == "23514")
+                    #expect(constraint.hasPrefix("\(table)_\(column)_is_") && constraint.hasSuffix("_at_most"))
+                    #expect(SettingsError(try #require(error)).description.contains(" at most"), "\(constraint)")
+                }
+            }
+        }
+    }
+
+    @Test func `a gateway is no longer than a host name and a port can be`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            for column in ["gateway", "feedback_gateway"] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await database.run("UPDATE carillon.apps SET \(column) = repeat('a', 299) || ':1'")
+                }
+                #expect(error?.constraint == "apps_\(column)_is_300_bytes_at_most")
+            }
+        }
+    }
+}
