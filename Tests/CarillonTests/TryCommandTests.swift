@@ -25,7 +25,7 @@ import Testing
                         "SELECT carillon.enqueue('try', ARRAY['\(Shop.token("dead"))', '\(Shop.token("503"))'], alert => 'x')"
                     )
                     _ = try await program.line(containing: "410 Unregistered", on: loop)
-                    _ = try await program.line(containing: "is tried again, after 503 ServiceUnavailable.", on: loop)
+                    _ = try await program.line(containing: "Pushes are tried again later.", on: loop)
                     _ = try await program.line(
                         containing: ": 1 sent, 1 failed, after 3 attempts (Unregistered).",
                         on: loop
