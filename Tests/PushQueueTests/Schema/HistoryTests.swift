@@ -277,7 +277,7 @@ import Testing
                 CREATE FUNCTION mine() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ASSERT false, 'keep it'; END $$;
                 CREATE TRIGGER mine BEFORE DELETE ON carillon.dedupe FOR EACH ROW EXECUTE FUNCTION mine();
                 INSERT INTO carillon.dedupe VALUES (1, 'old', 1, now() - interval '1 s');
-                INSERT INTO carillon.cancelled VALUES (1, 1, now() - interval '8 days');
+                INSERT INTO carillon.cancelled (app_id, message_id, cancelled_at) VALUES (1, 1, now() - interval '8 days');
                 \(Self.oldPartition)
                 """
             )

@@ -17,7 +17,7 @@ import Testing
         UPDATE carillon.apps SET reap_bad_tokens = true;
         INSERT INTO carillon.workers (id, name, lease_until) VALUES (1, 'w', now() + interval '1 hour');
         INSERT INTO carillon.unfinished (message_id, app_id, remaining) VALUES (190, 1, 1), (191, 1, 5), (192, 1, 1), (193, 1, 1);
-        INSERT INTO carillon.cancelled VALUES (193);
+        INSERT INTO carillon.cancelled (app_id, message_id) VALUES (1, 193);
         INSERT INTO carillon.inflight (id, worker_id, app_id, jobs) OVERRIDING SYSTEM VALUE VALUES
             (1, 1, 1, ARRAY[\(job(100, "{aa}")), \(job(101, "{bb}")), \(job(102, "{cc,cd}")), \(job(103, "{dd}")),
                 \(job(104, "{ee}", origin: 190)), \(job(105, "{ef}", origin: 191))]),
