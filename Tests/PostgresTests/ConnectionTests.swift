@@ -207,14 +207,17 @@ import Testing
             var parameters = Parameters()
             parameters.append(String(repeating: "x", count: 8 << 20))
             let text = parameters
-            // What libpq read while it made room for the large one must not stay with it.
-            async let first = Self.increment(1, on: connection)
-            async let second = connection.execute(large, text)
-            let answer = try await first
-            #expect(answer == 2)
-            try await other.execute(unlock)
-            let rows = try await second
-            #expect(rows == 1)
+            // Tasks of one loop begin in the order in which they are made: the large statement is behind the other.
+            try await withTaskExecutorPreference(TestLoop.shared) {
+                // What libpq read while it made room for the large one must not stay with it.
+                async let first = Self.increment(1, on: connection)
+                async let second = connection.execute(large, text)
+                let answer = try await first
+                #expect(answer == 2)
+                try await other.execute(unlock)
+                let rows = try await second
+                #expect(rows == 1)
+            }
             await other.close()
         }
     }
