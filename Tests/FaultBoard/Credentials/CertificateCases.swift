@@ -244,32 +244,42 @@ import Testing
         }
     }
 
-    @Test func `A11: texts of 500 KB that are no credential cost no worker its lease`() async throws {
+    @Test func `A11: texts as long as may be stored that are no credential or trust root cost no worker its lease`() async throws
+    {
         try await Scene.with { scene in
             let worker = try await scene.fleet.started()
             let pieces = [
                 "-----BEGIN A-----\n", "-----BEGIN ", "-----BEGIN A-----\n-----END B-----\n", "-", "MIIBvTCC\n",
             ]
             for (number, piece) in pieces.enumerated() {
-                let count = 500_000 / piece.utf8.count
+                func text(of length: Int) -> String {
+                    "rpad('', \(length), \(OddRow.quoted(piece)))"
+                }
                 try await scene.client.run(
                     """
                     INSERT INTO carillon.certificates (name, certificate, private_key)
-                    VALUES ('large \(number)', repeat(\(OddRow.quoted(piece)), \(count)), 'none');
+                    VALUES ('large \(number)', \(text(of: 65_536)), \(text(of: 65_536)));
                     INSERT INTO carillon.apps (name, topic, certificate_id)
                     SELECT 'large \(number)', 'com.example.large', c.id FROM carillon.certificates c
                     WHERE c.name = 'large \(number)';
-                    SELECT carillon.enqueue('large \(number)', ARRAY[repeat('ab', 32)], 'x')
+                    INSERT INTO carillon.apps (name, topic, certificate_id, gateway, gateway_ca)
+                    SELECT 'large root \(number)', a.topic, a.certificate_id, a.gateway, \(text(of: 262_144))
+                    FROM carillon.apps a WHERE a.name = '\(Scene.app)';
+                    SELECT carillon.enqueue('large \(number)', ARRAY[repeat('ab', 32)], 'x');
+                    SELECT carillon.enqueue('large root \(number)', ARRAY[repeat('ab', 32)], 'x')
                     """
                 )
                 try await scene.enqueue(20)
                 try await scene.requests(20 * (number + 1))
+                try await worker.says("large root \(number)")
                 try await scene.eventually("row \(number) says that it is no credential") {
                     try await scene.client.text(
                         "SELECT c.status FROM carillon.certificates c WHERE c.name = 'large \(number)'"
                     ) == "invalid"
                 }
             }
+            let roots = worker.lines(containing: "large root")
+            #expect(roots.allSatisfy { $0.contains("trust root") }, "\(roots)")
             #expect(worker.isRunning)
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.workers") == 1)
             #expect(worker.lines(containing: "lease").isEmpty, "\(worker.lines(containing: "lease"))")
