@@ -244,8 +244,7 @@ import Testing
         }
     }
 
-    @Test func `A11: texts as long as may be stored that are no credential or trust root cost no worker its lease`() async throws
-    {
+    @Test func `A11: the longest texts that are no credential or trust root cost no worker its lease`() async throws {
         try await Scene.with { scene in
             let worker = try await scene.fleet.started()
             let pieces = [

@@ -18,6 +18,11 @@ import Testing
         "\u{1}\u{2}\u{1F}",
     ]
     private static let all = Self.nasty.joined(separator: " ")
+    /// All of it in names that are as long as a name may be at most, with a word before it.
+    private static let names = Self.nasty.reduce(into: [""]) { names, text in
+        if names[names.count - 1].utf8.count + text.utf8.count > 240 { names.append("") }
+        names[names.count - 1] += names[names.count - 1].isEmpty ? text : " " + text
+    }
 
     @Test func `P10: text of any kind goes through a plain INSERT into results and failures as it is`() async throws {
         try await Scene.with { scene in
@@ -127,34 +132,36 @@ import Testing
             let issued = try scene.simulator.issueCertificate(topics: [Scene.topic])
             let pem = try scene.folder.write("any.pem", issued.certificate + issued.privateKey)
             let root = try scene.folder.write("root.pem", scene.simulator.rootPEM)
-            let commands = [
-                ["credential", "import", Self.all, "--file", pem],
-                [
-                    "app", "add", Self.all, "--topic", Scene.topic, "--credential", Self.all, "--gateway",
-                    "localhost:\(scene.simulator.port)", "--gateway-ca", root,
-                ],
-            ]
-            for words in commands {
-                let run = try await ProgramRun.run(words, environment: environment)
-                #expect(run.status == 0, "\(run.errors)")
+            for name in Self.names {
+                let commands = [
+                    ["credential", "import", name, "--file", pem],
+                    [
+                        "app", "add", name, "--topic", Scene.topic, "--credential", name, "--gateway",
+                        "localhost:\(scene.simulator.port)", "--gateway-ca", root,
+                    ],
+                ]
+                for words in commands {
+                    let run = try await ProgramRun.run(words, environment: environment)
+                    #expect(run.status == 0, "\(run.errors)")
+                }
+                // An app of which the worker has to speak.
+                let silent = "'silent ' || \(OddRow.quoted(name))"
+                try await scene.client.run(
+                    """
+                    INSERT INTO carillon.apps (name, topic) VALUES (\(silent), 'a.b');
+                    SELECT carillon.enqueue(\(silent), '{aa}', 'x')
+                    """
+                )
             }
-            let id = try await scene.client.number(
-                "SELECT a.id FROM carillon.apps a WHERE a.name = \(OddRow.quoted(Self.all))"
-            )
-            // An app of which the worker has to speak.
-            try await scene.client.run(
-                """
-                INSERT INTO carillon.apps (name, topic) VALUES ('silent ' || \(OddRow.quoted(Self.all)), 'a.b');
-                SELECT carillon.enqueue('silent ' || \(OddRow.quoted(Self.all)), '{aa}', 'x')
-                """
-            )
             let worker = try await scene.fleet.started()
-            let sent = try await ProgramRun.run(
-                ["send", "--app", Self.all, "--token", Scene.token("cc", 1), "--alert", Self.all],
-                environment: environment
-            )
-            #expect(sent.status == 0, "\(sent.errors)")
-            try await worker.says("has no credential")
+            for (place, name) in Self.names.enumerated() {
+                let sent = try await ProgramRun.run(
+                    ["send", "--app", name, "--token", Scene.token("cc", place), "--alert", Self.all],
+                    environment: environment
+                )
+                #expect(sent.status == 0, "\(sent.errors)")
+            }
+            try await worker.says("has no credential", times: Self.names.count)
             let metrics = try await worker.ask("/metrics").body
             for line in metrics.split(separator: "\n", omittingEmptySubsequences: false) {
                 #expect(line.isEmpty || line.hasPrefix("# ") || Self.isSample(line), "\(line)")
@@ -171,9 +178,16 @@ import Testing
                 #expect(json.status == 0)
                 #expect(json.output.utf8.count { $0 == UInt8(ascii: "\n") } <= 1 || words == ["status"])
             }
-            #expect(
-                try await scene.client.number("SELECT count(*) FROM carillon.results r WHERE r.app_id = \(id)") == 1
-            )
+            for name in Self.names {
+                #expect(
+                    try await scene.client.number(
+                        """
+                        SELECT sum(r.sent) FROM carillon.results r JOIN carillon.apps a ON a.id = r.app_id
+                        WHERE a.name = \(OddRow.quoted(name))
+                        """
+                    ) == 1
+                )
+            }
             #expect(try await scene.fleet.stop() == [])
         }
     }
