@@ -198,26 +198,29 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)))
     func `an answer does not wait for a large statement behind it`() async throws {
-        let lock = Statement("lock", "SELECT pg_advisory_lock(2)")
-        let unlock = Statement("unlock", "SELECT pg_advisory_unlock(2)")
-        let large = Statement("large", "SELECT pg_advisory_lock(2), length($1::text)")
+        let waiting = """
+            SELECT count(*) FROM pg_locks l WHERE l.locktype = 'advisory' AND NOT l.granted
+            AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+            """
         try await TestDatabase.connected { connection, url in
             let other = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "other")
-            try await other.execute(lock)
+            try await other.script("SELECT pg_advisory_lock(1), pg_advisory_lock(2)")
             var parameters = Parameters()
             parameters.append(String(repeating: "x", count: 8 << 20))
             let text = parameters
-            // Tasks of one loop begin in the order in which they are made: the large statement is behind the other.
-            try await withTaskExecutorPreference(TestLoop.shared) {
-                // What libpq read while it made room for the large one must not stay with it.
-                async let first = Self.increment(1, on: connection)
-                async let second = connection.execute(large, text)
-                let answer = try await first
-                #expect(answer == 2)
-                try await other.execute(unlock)
-                let rows = try await second
-                #expect(rows == 1)
+            async let first = connection.execute(Statement("small", "SELECT pg_advisory_lock(1)"))
+            try await TestLoop.shared.eventually("the server has the small statement") {
+                try await other.number(waiting) == 1
             }
+            // What libpq read while it made room for the large one must not stay with it.
+            async let second = connection.execute(
+                Statement("large", "SELECT pg_advisory_lock(2), length($1::text)"),
+                text
+            )
+            try await other.script("SELECT pg_advisory_unlock(1)")
+            #expect(try await first == 1)
+            try await other.script("SELECT pg_advisory_unlock(2)")
+            #expect(try await second == 1)
             await other.close()
         }
     }
