@@ -105,6 +105,8 @@ CREATE TABLE carillon.workers (
     version      text,
     started_at   timestamptz NOT NULL DEFAULT now(),
     heartbeat_at timestamptz NOT NULL DEFAULT now(),
+    beat         bigint NOT NULL DEFAULT 0,  -- goes up by one with each heartbeat: others watch whether it stands still
+    -- For people, and for `worker --once`. Nobody is taken over because of it: the database's clock may be set.
     lease_until  timestamptz NOT NULL
 );
 -- Updated every few seconds for ever: kept heap-only and small.

@@ -220,48 +220,98 @@ BEGIN
 END
 $$;
 
--- Removes workers whose lease has run out, and puts back what workers that are gone have left in flight.
-CREATE FUNCTION carillon.take_over(worker bigint, OUT workers integer, OUT claims integer, OUT jobs bigint)
+-- Takes over from a worker that is dead: its heartbeat stands still at that beat, by the clock of whoever calls. Puts back
+-- what it holds, and what any worker holds that has no row of carillon.workers any more; with no beat, only the latter.
+--
+-- It never waits for a lock on a row. A worker whose row is locked is left alone: its heartbeat may be waiting for that
+-- row. So is a claim of which a message's row of unfinished is locked: the next call finds it.
+CREATE FUNCTION carillon.take_over(
+    dead bigint, beat bigint DEFAULT NULL, OUT workers integer, OUT claims integer, OUT jobs bigint
+)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    gone bigint[];
     lost bigint[];
-    apps integer[];
-    messages bigint[];
-    broadcasts bigint[];
+    messages carillon.message_key[];
+    busy carillon.message_key[];
     off record;
     held record;
 BEGIN
+    workers := 0;
     claims := 0;
     jobs := 0;
-    -- Deleting looks at the lease again under the row's lock: a heartbeat that came first wins.
-    DELETE FROM carillon.workers w WHERE w.lease_until < now() AND w.id <> take_over.worker
-        AND w.id = ANY (ARRAY(
-            SELECT d.id FROM carillon.workers d WHERE d.lease_until < now() ORDER BY d.id FOR UPDATE SKIP LOCKED));
-    GET DIAGNOSTICS workers = ROW_COUNT;
+    IF beat IS NOT NULL THEN
+        -- Whoever waits for a lock on the table holds up the heartbeats behind it.
+        LOCK TABLE carillon.workers IN ROW EXCLUSIVE MODE NOWAIT;
+        -- The beat is looked at again under the row's lock: a heartbeat that came first wins.
+        DELETE FROM carillon.workers w WHERE w.id = ANY (ARRAY(
+            SELECT d.id FROM carillon.workers d WHERE d.id = take_over.dead AND d.beat = take_over.beat
+            FOR UPDATE SKIP LOCKED));
+        GET DIAGNOSTICS workers = ROW_COUNT;
+    END IF;
+    gone := ARRAY(SELECT o.id FROM carillon.gone_workers() AS o(id));
     lost := ARRAY(
-        SELECT o.id FROM carillon.inflight o
-        WHERE NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = o.worker_id)
-        ORDER BY o.id LIMIT 100 FOR UPDATE SKIP LOCKED);
+        SELECT f.id FROM carillon.inflight f WHERE f.worker_id = ANY (gone) ORDER BY f.id FOR UPDATE SKIP LOCKED);
     IF cardinality(lost) = 0 THEN
         RETURN;
     END IF;
-    SELECT array_agg(f.app_id), array_agg(coalesce(j.origin, j.id)), array_agg(j.broadcast_id)
-    INTO apps, messages, broadcasts
-    FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.id = ANY (lost);
-    -- All that the claims have to do with is locked at once and in order: settling workers, too, wait in order only.
-    PERFORM FROM carillon.unfinished u JOIN (SELECT DISTINCT k.app, k.id FROM unnest(apps, messages) AS k(app, id)) AS m
-        ON m.app = u.app_id AND m.id = u.message_id ORDER BY u.app_id, u.message_id FOR UPDATE OF u;
-    SELECT o.* INTO off FROM carillon.called_off(apps, messages, broadcasts, '{}') AS o;
-    FOR held IN DELETE FROM carillon.inflight f WHERE f.id = ANY (lost) RETURNING f.app_id, f.jobs LOOP
-        claims := claims + 1;
+    messages := ARRAY(
+        SELECT DISTINCT (f.app_id, coalesce(j.origin, j.id))::carillon.message_key
+        FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.id = ANY (lost));
+    WITH waiting AS MATERIALIZED (
+        SELECT u.app_id, u.message_id FROM carillon.unfinished u
+        JOIN unnest(messages) AS m ON m.app_id = u.app_id AND m.id = u.message_id
+    ), locked AS MATERIALIZED (
+        SELECT u.app_id, u.message_id FROM carillon.unfinished u
+        JOIN unnest(messages) AS m ON m.app_id = u.app_id AND m.id = u.message_id
+        ORDER BY u.app_id, u.message_id FOR UPDATE OF u SKIP LOCKED
+    )
+    SELECT array_agg((w.app_id, w.message_id)::carillon.message_key) INTO busy FROM waiting w
+    WHERE NOT EXISTS (SELECT FROM locked l WHERE l.app_id = w.app_id AND l.message_id = w.message_id);
+    IF cardinality(busy) > 0 THEN
+        lost := ARRAY(
+            SELECT f.id FROM carillon.inflight f WHERE f.id = ANY (lost) AND NOT EXISTS (
+                SELECT FROM unnest(f.jobs) AS j
+                WHERE (f.app_id, coalesce(j.origin, j.id))::carillon.message_key = ANY (busy)));
+    END IF;
+    SELECT o.* INTO off FROM (
+        SELECT array_agg(f.app_id) AS apps, array_agg(coalesce(j.origin, j.id)) AS messages,
+            array_agg(j.broadcast_id) AS broadcasts
+        FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.id = ANY (lost)
+    ) AS a, carillon.called_off(a.apps, a.messages, a.broadcasts, '{}') AS o;
+    claims := cardinality(lost);
+    -- All that a worker held of an app at once, as far as it fits into an array.
+    FOR held IN
+        WITH taken AS (
+            DELETE FROM carillon.inflight f WHERE f.id = ANY (lost) RETURNING f.id, f.worker_id, f.app_id, f.jobs
+        ), sized AS (
+            SELECT t.worker_id, t.app_id, t.jobs,
+                sum(pg_column_size(t.jobs)) OVER (PARTITION BY t.worker_id, t.app_id ORDER BY t.id) / 16777216 AS heap
+            FROM taken t
+        )
+        SELECT s.app_id, array_agg(j) AS jobs FROM sized s, unnest(s.jobs) AS j GROUP BY s.worker_id, s.app_id, s.heap
+    LOOP
         jobs := jobs + carillon.recover(held.app_id, held.jobs, off.gone, off.unsure);
     END LOOP;
 END
 $$;
 
+-- Workers that hold claims and have no row of carillon.workers. Hops from worker to worker, never over their claims.
+CREATE FUNCTION carillon.gone_workers() RETURNS SETOF bigint
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE holder AS (
+        (SELECT f.worker_id AS id FROM carillon.inflight f ORDER BY f.worker_id LIMIT 1)
+        UNION ALL
+        SELECT n.id FROM holder h, LATERAL (
+            SELECT f.worker_id AS id FROM carillon.inflight f WHERE f.worker_id > h.id ORDER BY f.worker_id LIMIT 1) AS n
+    )
+    SELECT h.id FROM holder h WHERE NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = h.id)
+$$;
+
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-    carillon.cut, carillon.split, carillon.discard, carillon.fail_jobs, carillon.trial_size, carillon.count_death, carillon.recover, carillon.take_over
+    carillon.cut, carillon.split, carillon.discard, carillon.fail_jobs, carillon.trial_size, carillon.count_death,
+    carillon.recover, carillon.take_over, carillon.gone_workers
 TO carillon_worker;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (15, 'takeover');

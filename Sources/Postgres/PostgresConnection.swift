@@ -242,8 +242,11 @@ package actor PostgresConnection {
     /// The settings and the statement are one transaction, since no synchronization point lies between them.
     private func sendUnnamed(_ statement: Statement, _ parameters: Parameters, on wire: Wire) -> Bool {
         if self.isGreeted, !self.settings.isEmpty {
-            self.pipeline.last?.preludes = 1
-            guard wire.execute(sql: self.settings.forTransaction, Parameters()) else { return false }
+            let openings = self.settings.openings
+            self.pipeline.last?.preludes = openings.count
+            for opening in openings {
+                guard wire.execute(sql: opening, Parameters()) else { return false }
+            }
         }
         return wire.execute(sql: statement.sql, parameters)
     }

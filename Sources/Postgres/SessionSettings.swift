@@ -9,7 +9,26 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
         self.pairs = elements
     }
 
+    private init(_ pairs: [(name: String, value: String)]) {
+        self.pairs = pairs
+    }
+
+    /// These, and others beside them or in their place.
+    package func with(_ others: SessionSettings) -> SessionSettings {
+        let names = Set(others.pairs.map(\.name))
+        return SessionSettings(self.pairs.filter { !names.contains($0.name) } + others.pairs)
+    }
+
     var isEmpty: Bool { self.pairs.isEmpty }
+
+    /// What is to be carried out first in each transaction, where that may be another server process's. The transaction has
+    /// begun by then, so the isolation that it would have by default is its own to set, and before any query.
+    var openings: [String] {
+        let isolation = self.pairs.last { $0.name == "default_transaction_isolation" }
+        return (isolation.map { ["SET transaction_isolation TO \(Self.quoted($0.value))"] } ?? []) + [
+            self.forTransaction
+        ]
+    }
 
     /// Sets them until the transaction ends.
     package var forTransaction: String { "SELECT " + self.calls(isLocal: "true").joined(separator: ", ") }

@@ -55,12 +55,15 @@ import Testing
                 """
             )
             let lost = GateBackend()
-            // It will not renew its lease before the others have seen that it has run out.
+            // Its heartbeats are rare, and its lease is short to whoever reads its row.
             let dead = queue.worker(lost) { $0.lease = .seconds(600) }
             let run = Task { try await dead.run() }
             for await _ in lost.arrivals { break }
-            // To the others it looks dead: its lease has run out.
-            try await queue.run("UPDATE carillon.workers SET lease_until = now() - interval '1 s'")
+            try await queue.run(
+                """
+                UPDATE carillon.workers SET heartbeat_at = now() - interval '3 s', lease_until = now() - interval '2 s'
+                """
+            )
             let backend = RecordedBackend()
             let report = try await queue.drain(backend)
             #expect(report.counters.takeovers == 1)

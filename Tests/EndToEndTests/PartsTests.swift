@@ -79,10 +79,8 @@ import Testing
             try await queue.loop.eventually("the fast ones are settled") {
                 try await self.fastOnesAreSettled(in: queue) && dying.counters.inFlight == 2
             }
-            // To the others it looks dead: its lease has run out, and they take over before it can renew it.
-            try await queue.run(
-                "UPDATE carillon.workers SET lease_until = now() - interval '1 s'; SELECT carillon.take_over(0)"
-            )
+            // To the others it looks dead, and they take over.
+            try await queue.run("SELECT carillon.take_over(w.id, w.beat) FROM carillon.workers w")
             let backend = HTTP2Backend()
             let report = try await queue.drain(backend)
             await backend.shutdown()

@@ -12,8 +12,13 @@ struct WorkerLog: Sendable {
             log.warning("The database is lost; what was sent is settled when it is back.", ["reason": .string(reason)])
         case .databaseBack:
             log.info("The database is back.")
-        case .databaseError(let error):
+        case .databaseError(let error, untold: 0):
             log.warning("A statement failed and will be tried again.", ["error": .string(error)])
+        case .databaseError(let error, let untold):
+            log.warning(
+                "Statements go on failing, and will be tried again.",
+                ["error": .string(error), "more_since_last": .int(Int64(untold))]
+            )
         case .leaseLost(let worker):
             log.warning(
                 "Others took this worker for dead and took over its jobs; it goes on under another number.",

@@ -9,7 +9,7 @@ package enum FeedbackChore {
                 OR c.next_run - c.every > now())
             OR c.held_by = $2
             OR c.held_by IS NOT NULL AND NOT EXISTS (
-                SELECT FROM carillon.workers w WHERE w.id = c.held_by AND w.lease_until >= now()))
+                SELECT FROM carillon.workers w WHERE w.id = c.held_by))
         """
 
     /// A look that waits for nobody.

@@ -42,9 +42,17 @@ extension Parameters {
         return parameters
     }
 
-    static func takeOver(by worker: Int64) -> Parameters {
+    static func heartbeats(butOf worker: Int64) -> Parameters {
         var parameters = Parameters()
         parameters.append(worker)
+        return parameters
+    }
+
+    /// - Parameter dead: nil: no worker, only what is left of those that are gone.
+    static func takeOver(from dead: HeartbeatWatch.Sighting?) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(dead?.worker ?? 0)
+        parameters.append(dead?.beat)
         return parameters
     }
 
@@ -55,14 +63,25 @@ extension Parameters {
         return parameters
     }
 
-    /// All claims of that age but those that the worker knows of.
-    static func releaseLost(of worker: Int64, knowing claims: some Sequence<Int64>, olderThan age: Duration)
-        -> Parameters
-    {
+    /// All claims of the worker but those.
+    static func claims(of worker: Int64, butFor claims: some Sequence<Int64>) -> Parameters {
         var parameters = Parameters()
         parameters.append(worker)
         parameters.append(PostgresArray(claims))
-        parameters.append(age.inSeconds)
+        return parameters
+    }
+
+    static func restTokens(of certificate: Int32) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(certificate)
+        return parameters
+    }
+
+    static func judgeCredential(_ judgement: Report.Judgement) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(judgement.certificate)
+        parameters.append(judgement.status)
+        parameters.append(judgement.error)
         return parameters
     }
 

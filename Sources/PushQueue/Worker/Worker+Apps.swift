@@ -2,12 +2,14 @@ import ApplePush
 import IO
 import Postgres
 
-/// Reading what the rows of apps and certificates say, and writing how credentials fare.
+/// Reading what the rows of apps and certificates say.
 extension Worker {
     /// Sees within a second what has changed in those rows.
     func keepApps() async {
+        var wait = Duration.milliseconds(500)
         while !Task.isCancelled {
-            try? await self.loop.sleep(for: .milliseconds(500))
+            try? await self.loop.sleep(for: wait)
+            wait = .milliseconds(500)
             guard !Task.isCancelled, let connection = await self.database() else { return }
             do throws(PostgresError) {
                 let fingerprint = try await self.ask(connection, AppRow.fingerprint, Parameters()) { rows in
@@ -29,8 +31,10 @@ extension Worker {
                     self.dispatchBell.ring()
                 }
                 if self.state.limits.expiry.isDue(at: .now) || isNews { try await self.lookForExpiry(on: connection) }
+                self.state.succeeded(in: .apps)
             } catch {
                 self.failed(error, on: connection)
+                wait = max(wait, self.state.failed(in: .apps))
             }
         }
     }
@@ -46,16 +50,15 @@ extension Worker {
             for row in rows { counters.names[row.id] = row.name }
         }
         let news = self.state.limits.apps.takeNews()
-        for finding in news.findings {
-            try await connection.execute(WorkerStatements.recordCredential, .credential(finding))
-        }
+        for finding in news.findings { self.note(finding) }
         // Their connections end with the last push that is in flight on them.
         for credential in news.unused { await self.backend.outdate(credential: credential) }
     }
 
     /// Warns of certificates that end soon, and has their rows say so.
     private func lookForExpiry(on connection: PostgresConnection) async throws(PostgresError) {
-        let expiring = try await self.ask(connection, WorkerStatements.ageCredentials, Parameters()) { rows in
+        try await connection.execute(WorkerStatements.ageCredentials)
+        let expiring = try await self.ask(connection, WorkerStatements.expiring, Parameters()) { rows in
             try rows.indices.map { row in
                 (id: try rows.int32(row, 0), name: try rows.string(row, 1), days: try rows.int64(row, 2))
             }
@@ -63,34 +66,6 @@ extension Worker {
         for certificate in expiring
         where self.state.limits.expiry.mustWarn(of: certificate.id, days: certificate.days) {
             self.tell(.credentialExpires(name: certificate.name, days: certificate.days))
-        }
-    }
-
-    /// Says how an app fares, to whoever listens and in the database.
-    func tell(_ report: Report) async {
-        self.tell(report.event)
-        guard let connection else { return }
-        do throws(PostgresError) {
-            switch report.event {
-            case .trouble(let app, _, let trouble, let wait):
-                try await connection.execute(WorkerStatements.hold, .hold(app, for: trouble, wait))
-            case .troubleOver(let app, _):
-                try await connection.execute(WorkerStatements.endHold, .endHold(of: app))
-            default: break
-            }
-            guard let judgement = report.judgement else { return }
-            if judgement.restsTokens {
-                var parameters = Parameters()
-                parameters.append(judgement.certificate)
-                try await connection.execute(WorkerStatements.restTokens, parameters)
-            }
-            var parameters = Parameters()
-            parameters.append(judgement.certificate)
-            parameters.append(judgement.status)
-            parameters.append(judgement.error)
-            try await connection.execute(WorkerStatements.judgeCredential, parameters)
-        } catch {
-            self.failed(error, on: connection)
         }
     }
 }

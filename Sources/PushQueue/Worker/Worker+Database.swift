@@ -2,12 +2,12 @@ import ApplePush
 import IO
 import Postgres
 
-/// The connection, and what to do without it.
+/// The connections, and what to do without them.
 extension Worker {
     /// Connects, and takes a number. Fails like every other program does: at once, saying why.
     func begin() async throws(PostgresError) {
-        let connection = try await self.connect()
-        self.state.installation = try await self.ask(connection, WorkerStatements.installation, Parameters()) { rows in
+        let lifeline = try await self.connect(WorkerStatements.lifelineSettings)
+        self.state.installation = try await self.ask(lifeline, WorkerStatements.installation, Parameters()) { rows in
             guard !rows.isEmpty else {
                 throw PostgresError(
                     .unexpectedValue,
@@ -17,22 +17,23 @@ extension Worker {
             }
             return try rows.uuid(0, 0)
         }
-        try await self.register(on: connection)
+        try await self.register(on: lifeline)
+        self.lifeline = lifeline
         self.state.limits.apps.tokens = { [weak self] key, refused in
             guard let self else { throw PushError(.shutDown, "the worker has ended") }
             return try await self.providerToken(key, refusing: refused)
         }
-        self.use(connection)
+        self.use(try await self.connect(WorkerStatements.settings))
         self.tell(.started(worker: self.state.id))
     }
 
-    func connect() async throws(PostgresError) -> PostgresConnection {
+    func connect(_ settings: SessionSettings) async throws(PostgresError) -> PostgresConnection {
         try await PostgresConnection.connect(
             self.options.database,
             on: self.loop,
             application: "carillon \(self.options.name)",
             to: .writable,
-            settings: WorkerStatements.settings
+            settings: settings
         )
     }
 
@@ -63,10 +64,11 @@ extension Worker {
 
     /// A statement failed: perhaps because the connection is gone, perhaps for a reason of its own.
     func failed(_ error: PostgresError, on connection: PostgresConnection) {
+        guard error.code == .closed else { return self.complain(of: error) }
         self.count { $0.databaseErrors += 1 }
-        guard error.code == .closed else {
-            self.tell(.databaseError(error.description))
-            return
+        if self.lifeline === connection {
+            self.lifeline = nil
+            self.lossBell.ring()
         }
         guard self.connection === connection else { return }
         self.connection = nil
@@ -75,9 +77,16 @@ extension Worker {
         self.lossBell.ring()
     }
 
+    /// Counts an error, and says so unless it has said the like just now.
+    func complain(of error: PostgresError) {
+        self.count { $0.databaseErrors += 1 }
+        guard let untold = self.state.errors.heard(error.kind, at: .now) else { return }
+        self.tell(.databaseError(error.description, untold: untold))
+    }
+
     /// Between two tries of a statement that has to succeed some day.
-    func pause() async {
-        guard let wait = self.state.retryWait() else { return }
+    func pause(_ pace: inout RetryPace) async {
+        guard let wait = self.state.retryWait(&pace) else { return }
         try? await self.loop.sleep(for: wait)
     }
 
@@ -89,7 +98,8 @@ extension Worker {
     ) async throws(PostgresError) -> R {
         do {
             let answer = try await connection.query(statement, parameters, decode)
-            self.ledger.withLock { $0.heardAt = .now }
+            // What other connections hear says nothing of the one that all work shares.
+            if connection === self.connection { self.ledger.withLock { $0.heardAt = .now } }
             return answer
         } catch let error as PostgresError {
             throw error
@@ -100,18 +110,17 @@ extension Worker {
 
     // MARK: Coming back
 
-    /// Connects again whenever the connection is lost.
-    func keepConnection() async {
+    /// Connects again whenever a connection is lost: first the one that proves that the worker is alive.
+    func keepConnections() async {
         for await _ in self.lossBell.rings {
-            while self.connection == nil, !Task.isCancelled, self.state.phase != .over {
+            while self.lifeline == nil || self.connection == nil, !Task.isCancelled, self.state.phase != .over {
                 try? await self.loop.sleep(for: self.state.reconnectionWait())
                 do throws(PostgresError) {
-                    let connection = try await self.connect()
-                    try await self.renewLease(on: connection)
-                    try await self.releaseLost(on: connection, olderThan: .zero)
-                    self.use(connection)
-                    self.tell(.databaseBack)
-                    self.dispatchBell.ring()
+                    if self.lifeline == nil {
+                        self.lifeline = try await self.connect(WorkerStatements.lifelineSettings)
+                        self.lifelineBell.ring()
+                    }
+                    if self.connection == nil { try await self.comeBack() }
                 } catch {
                     self.count { $0.databaseErrors += 1 }
                 }
@@ -120,13 +129,42 @@ extension Worker {
         self.wakeWaiting()
     }
 
-    /// Gives back claims whose answers never came.
-    func releaseLost(on connection: PostgresConnection, olderThan age: Duration) async throws(PostgresError) {
-        let parameters: Parameters = .releaseLost(
-            of: self.state.id,
-            knowing: self.state.heldClaims,
-            olderThan: age
-        )
+    private func comeBack() async throws(PostgresError) {
+        let connection = try await self.connect(WorkerStatements.settings)
+        do throws(PostgresError) {
+            try await self.releaseLost(on: connection)
+        } catch {
+            // What cannot be given back for a lock is found again later.
+            guard error.metLock else { throw error }
+            self.complain(of: error)
+        }
+        self.use(connection)
+        self.tell(.databaseBack)
+        self.dispatchBell.ring()
+    }
+
+    /// Gives back claims whose answers never came. For when no claim is under way.
+    func releaseLost(on connection: PostgresConnection) async throws(PostgresError) {
+        let parameters: Parameters = .claims(of: self.state.id, butFor: self.state.heldClaims)
         try await connection.execute(WorkerStatements.releaseLost, parameters)
+    }
+}
+
+extension PostgresError {
+    /// It waited for a lock, or for anything, for as long as it was allowed to.
+    var metLock: Bool { self.sqlState == "55P03" || self.sqlState == "57014" }
+
+    /// What errors have in common that one line of the log is enough for.
+    fileprivate var kind: String {
+        switch self.sqlState {
+        case "3F000", "42P01", "42703", "42883": "the schema is not there, or is not as it was"
+        case let state: state ?? self.code.description
+        }
+    }
+
+    /// The same statement may succeed later: the server was not there, or had no resources, or others were in the way.
+    var mayPass: Bool {
+        guard let sqlState else { return true }
+        return self.metLock || ["08", "40", "53", "57", "58"].contains(sqlState.prefix(2))
     }
 }

@@ -2,12 +2,16 @@ import IO
 import Postgres
 
 /// What may take long, or wait for somebody's lock: it goes over a connection of its own, opened for it and closed after
-/// it, one of a kind at a time. Heartbeats and settlements share the worker's connection, and must not stand behind it.
+/// it, one of a kind at a time. Claims and settlements share the worker's connection, and must not stand behind it.
 extension Worker {
     enum Errand: Hashable {
         case chore
         /// May take minutes, in which others go on.
         case feedback
+        case takeOver
+        case notes
+        /// Not an errand: the way round the shared connection, see `Worker+Detour`.
+        case detour
     }
 
     /// Does nothing while another errand of the kind is under way, or without a database: errands come again.
@@ -18,14 +22,14 @@ extension Worker {
         guard !self.errands.contains(errand), self.connection != nil, self.state.phase != .over else { return }
         self.errands.insert(errand)
         do throws(PostgresError) {
-            let connection = try await self.connect()
+            let connection = try await self.connect(WorkerStatements.errandSettings)
             self.errandConnections[errand] = connection
             // Told to end while it was connecting.
             if Task.isCancelled || self.state.phase == .over { await connection.close() }
             try await work(connection)
         } catch {
-            self.count { $0.databaseErrors += 1 }
-            if self.state.phase == .working { self.tell(.databaseError(error.description)) }
+            // At the end of the worker its connection is closed whatever it is doing.
+            if !Task.isCancelled || error.code != .closed { self.complain(of: error) }
         }
         // Nobody else begins one before the set says so.
         await self.errandConnections.removeValue(forKey: errand)?.close()
@@ -44,7 +48,7 @@ extension Worker {
                 // It cannot be read, so nobody can ever send it.
                 try await connection.execute(WorkerStatements.discard, .discard(message, of: lane))
                 parts = 0
-                self.tell(.databaseError(error.description))
+                self.complain(of: error)
             }
             self.state.split(in: lane, at: .now)
             self.dispatchBell.ring()

@@ -91,25 +91,28 @@ extension Worker {
         let jobs = flight.jobs
         let settlement = self.state.landed(flight, outcomes, at: .now)
         var writing = SettlementWriting(settlement, part: flight.part)
+        var pace = RetryPace()
+        var metLock = false
         while let write = writing.write(of: jobs, outcomes, after: flight.settled, as: flight.worker) {
-            guard let connection = await self.database() else { return }
-            let isLarge = jobs.count >= Self.manyRows
-            if isLarge { await self.takeTurn() }
-            defer { if isLarge { self.passTurn() } }
             do throws(PostgresError) {
-                let answer = try await self.ask(connection, write.statement, write.parameters) {
-                    try SettlementAnswer($0)
-                }
+                let answer = try await self.write(
+                    for: jobs.app,
+                    write.statement,
+                    write.parameters,
+                    isLarge: jobs.count >= Self.manyRows,
+                    metLock: metLock
+                ) { try SettlementAnswer($0) }
+                guard let answer else { return }
                 writing.answered(answer)
             } catch {
-                self.failed(error, on: connection)
+                metLock = error.metLock
                 if error.isTransient {
                     writing.failed(mayBeWritten: error.outcome == .unknown)
                 } else {
                     if settlement.pending > 0 { return }
                     if writing.refusedByDatabase() { continue }
                 }
-                await self.pause()
+                await self.pause(&pace)
             }
         }
         let isWritten = writing.next == .over(isWritten: true)
@@ -127,20 +130,29 @@ extension Worker {
                 self.failed(error, on: connection)
             }
         }
-        if let report = self.state.learned(from: settlement, of: jobs, at: .now) { await self.tell(report) }
+        if let report = self.state.learned(from: settlement, of: jobs, at: .now) { self.tell(report) }
     }
 
     /// Gives back a claim of which nothing was sent.
     private func release(_ jobs: ClaimedJobs, as worker: Int64) async {
         let parameters: Parameters = .release([jobs.id], of: worker)
-        while let connection = await self.database() {
+        var pace = RetryPace()
+        var metLock = false
+        while true {
             do throws(PostgresError) {
-                try await connection.execute(WorkerStatements.release, parameters)
-                self.state.gaveBack(jobs, at: .now)
+                let released = try await self.write(
+                    for: jobs.app,
+                    WorkerStatements.release,
+                    parameters,
+                    metLock: metLock
+                ) {
+                    try $0.int64(0, 0)
+                }
+                if released != nil { self.state.gaveBack(jobs, at: .now) }
                 return
             } catch {
-                self.failed(error, on: connection)
-                await self.pause()
+                metLock = error.metLock
+                await self.pause(&pace)
             }
         }
     }

@@ -4,33 +4,44 @@ import Postgres
 
 /// Staying alive in the eyes of the others, and leaving in good order.
 extension Worker {
-    func register(on connection: PostgresConnection) async throws(PostgresError) {
+    func register(on lifeline: PostgresConnection) async throws(PostgresError) {
         let parameters: Parameters = .register(self.options)
         let askedAt = MonotonicInstant.now
-        let id = try await self.ask(connection, WorkerStatements.register, parameters) { try $0.int64(0, 0) }
+        let id = try await self.ask(lifeline, WorkerStatements.register, parameters) { try $0.int64(0, 0) }
         self.state.registered(as: id, askedAt: askedAt)
         self.permit = SendingPermit(until: self.state.lease.end ?? askedAt)
         self.count { $0.leaseEnd = self.state.lease.end }
     }
 
-    /// Renews the lease and brings the counts up to date, several times in the life of a lease.
+    /// Renews the lease several times in its life, over a connection where nothing else waits for locks.
     func keepLease() async {
         while !Task.isCancelled {
-            try? await self.loop.sleep(for: self.state.lease.interval)
-            guard !Task.isCancelled, let connection = await self.database() else { return }
+            try? await self.loop.sleep(for: self.state.heartbeatWait(at: .now))
+            guard !Task.isCancelled, let lifeline = await self.signOfLife() else { return }
             do throws(PostgresError) {
-                try await self.renewLease(on: connection)
-                try await self.countActivity(on: connection)
+                try await self.renewLease(on: lifeline)
+                self.state.succeeded(in: .heartbeat)
             } catch {
-                self.failed(error, on: connection)
+                guard !Task.isCancelled else { return }
+                self.failed(error, on: lifeline)
+                try? await self.loop.sleep(for: self.state.failed(in: .heartbeat))
             }
         }
     }
 
-    func renewLease(on connection: PostgresConnection) async throws(PostgresError) {
+    /// The connection for signs of life, as soon as there is one; nil when there is no need for it any more.
+    private func signOfLife() async -> PostgresConnection? {
+        if let lifeline { return lifeline }
+        for await _ in self.lifelineBell.rings {
+            if let lifeline { return lifeline }
+        }
+        return nil
+    }
+
+    private func renewLease(on lifeline: PostgresConnection) async throws(PostgresError) {
         let parameters: Parameters = .heartbeat(of: self.state.id, lease: self.options.lease)
         let askedAt = MonotonicInstant.now
-        let alive = try await self.ask(connection, WorkerStatements.heartbeat, parameters) { rows in
+        let alive = try await self.ask(lifeline, WorkerStatements.heartbeat, parameters) { rows in
             rows.isEmpty ? nil : try rows.int64(0, 0)
         }
         if let alive {
@@ -40,8 +51,23 @@ extension Worker {
         } else {
             self.state.declaredDead()
             self.permit.withdraw()
-            try await self.register(on: connection)
+            try await self.register(on: lifeline)
             self.tell(.leaseLost(worker: self.state.id))
+        }
+        // While the lease was over, nothing was claimed.
+        self.dispatchBell.ring()
+    }
+
+    /// Brings the counts up to date, several times in the life of a lease.
+    func keepCounts() async {
+        while !Task.isCancelled {
+            try? await self.loop.sleep(for: self.state.lease.interval)
+            guard !Task.isCancelled, let connection = await self.database() else { return }
+            do throws(PostgresError) {
+                try await self.countActivity(on: connection)
+            } catch {
+                self.failed(error, on: connection)
+            }
         }
     }
 
@@ -82,12 +108,18 @@ extension Worker {
         try await self.readApps(opened.map(\.app), on: connection)
     }
 
-    /// Leaves nothing behind: true if the worker's row is gone, and with it every claim.
+    /// Leaves nothing behind. Nothing else is asked any more, so it needs no connection of its own. True if the worker's row is gone, and with it every claim.
     func signOff() async -> Bool {
         guard self.state.phase != .over, let connection = self.connection else { return false }
         do throws(PostgresError) {
             try await self.countActivity(on: connection)
-            try await self.releaseLost(on: connection, olderThan: .zero)
+            try await self.writeNotes(on: connection)
+        } catch {
+            // The worker can leave without it.
+            self.failed(error, on: connection)
+        }
+        do throws(PostgresError) {
+            try await self.releaseLost(on: connection)
             let parameters: Parameters = .signOff(of: self.state.id)
             return try await connection.execute(WorkerStatements.signOff, parameters) == 1
         } catch {

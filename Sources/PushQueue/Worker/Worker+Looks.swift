@@ -6,10 +6,11 @@ import Postgres
 extension Worker {
     /// Looks for them again and again, and moves to the queue what has become due.
     func lookForWork() async {
-        await self.takeOver()
+        await self.watchOthers()
+        await self.takeOverOrphans()
         while !Task.isCancelled, let connection = await self.database() {
             var look = self.state.lookBegan(at: .now)
-            var wait = WorkerState.waitAfterFailedLook
+            let wait: Duration
             do throws(PostgresError) {
                 // Asked for together: while the connection is busy, each answer is a long way off.
                 async let promotion = self.promotion(on: connection)
@@ -19,6 +20,7 @@ extension Worker {
                 wait = self.state.lookEnded(look, lanes, at: .now)
             } catch {
                 self.failed(error, on: connection)
+                wait = self.state.failed(in: .look)
             }
             self.dispatchBell.ring()
             try? await self.loop.sleep(for: wait)
@@ -63,7 +65,7 @@ extension Worker {
         let reports = self.state.understood(lanes, at: readAt)
         // What it cost the server, and what it cost here; not the time until other answers came.
         let total = cost + (MonotonicInstant.now - readAt)
-        for report in reports { await self.tell(report) }
+        for report in reports { self.tell(report) }
         return (lanes, total)
     }
 }

@@ -8,20 +8,24 @@ extension Worker {
     func waitForTurn(of jobs: ClaimedJobs) async -> Bool {
         guard self.state.limits.isPaced(jobs.app), !jobs.batch.isEmpty else { return true }
         let parameters: Parameters = .takeTurn(of: jobs.app, pushes: jobs.batch.count)
-        while self.state.phase == .working, let connection = await self.database() {
+        var pace = RetryPace()
+        var metLock = false
+        while self.state.phase == .working {
             do throws(PostgresError) {
-                let wait = try await self.ask(connection, WorkerStatements.takeTurn, parameters) {
+                let app = jobs.app
+                let answer = try await self.write(for: app, WorkerStatements.takeTurn, parameters, metLock: metLock) {
                     try $0.int64IfPresent(0, 0)
                 }
-                guard let wait else {
+                guard let answer else { return false }
+                guard let wait = answer else {
                     self.state.foundNoTurn(for: jobs.app, at: .now)
                     return false
                 }
                 if wait > 0 { try? await self.loop.sleep(for: .microseconds(wait)) }
                 return true
             } catch {
-                self.failed(error, on: connection)
-                await self.pause()
+                metLock = error.metLock
+                await self.pause(&pace)
             }
         }
         return false

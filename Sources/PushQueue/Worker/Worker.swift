@@ -4,8 +4,8 @@ package import Postgres
 
 /// Claims messages, has them sent, and writes what became of them, for as long as it is let.
 ///
-/// A task a claim, never a task a push: a claim's pushes go down to the backend as one batch and come back as one. All
-/// statements share one pipelined connection. This is the shell, which waits for the database, the backend and the time;
+/// A task a claim, never a task a push: a claim's pushes go down to the backend as one batch and come back as one. Work
+/// shares one pipelined connection; the sign of life has its own, where it waits behind nothing. This is the shell, which waits for the database, the backend and the time;
 /// what it learns it tells `WorkerState`, which decides.
 package actor Worker {
     package nonisolated let options: WorkerOptions
@@ -19,10 +19,14 @@ package actor Worker {
     var state: WorkerState
     /// Lasts as long as the lease: what waits in the backend when it is over is not sent.
     var permit = SendingPermit(for: .zero)
+    /// What all work shares.
     var connection: PostgresConnection?
+    /// For heartbeats, this worker's and those of the others.
+    var lifeline: PostgresConnection?
     /// The errands that are under way, and their connections.
     var errands: Set<Errand> = []
     var errandConnections: [Errand: PostgresConnection] = [:]
+    var detourTurns = TurnsByApp<CheckedContinuation<Void, Never>>()
     /// Lists of dead tokens, the database having been lost while they were read.
     var feedbackLists: FeedbackLists?
     /// Large statements that are under way, and those that wait for their turn.
@@ -34,6 +38,8 @@ package actor Worker {
     /// Rung when there may be something to claim, or nothing left to wait for.
     let dispatchBell = Bell()
     let lossBell = Bell()
+    let lifelineBell = Bell()
+    let notesBell = Bell()
     let surrenderBell = Bell()
 
     /// The loop outlives the worker, which holds it.
@@ -67,8 +73,11 @@ package actor Worker {
 
     private func work() async {
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.keepConnection() }
+            group.addTask { await self.keepConnections() }
             group.addTask { await self.keepLease() }
+            group.addTask { await self.keepWatch() }
+            group.addTask { await self.keepCounts() }
+            group.addTask { await self.keepNotes() }
             group.addTask { await self.keepApps() }
             group.addTask { await self.keepHouse() }
             group.addTask { await self.keepFeedback() }
@@ -82,6 +91,8 @@ package actor Worker {
                 if self.state.isDone { break }
             }
             group.cancelAll()
+            // What waits on them for somebody's lock keeps nobody here.
+            await self.lifeline?.close()
             for connection in self.errandConnections.values { await connection.close() }
         }
     }

@@ -3,8 +3,8 @@ package enum WorkerEvent: Sendable {
     case started(worker: Int64)
     case databaseLost(String)
     case databaseBack
-    /// A statement failed and will be tried again.
-    case databaseError(String)
+    /// A statement failed and will be tried again; so many of the same kind failed before it and were not told.
+    case databaseError(String, untold: Int)
     /// Others had declared this worker dead; it goes on under another number.
     case leaseLost(worker: Int64)
     /// What became of a claim was not this worker's to write any more.

@@ -56,20 +56,28 @@ extension WorkerStatements {
         """
     )
 
-    /// Certificates in use that end within thirty days, with the days that are left. Their rows say so from then on.
-    static let ageCredentials = Statement(
-        "age_credentials",
+    /// Certificates in use that end within thirty days, with the days that are left.
+    static let expiring = Statement(
+        "expiring",
         """
-        WITH aged AS (
-            UPDATE carillon.certificates c
-            SET status = CASE WHEN c.not_after <= now() THEN 'expired' ELSE 'expiring' END
-            WHERE c.status = 'ok' AND c.not_after <= now() + interval '30 days'
-                OR c.status = 'expiring' AND c.not_after <= now()
-        )
         SELECT c.id, c.name, floor(extract(epoch FROM c.not_after - now()) / 86400)::bigint FROM carillon.certificates c
         WHERE c.not_after <= now() + interval '30 days'
             AND EXISTS (SELECT FROM carillon.apps a WHERE a.certificate_id = c.id)
         ORDER BY c.id
+        """
+    )
+
+    /// Has the rows of certificates that end soon say so. Rows that somebody has locked are left for the next time.
+    static let ageCredentials = Statement(
+        "age_credentials",
+        """
+        UPDATE carillon.certificates c
+        SET status = CASE WHEN c.not_after <= now() THEN 'expired' ELSE 'expiring' END
+        WHERE c.id = ANY (ARRAY(
+            SELECT o.id FROM carillon.certificates o
+            WHERE o.status = 'ok' AND o.not_after <= now() + interval '30 days'
+                OR o.status = 'expiring' AND o.not_after <= now()
+            FOR NO KEY UPDATE SKIP LOCKED))
         """
     )
 }

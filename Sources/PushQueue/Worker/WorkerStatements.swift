@@ -1,14 +1,7 @@
-package import Postgres
+import Postgres
 
 /// What a worker asks of the database, beside claiming and settling. Each statement is a transaction of its own.
 package enum WorkerStatements {
-    /// A plan that was made while a table was small must not be the wrong one when it is large: everything here goes by an
-    /// index, by one plan for all values.
-    package static let settings: SessionSettings = [
-        "enable_seqscan": "off", "enable_bitmapscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",
-        "TimeZone": "UTC",
-    ]
-
     static let installation = Statement("installation", "SELECT i.id FROM carillon.installation i")
 
     static let register = Statement(
@@ -19,15 +12,26 @@ package enum WorkerStatements {
         """
     )
 
-    /// Renews the lease, and counts the workers that are alive. No row: this worker was declared dead.
+    /// Renews the lease, and counts the workers: those that died count until somebody takes over from them. No row: this
+    /// worker was declared dead.
     static let heartbeat = Statement(
         "heartbeat",
         """
         WITH renewed AS (
-            UPDATE carillon.workers w SET heartbeat_at = now(), lease_until = now() + make_interval(secs => $2)
+            UPDATE carillon.workers w
+            SET beat = w.beat + 1, heartbeat_at = now(), lease_until = now() + make_interval(secs => $2)
             WHERE w.id = $1 RETURNING w.id
         )
-        SELECT 1 + (SELECT count(*) FROM carillon.workers w WHERE w.id <> $1 AND w.lease_until >= now()) FROM renewed
+        SELECT 1 + (SELECT count(*) FROM carillon.workers w WHERE w.id <> $1) FROM renewed
+        """
+    )
+
+    /// The heartbeats of all other workers, and how long each one's lease is.
+    static let heartbeats = Statement(
+        "heartbeats",
+        """
+        SELECT w.id, w.beat, (extract(epoch FROM w.lease_until - w.heartbeat_at) * 1000000)::bigint, w.lease_until < now()
+        FROM carillon.workers w WHERE w.id <> $1
         """
     )
 
@@ -46,12 +50,23 @@ package enum WorkerStatements {
         "release_lost",
         """
         SELECT carillon.release($1, ARRAY(
-            SELECT f.id FROM carillon.inflight f WHERE f.worker_id = $1 AND f.id <> ALL ($2)
-            AND f.claimed_at <= now() - make_interval(secs => $3)))
+            SELECT f.id FROM carillon.inflight f WHERE f.worker_id = $1 AND f.id <> ALL ($2)))
         """
     )
 
-    static let takeOver = Statement("take_over", "SELECT t.workers, t.claims, t.jobs FROM carillon.take_over($1) AS t")
+    /// Claims in this worker's name but those that it knows of.
+    static let strays = Statement(
+        "strays",
+        "SELECT f.id, f.claimed_at FROM carillon.inflight f WHERE f.worker_id = $1 AND f.id <> ALL ($2)"
+    )
+
+    static let takeOver = Statement(
+        "take_over",
+        "SELECT t.workers, t.claims, t.jobs FROM carillon.take_over($1, $2) AS t"
+    )
+
+    /// Whether there are claims of workers that are gone.
+    static let hasOrphans = Statement("has_orphans", "SELECT EXISTS (SELECT FROM carillon.gone_workers())")
 
     /// Answers in how many microseconds; null: there is none soon.
     static let takeTurn = Statement("take_turn", "SELECT carillon.take_turn($1, $2)")

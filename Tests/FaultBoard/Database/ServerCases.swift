@@ -97,7 +97,10 @@ import Testing
                 #expect(full?.sqlState == "53100")
                 let worker = try await scene.fleet.started(["--max-in-flight", "300"])
                 try await scene.enqueue(2000)
-                try await worker.says("A statement failed and will be tried again", times: 3)
+                try await worker.says("A statement failed and will be tried again")
+                try await scene.eventually("it has tried again and again") {
+                    try await worker.metric("carillon_database_errors_total") >= 3
+                }
                 // It claims no more than it can hold, and counts nothing as sent that is not written down.
                 #expect(scene.record.requests <= 300)
                 #expect(try await scene.client.number("SELECT count(*) FROM carillon.results") == 0)

@@ -81,4 +81,79 @@ import Testing
             try await scene.finish()
         }
     }
+
+    /// What a role or a database is set to for the sake of other programs.
+    private static let hostile = [
+        ("DateStyle", "'SQL, DMY'"), ("TimeZone", "'Asia/Kathmandu'"), ("statement_timeout", "'100ms'"),
+        ("lock_timeout", "'1ms'"), ("default_transaction_isolation", "'serializable'"), ("enable_indexscan", "on"),
+    ]
+
+    /// Retries, large rows, maintenance and a take-over, on a database whose settings are meant for others.
+    private static func work(in scene: Scene, over url: String? = nil) async throws {
+        for (name, value) in Self.hostile {
+            try await scene.client.run("ALTER DATABASE \(scene.database) SET \(name) = \(value)")
+        }
+        await scene.client.close()
+        // What this test asks is not to suffer.
+        try await scene.client.run("SET statement_timeout = 0; SET lock_timeout = 0")
+        try await scene.client.run("UPDATE carillon.chores SET next_run = now()")
+        var workers: [WorkerProcess] = []
+        for _ in 1...2 { workers.append(try scene.fleet.start(Fleet.patient, lease: Fleet.calm, database: url)) }
+        for worker in workers { try await worker.started() }
+        try await scene.enqueue(2, tokens: 3000)
+        try await scene.enqueue(Board.sized(2000, full: 20_000))
+        try await scene.enqueue(50, prefix: "ee")
+        try await scene.eventually("maintenance was done") {
+            try await scene.client.number(
+                "SELECT count(*) FROM carillon.chores WHERE name = 'maintain' AND next_run <= now()"
+            )
+                == 0
+        }
+        try await scene.drained()
+        for worker in workers {
+            #expect(worker.lines(containing: "failed and will be tried again").isEmpty, "\(worker.said)")
+        }
+        try await scene.finish()
+    }
+
+    @Test func `D23: time-outs, isolation and date styles that a database is set to for others break nothing`()
+        async throws
+    {
+        try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ee=503:Shutdown*2")] }) { scene in
+            try await Self.work(in: scene)
+        }
+    }
+
+    @Test(.enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"))
+    func `D24: nor do they behind PgBouncer, where each transaction sets what it needs`() async throws {
+        try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ee=503:Shutdown*2")] }) { scene in
+            try await TestPooler.with(size: 4, before: scene.cluster, on: scene.loop) { pooler in
+                try await Self.work(in: scene, over: pooler.url(database: scene.database))
+            }
+        }
+    }
+
+    @Test func `D25: an idle worker whose schema has gone says so once, tries ever more rarely, and comes back`()
+        async throws
+    {
+        try await Scene.with { scene in
+            let worker = try await scene.fleet.started(lease: .seconds(5))
+            try await scene.enqueue(100)
+            try await scene.drained()
+            try await scene.client.run("ALTER SCHEMA carillon RENAME TO elsewhere")
+            let begin = MonotonicInstant.now
+            let before = try await worker.metric("carillon_database_errors_total")
+            try await worker.says("failed and will be tried again")
+            try await scene.eventually("the worker was not ready", within: .seconds(15)) { await !worker.isReady() }
+            try await scene.eventually("ten seconds have passed") { MonotonicInstant.now - begin >= .seconds(10) }
+            let lines = worker.lines(containing: "will be tried again")
+            let errors = try await worker.metric("carillon_database_errors_total") - before
+            let seconds = Double((MonotonicInstant.now - begin).nanoseconds) / 1e9
+            #expect(Double(lines.count) <= 1 + seconds / 30, "\(lines)")
+            #expect(errors / seconds < 8)
+            try await scene.client.run("ALTER SCHEMA elsewhere RENAME TO carillon")
+            try await scene.enqueue(100)
+            try await scene.finish()
+        }
+    }
 }

@@ -59,9 +59,19 @@ extension Difference {
     mutating func releaseLost() async throws -> String {
         let worker = self.anyWorker()
         let known = Set(self.held.map(\.claim.id).filter { $0 % 2 == 0 })
-        let parameters: Parameters = .releaseLost(of: worker, knowing: known, olderThan: .zero)
+        let parameters: Parameters = .claims(of: worker, butFor: known)
+        let strays = try await self.ask(WorkerStatements.strays, parameters) { rows in
+            try rows.indices.map { try rows.int64($0, 0) }
+        }
+        _ = self.same(
+            "strays of \(worker)",
+            strays.sorted(),
+            self.model.strays(of: worker, knowing: known).map(\.id).sorted()
+        )
+        let orphans = try await self.ask(WorkerStatements.hasOrphans, Parameters()) { try $0.bool(0, 0) }
+        _ = self.same("orphans", orphans, self.model.hasOrphans)
         try await self.database.connection.execute(WorkerStatements.releaseLost, parameters)
-        self.model.releaseLost(of: worker, knowing: known, age: -1_000_000_000)
+        self.model.releaseLost(of: worker, knowing: known)
         return "release what \(worker) has lost, but for \(known.sorted())"
     }
 

@@ -124,6 +124,14 @@ struct Difference {
 
     private mutating func heartbeat() async throws -> String {
         let worker = self.anyWorker()
+        let beats: Parameters = .heartbeats(butOf: worker)
+        let seen = try await self.ask(WorkerStatements.heartbeats, beats) { rows in
+            try rows.indices.map { "\(try rows.int64($0, 0)) \(try rows.int64($0, 1)) \(try rows.int64($0, 2))" }
+        }
+        let expected = self.model.heartbeats(butOf: worker).map {
+            "\($0.worker) \($0.beat) \($0.lease.nanoseconds / 1000)"
+        }
+        _ = self.same("heartbeats but of \(worker)", seen.sorted(), expected.sorted())
         let parameters: Parameters = .heartbeat(of: worker, lease: .seconds(3600))
         let real = try await self.ask(WorkerStatements.heartbeat, parameters) { rows in
             rows.isEmpty ? nil : try rows.int64(0, 0)
@@ -147,14 +155,16 @@ struct Difference {
         let holders = self.isDeadly ? self.model.tables.inflight.values.map(\.worker).sorted() : []
         let dead = holders.randomElement(using: &self.random) ?? self.anyWorker()
         let heir = self.anyWorker()
-        try await self.database.run(
-            "UPDATE carillon.workers SET lease_until = now() - interval '1 s' WHERE id = \(dead)"
-        )
-        self.model.endLease(of: dead)
-        let real = try await self.ask(WorkerStatements.takeOver, .takeOver(by: heir)) { rows in
+        let seen = self.model.heartbeats(butOf: heir)
+        // Somebody who knows an older heartbeat may not take over.
+        let lag: Int64 = self.flip(1, outOf: 6) ? 1 : 0
+        let sighting = seen.first { $0.worker == dead }.map {
+            HeartbeatWatch.Sighting(worker: $0.worker, beat: $0.beat - lag, lease: $0.lease)
+        }
+        let real = try await self.ask(WorkerStatements.takeOver, .takeOver(from: sighting)) { rows in
             [try rows.int64(0, 0), try rows.int64(0, 1)]
         }
-        let taken = self.model.takeOver(by: heir)
+        let taken = self.model.takeOver(from: sighting)
         try await self.adopt()
         return self.same("\(heir) takes over \(dead)", real, [Int64(taken.workers), Int64(taken.claims.count)])
     }

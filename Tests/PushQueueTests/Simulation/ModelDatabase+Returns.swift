@@ -34,27 +34,34 @@ extension ModelDatabase {
         }
     }
 
-    /// Gives back claims that the worker does not know of. The answer is for the audit only.
-    mutating func releaseLost(of worker: Int64, knowing flights: Set<Int64>, age: Int64) {
-        let lost = self.tables.inflight.values.filter {
-            $0.worker == worker && !flights.contains($0.id) && $0.claimedAt <= self.now - age
-        }
-        self.release(lost.map(\.id), of: worker)
+    /// Gives back claims that the worker does not know of.
+    mutating func releaseLost(of worker: Int64, knowing flights: Set<Int64>) {
+        self.release(self.strays(of: worker, knowing: flights).map(\.id), of: worker)
     }
 
-    /// Takes over what dead workers held. The claims are for the audit.
-    mutating func takeOver(by worker: Int64) -> (workers: Int, claims: [ModelClaim]) {
-        let now = self.now
-        return self.change { tables in
-            let dead = tables.workers.filter { $0.value < now && $0.key != worker }
-            for id in dead.keys { tables.workers[id] = nil }
-            let claims = tables.inflight.values.filter { tables.workers[$0.worker] == nil }
-                .sorted { $0.id < $1.id }.prefix(100)
-            for claim in claims {
-                tables.inflight[claim.id] = nil
-                tables.recover(claim.jobs)
+    func strays(of worker: Int64, knowing flights: Set<Int64>) -> [ClaimKey] {
+        self.tables.inflight.values.filter { $0.worker == worker && !flights.contains($0.id) }
+            .map { ClaimKey(id: $0.id, claimedAt: $0.claimedAt) }
+    }
+
+    /// Whether there are claims of workers that are gone.
+    var hasOrphans: Bool { self.tables.inflight.values.contains { self.tables.workers[$0.worker] == nil } }
+
+    /// Takes over from a dead worker, and from those that are gone. The claims are for the audit.
+    mutating func takeOver(from dead: HeartbeatWatch.Sighting?) -> (workers: Int, claims: [ModelClaim]) {
+        self.change { tables in
+            var workers = 0
+            if let dead, tables.workers[dead.worker]?.beat == dead.beat {
+                tables.workers[dead.worker] = nil
+                workers = 1
             }
-            return (dead.count, Array(claims))
+            let claims = tables.inflight.values.filter { tables.workers[$0.worker] == nil }.sorted { $0.id < $1.id }
+            for claim in claims { tables.inflight[claim.id] = nil }
+            // All that a worker held of an app comes back together.
+            var together: [[Int64]: [ModelJob]] = [:]
+            for claim in claims { together[[claim.worker, Int64(claim.app)], default: []] += claim.jobs }
+            for (_, jobs) in together.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) { tables.recover(jobs) }
+            return (workers, claims)
         }
     }
 

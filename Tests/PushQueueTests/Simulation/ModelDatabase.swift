@@ -1,4 +1,6 @@
-import PushQueue
+import IO
+
+@testable import PushQueue
 
 /// What PostgreSQL does with the statements of workers, as values: the tables, a clock that an administrator may set, and
 /// what a crash takes away. `DifferentialTests` holds it against the real one.
@@ -75,18 +77,30 @@ struct ModelDatabase {
         let end = self.now + lease
         return self.change { tables in
             let id = tables.workerID()
-            tables.workers[id] = end
+            tables.workers[id] = ModelWorker(lease: lease, leaseUntil: end)
             return id
         }
     }
 
-    /// How many workers are alive; nil: this one was declared dead.
+    /// How many workers there are; nil: this one was declared dead.
     mutating func heartbeat(_ worker: Int64, lease: Int64) -> Int? {
         let now = self.now
         return self.change { tables in
-            guard tables.workers[worker] != nil else { return nil }
-            tables.workers[worker] = now + lease
-            return tables.workers.values.count { $0 >= now }
+            guard let row = tables.workers[worker] else { return nil }
+            tables.workers[worker] = ModelWorker(beat: row.beat + 1, lease: lease, leaseUntil: now + lease)
+            return tables.workers.count
+        }
+    }
+
+    /// The heartbeats of all other workers.
+    func heartbeats(butOf worker: Int64) -> [HeartbeatWatch.Sighting] {
+        self.tables.workers.filter { $0.key != worker }.map { id, row in
+            HeartbeatWatch.Sighting(
+                worker: id,
+                beat: row.beat,
+                lease: .microseconds(row.lease),
+                looksDead: row.leaseUntil < self.now
+            )
         }
     }
 
@@ -97,15 +111,7 @@ struct ModelDatabase {
         }
     }
 
-    /// For a test that cannot wait.
-    mutating func endLease(of worker: Int64) {
-        let now = self.now
-        self.change { tables in
-            if tables.workers[worker] != nil { tables.workers[worker] = now - 1 }
-        }
-    }
-
-    /// Likewise: all that was put off is due.
+    /// For a test that cannot wait: all that was put off is due.
     mutating func makeDue() {
         let now = self.now
         self.change { tables in

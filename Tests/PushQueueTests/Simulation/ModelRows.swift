@@ -76,3 +76,12 @@ struct ModelPush: Hashable {
     let message: Int64
     let token: String
 }
+
+/// A row of `workers`.
+struct ModelWorker: Equatable {
+    var beat: Int64 = 0
+    /// In microseconds.
+    var lease: Int64
+    /// By the database's clock.
+    var leaseUntil: Int64
+}

@@ -5,8 +5,7 @@ struct ModelTables: Equatable {
     /// When each scheduled job is due.
     var dates: [Int64: Int64] = [:]
     var inflight: [Int64: ModelClaim] = [:]
-    /// Until when each worker's lease lasts.
-    var workers: [Int64: Int64] = [:]
+    var workers: [Int64: ModelWorker] = [:]
     var unfinished: [Int64: ModelProgress] = [:]
     /// Messages that were called off while in flight.
     var cancelled: Set<Int64> = []

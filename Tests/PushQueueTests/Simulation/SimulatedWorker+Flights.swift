@@ -61,7 +61,7 @@ extension SimulatedWorker {
         }
     }
 
-    private func waitForTurn(of jobs: ClaimedJobs, then: @escaping (Bool) -> Void) {
+    private func waitForTurn(of jobs: ClaimedJobs, _ pace: RetryPace = RetryPace(), then: @escaping (Bool) -> Void) {
         guard self.state.limits.isPaced(jobs.app), !jobs.batch.isEmpty else { return then(true) }
         guard self.state.phase == .working else { return then(false) }
         self.withDatabase { link in
@@ -71,7 +71,10 @@ extension SimulatedWorker {
                 switch answer {
                 case .failure(let loss):
                     self.failed(loss, on: link)
-                    self.after(self.state.retryWait() ?? .zero) { self.waitForTurn(of: jobs, then: then) }
+                    var pace = pace
+                    self.after(self.state.retryWait(&pace) ?? .zero) { [pace] in
+                        self.waitForTurn(of: jobs, pace, then: then)
+                    }
                 case .success(let wait?): self.after(.microseconds(wait)) { then(true) }
                 case .success(nil):
                     self.state.foundNoTurn(for: jobs.app, at: self.now)
@@ -131,7 +134,7 @@ extension SimulatedWorker {
                 case .failure(let loss):
                     self.failed(loss, on: link)
                     writing.failed(mayBeWritten: loss == .unanswered)
-                    self.after(self.state.retryWait() ?? .zero) {
+                    self.after(self.state.retryWait(&way.pace) ?? .zero) {
                         self.write(way, writing, settlement, outcomes, delivered, then)
                     }
                 case .success(let answer):
@@ -156,7 +159,7 @@ extension SimulatedWorker {
                 switch answer {
                 case .failure(let loss):
                     self.failed(loss, on: link)
-                    self.after(self.state.retryWait() ?? .zero) { self.release(way) }
+                    self.after(self.state.retryWait(&way.pace) ?? .zero) { self.release(way) }
                 case .success:
                     self.state.gaveBack(jobs, at: self.now)
                     self.end(way)
@@ -174,6 +177,7 @@ extension SimulatedWorker {
 /// A flight that several steps share.
 final class SimulatedFlight {
     var flight: Flight
+    var pace = RetryPace()
 
     init(_ flight: Flight) { self.flight = flight }
 }

@@ -9,12 +9,17 @@ import IO
 final class SimulatedWorker {
     unowned let simulation: Simulation
     var state: WorkerState
+    /// What all work shares.
     var link: SimulatedLink?
+    /// For heartbeats.
+    private var lifeline: SimulatedLink?
+    private var isReconnecting = false
     var permit = SendingPermit(until: MonotonicInstant(nanoseconds: 0))
     private(set) var isAlive = true
     /// In microseconds.
     private var stoppedUntil: Int64 = 0
     private var waiting: [(SimulatedLink) -> Void] = []
+    private var waitingForLifeline: [(SimulatedLink) -> Void] = []
     /// What is with the backend, by the claim.
     var airborne: [Int64: SimulatedDelivery] = [:]
 
@@ -50,20 +55,26 @@ final class SimulatedWorker {
         self.isAlive = false
         self.link?.cut()
         self.link = nil
+        self.lifeline?.cut()
+        self.lifeline = nil
         self.airborne = [:]
     }
 
-    // MARK: The connection
+    // MARK: The connections
 
     func begin() {
-        self.connect { link in
-            self.register(on: link) { isDone in
+        self.connect { lifeline in
+            self.register(on: lifeline) { isDone in
                 guard isDone else { return self.after(.seconds(1)) { self.begin() } }
-                self.use(link)
-                self.keepLease()
-                self.keepHouse()
-                self.sweep()
-                self.takeOver { self.lookForWork() }
+                self.lifeline = lifeline
+                self.connect { link in
+                    self.use(link)
+                    self.keepLease()
+                    self.keepWatch()
+                    self.keepHouse()
+                    self.sweep()
+                    self.watchOthers { self.takeOverOrphans { self.lookForWork() } }
+                }
             }
         }
     }
@@ -72,14 +83,19 @@ final class SimulatedWorker {
         self.after(self.state.reconnectionWait()) {
             guard self.state.phase != .over else { return }
             guard self.simulation.databaseIsUp else { return self.connect(then) }
-            then(SimulatedLink())
+            then(self.newLink())
         }
+    }
+
+    private func newLink() -> SimulatedLink {
+        let link = SimulatedLink()
+        self.simulation.links.append(link)
+        return link
     }
 
     private func use(_ link: SimulatedLink) {
         guard link.isOpen else { return self.reconnect() }
         self.link = link
-        self.simulation.links.append(link)
         self.state.connected(at: self.now)
         let waiting = self.waiting
         self.waiting = []
@@ -87,32 +103,50 @@ final class SimulatedWorker {
         self.dispatch()
     }
 
+    /// First the one that proves that the worker is alive.
     private func reconnect() {
+        guard !self.isReconnecting, self.lifeline == nil || self.link == nil else { return }
+        self.isReconnecting = true
         self.connect { link in
-            self.renewLease(on: link) { isDone in
-                guard isDone else { return self.reconnect() }
-                let flights = self.state.heldClaims
-                let worker = self.state.id
-                link.ask(self) {
-                    $0.releaseLost(of: worker, knowing: flights, age: 0)
-                } then: { answer in
-                    if case .success = answer { self.use(link) } else { self.reconnect() }
-                }
+            guard self.lifeline != nil else {
+                self.lifeline = link
+                let waiting = self.waitingForLifeline
+                self.waitingForLifeline = []
+                for action in waiting { action(link) }
+                self.isReconnecting = false
+                return self.reconnect()
+            }
+            let flights = self.state.heldClaims
+            let worker = self.state.id
+            link.ask(self) {
+                $0.releaseLost(of: worker, knowing: flights)
+            } then: { answer in
+                self.isReconnecting = false
+                if case .success = answer { self.use(link) }
+                self.reconnect()
             }
         }
     }
 
     /// A statement failed.
     func failed(_ loss: SimulatedLink.Loss, on link: SimulatedLink) {
-        guard loss == .unanswered, self.link === link else { return }
-        self.link = nil
-        self.state.disconnected(at: self.now, isOwnFault: false)
+        guard loss == .unanswered else { return }
+        if self.lifeline === link { self.lifeline = nil }
+        if self.link === link {
+            self.link = nil
+            self.state.disconnected(at: self.now, isOwnFault: false)
+        }
         if self.state.phase != .over { self.reconnect() }
     }
 
     func withDatabase(_ action: @escaping (SimulatedLink) -> Void) {
         guard self.state.phase != .over else { return }
         if let link { action(link) } else { self.waiting.append(action) }
+    }
+
+    private func withLifeline(_ action: @escaping (SimulatedLink) -> Void) {
+        guard self.state.phase != .over else { return }
+        if let lifeline { action(lifeline) } else { self.waitingForLifeline.append(action) }
     }
 
     // MARK: The lease
@@ -151,46 +185,112 @@ final class SimulatedWorker {
     }
 
     private func keepLease() {
-        self.after(self.state.lease.interval) {
-            self.withDatabase { link in
-                self.renewLease(on: link) { isDone in
-                    if !isDone { self.failed(link.isOpen ? .refused : .unanswered, on: link) }
-                    _ = self.state.takeActivity()
-                    self.keepLease()
+        self.after(self.state.heartbeatWait(at: self.now)) {
+            self.withLifeline { lifeline in
+                self.renewLease(on: lifeline) { isDone in
+                    self.dispatch()
+                    guard !isDone else {
+                        self.state.succeeded(in: .heartbeat)
+                        return self.keepLease()
+                    }
+                    self.failed(lifeline.isOpen ? .refused : .unanswered, on: lifeline)
+                    self.after(self.state.failed(in: .heartbeat)) { self.keepLease() }
                 }
             }
+        }
+    }
+
+    // MARK: The others
+
+    private func keepWatch() {
+        self.watchOthers { self.after(self.state.watchWait(at: self.now)) { self.keepWatch() } }
+    }
+
+    private func watchOthers(then: @escaping () -> Void) {
+        guard let lifeline else { return then() }
+        let worker = self.state.id
+        lifeline.ask(self) {
+            $0.heartbeats(butOf: worker)
+        } then: { answer in
+            switch answer {
+            case .failure(let loss):
+                self.failed(loss, on: lifeline)
+                then()
+            case .success(let others):
+                let dead = self.state.saw(others, at: self.now)
+                self.takeOver(from: dead[...], then: then)
+            }
+        }
+    }
+
+    private func takeOver(from dead: ArraySlice<HeartbeatWatch.Sighting>, then: @escaping () -> Void) {
+        guard let next = dead.first else { return then() }
+        self.takeOver(from: next) { self.takeOver(from: dead.dropFirst(), then: then) }
+    }
+
+    /// On a connection of its own.
+    private func takeOver(from dead: HeartbeatWatch.Sighting?, then: @escaping () -> Void) {
+        guard self.link != nil, self.simulation.databaseIsUp else { return then() }
+        let link = self.newLink()
+        link.ask(self) { database in
+            let taken = database.takeOver(from: dead)
+            self.simulation.tookOver(taken.claims)
+            return taken
+        } then: { answer in
+            var isGone = false
+            if case .success(let taken) = answer {
+                isGone = taken.workers > 0
+                if isGone || !taken.claims.isEmpty { self.state.tookOver() }
+            }
+            if let dead, !isGone { self.state.watch.couldNotTakeOver(dead.worker, at: self.now) }
+            link.cut()
+            self.dispatch()
+            then()
         }
     }
 
     // MARK: The house
 
     private func keepHouse() {
-        self.after(self.state.houseWait()) { self.takeOver { self.keepHouse() } }
+        self.after(self.state.houseWait()) {
+            self.takeOverOrphans { self.releaseStrays { self.keepHouse() } }
+        }
     }
 
-    private func takeOver(then: @escaping () -> Void) {
+    private func takeOverOrphans(then: @escaping () -> Void) {
         self.withDatabase { link in
-            let worker = self.state.id
-            link.ask(self) { database in
-                let taken = database.takeOver(by: worker)
-                self.simulation.tookOver(taken.claims)
-                return taken
+            link.ask(self) {
+                $0.hasOrphans
             } then: { answer in
                 switch answer {
+                case .success(true): self.takeOver(from: nil, then: then)
+                case .success: then()
                 case .failure(let loss):
                     self.failed(loss, on: link)
                     then()
-                case .success(let taken):
-                    if taken.workers > 0 || !taken.claims.isEmpty { self.state.tookOver() }
-                    let flights = self.state.heldClaims
-                    let worker = self.state.id
-                    let age = self.state.longestWaitForAnswers.nanoseconds / 1000
-                    link.ask(self) {
-                        $0.releaseLost(of: worker, knowing: flights, age: age)
-                    } then: { answer in
-                        if case .failure(let loss) = answer { self.failed(loss, on: link) }
-                        then()
-                    }
+                }
+            }
+        }
+    }
+
+    private func releaseStrays(then: @escaping () -> Void) {
+        self.withDatabase { link in
+            let flights = self.state.heldClaims
+            let worker = self.state.id
+            link.ask(self) {
+                $0.strays(of: worker, knowing: flights)
+            } then: { answer in
+                guard case .success(let strays) = answer else {
+                    if case .failure(let loss) = answer { self.failed(loss, on: link) }
+                    return then()
+                }
+                let lost = self.state.foundStrays(strays, at: self.now)
+                guard !lost.isEmpty else { return then() }
+                link.ask(self) {
+                    $0.release(lost, of: worker)
+                } then: { answer in
+                    if case .failure(let loss) = answer { self.failed(loss, on: link) }
+                    then()
                 }
             }
         }
@@ -214,7 +314,7 @@ final class SimulatedWorker {
                 switch answer {
                 case .failure(let loss):
                     self.failed(loss, on: link)
-                    again(WorkerState.waitAfterFailedLook)
+                    again(self.state.failed(in: .look))
                 case .success(let (promotion, lanes)):
                     if let promotion, let start {
                         self.state.promoted(promotion, from: start, at: self.now)
@@ -280,7 +380,7 @@ final class SimulatedWorker {
         let worker = self.state.id
         let flights = self.state.heldClaims
         link.ask(self) { database in
-            database.releaseLost(of: worker, knowing: flights, age: 0)
+            database.releaseLost(of: worker, knowing: flights)
             return database.signOff(worker)
         } then: { _ in
             self.end()

@@ -108,6 +108,60 @@ import Testing
         #expect(!goes(7, at: self.now))
     }
 
+    @Test func `a worker whose heartbeat stands still for its lease is taken over from, and no other`() throws {
+        var state = try self.begin()
+        let still = HeartbeatWatch.Sighting(worker: 1, beat: 5, lease: .seconds(15))
+        for second in 0..<15 {
+            let now = self.now + .seconds(second)
+            state.renewed(workersAlive: 3, askedAt: now)
+            let alive = HeartbeatWatch.Sighting(worker: 2, beat: Int64(second / 3), lease: .seconds(15))
+            let dead = state.saw([still, alive], at: now)
+            #expect(dead.isEmpty)
+        }
+        let alive = HeartbeatWatch.Sighting(worker: 2, beat: 5, lease: .seconds(15))
+        let dead = state.saw([still, alive], at: self.now + .seconds(15))
+        #expect(dead.map(\.worker) == [1])
+    }
+
+    @Test func `while its own heartbeats do not get through, a worker takes nobody for dead, and then waits a lease`()
+        throws
+    {
+        var state = try self.begin()
+        let other = HeartbeatWatch.Sighting(worker: 1, beat: 5, lease: .seconds(15))
+        let early = [0, 20].flatMap { state.saw([other], at: self.now + .seconds($0)) }
+        #expect(early.isEmpty)
+        for second in stride(from: 20, to: 35, by: 3) {
+            state.renewed(workersAlive: 2, askedAt: self.now + .seconds(second))
+            let dead = state.saw([other], at: self.now + .seconds(second))
+            #expect(dead.isEmpty)
+        }
+        state.renewed(workersAlive: 2, askedAt: self.now + .seconds(35))
+        let dead = state.saw([other], at: self.now + .seconds(35))
+        #expect(dead.map(\.worker) == [1])
+    }
+
+    @Test func `a lease that was over when its answer came is asked for again at once`() throws {
+        var state = try self.begin()
+        #expect(state.heartbeatWait(at: self.now) == .seconds(3))
+        state.renewed(workersAlive: 1, askedAt: self.now)
+        #expect(state.heartbeatWait(at: self.now + .seconds(28)) == .zero)
+    }
+
+    @Test func `once waits for a worker that may have died with pushes in flight`() throws {
+        var state = try self.begin { $0.once = true }
+        func looks(at now: MonotonicInstant) -> Bool {
+            let look = state.lookBegan(at: now)
+            _ = state.lookEnded(look, [], at: now)
+            return state.isDone
+        }
+        let silent = HeartbeatWatch.Sighting(worker: 1, beat: 5, lease: .seconds(15), looksDead: true)
+        _ = state.saw([silent], at: self.now)
+        let isDone = looks(at: self.now)
+        _ = state.saw([], at: self.now + .seconds(16))
+        let isDoneThen = looks(at: self.now + .seconds(16))
+        #expect(!isDone && isDoneThen)
+    }
+
     @Test func `what the end of the lease kept from being sent is no trouble of the app`() throws {
         var state = try self.begin(with: [self.first])
         let flight = try self.claim(&state, at: self.now)
@@ -120,7 +174,8 @@ import Testing
         var state = try self.begin(with: [self.first])
         state.disconnected(at: self.now, isOwnFault: false)
         let plan = state.nextClaim(at: self.now)
-        let wait = state.retryWait()
+        var pace = RetryPace()
+        let wait = state.retryWait(&pace)
         #expect(plan == nil)
         #expect(wait == nil)
     }
@@ -156,7 +211,8 @@ import Testing
         #expect(!state.isDone)
         state.stoppedWaiting()
         #expect(state.isDone)
-        let wait = state.retryWait()
+        var pace = RetryPace()
+        let wait = state.retryWait(&pace)
         #expect(wait == nil)
     }
 

@@ -36,12 +36,13 @@ extension WorkerState {
     /// How long to wait before the next look.
     mutating func lookEnded(_ look: Look, _ lanes: [Lane], at now: MonotonicInstant) -> Duration {
         let cost = look.cost ?? now - look.began
+        self.succeeded(in: .look)
         // Lanes that are being claimed from are not looked at.
         if look.promoted > 0 || !self.isIdle || lanes.contains(where: { self.limits.isClaimable($0) }) {
             return self.polling.foundWork(after: cost, isBusy: self.inFlight > 0)
         }
         let isAllDue = self.returnsDue.map { $0 <= look.began } ?? true
-        if look.wasIdle, self.options.once, self.isIdle, isAllDue { self.hasDrained = true }
+        if look.wasIdle, self.options.once, self.isIdle, isAllDue, !self.watch.hasSuspects { self.hasDrained = true }
         return self.polling.foundNothing(after: cost, using: &self.random)
     }
 
@@ -64,7 +65,4 @@ extension WorkerState {
     mutating func swept(_ rows: [(lane: Lane, lowest: Int64)], at now: MonotonicInstant) {
         for (lane, lowest) in rows { self.board.returned(to: lane, lowest: lowest, at: now) }
     }
-
-    /// How long to wait before the next look when one has failed.
-    static let waitAfterFailedLook = Duration.milliseconds(100)
 }

@@ -23,6 +23,14 @@ struct WorkerState: Sendable {
     var installation: (UInt64, UInt64) = (0, 0)
     var isConnected = false
     var lease: Lease
+    /// When its last heartbeat that got through was asked for.
+    var heartbeatAt: MonotonicInstant?
+    var watch = HeartbeatWatch()
+    var strays = StrayClaims()
+    var lockedApps = LockedApps()
+    var notes = CredentialNotes()
+    var errors = RepeatedErrors()
+    private var paces: [Routine: RetryPace] = [:]
     var board: LaneBoard
     var limits: AppLimits
     /// Where looking for jobs that are due begins.
@@ -90,9 +98,20 @@ struct WorkerState: Sendable {
     mutating func reconnectionWait() -> Duration { self.reconnection.next(using: &self.random) }
 
     /// How long to wait before a statement that has to succeed some day is tried again. Nil: not at all.
-    mutating func retryWait() -> Duration? {
+    mutating func retryWait(_ pace: inout RetryPace) -> Duration? {
         guard self.phase != .over, self.isConnected else { return nil }
-        return .milliseconds(Int64.random(in: 50...500, using: &self.random))
+        return pace.failed(using: &self.random)
+    }
+
+    // MARK: What is done again and again
+
+    enum Routine: Hashable, Sendable { case look, apps, heartbeat, watch, notes }
+
+    mutating func succeeded(in routine: Routine) { self.paces[routine] = nil }
+
+    /// How long to wait before the next try.
+    mutating func failed(in routine: Routine) -> Duration {
+        self.paces[routine, default: RetryPace()].failed(using: &self.random)
     }
 
     // MARK: Stopping

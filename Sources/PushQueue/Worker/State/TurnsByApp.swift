@@ -1,0 +1,29 @@
+/// Who waits for something that one can have at a time: apps take turns, and within an app it goes by arrival.
+struct TurnsByApp<Waiter> {
+    private var waiting: [Int32: ArraySlice<Waiter>] = [:]
+    /// The apps that wait, the next first.
+    private var order: ArraySlice<Int32> = []
+    private(set) var isTaken = false
+
+    /// True: it is the caller's now, who need not wait.
+    mutating func take() -> Bool {
+        guard !self.isTaken else { return false }
+        self.isTaken = true
+        return true
+    }
+
+    mutating func wait(_ waiter: Waiter, of app: Int32) {
+        if self.waiting[app] == nil { self.order.append(app) }
+        self.waiting[app, default: []].append(waiter)
+    }
+
+    /// Whoever had it is done. Answers with the next one, whose it is now.
+    mutating func pass() -> Waiter? {
+        guard let app = self.order.popFirst(), let next = self.waiting[app]?.popFirst() else {
+            self.isTaken = false
+            return nil
+        }
+        if self.waiting[app]?.isEmpty == true { self.waiting[app] = nil } else { self.order.append(app) }
+        return next
+    }
+}

@@ -1,0 +1,74 @@
+import IO
+import Postgres
+
+/// Writing into the rows of credentials what they are and how they fare. Somebody may have such a row locked for as long
+/// as they like: so it is done on a connection of its own, and reading waits for none of it.
+extension Worker {
+    func keepNotes() async {
+        for await _ in self.notesBell.rings {
+            guard await self.database() != nil else { return }
+            await self.run(.notes, self.writeNotes)
+            if self.state.notes.isEmpty {
+                self.state.succeeded(in: .notes)
+            } else {
+                try? await self.loop.sleep(for: self.state.failed(in: .notes))
+                self.notesBell.ring()
+            }
+        }
+    }
+
+    /// Writes each by itself: a row that is locked keeps only what is about it.
+    func writeNotes(on connection: PostgresConnection) async throws(PostgresError) {
+        let (findings, judgements, holds) = self.state.notes.take()
+        var failure: PostgresError?
+        for finding in findings {
+            do throws(PostgresError) {
+                try await connection.execute(WorkerStatements.recordCredential, .credential(finding))
+            } catch {
+                if error.mayPass { self.state.notes.keep(finding) }
+                failure = error
+            }
+        }
+        for judgement in judgements {
+            do throws(PostgresError) {
+                if judgement.restsTokens {
+                    try await connection.execute(WorkerStatements.restTokens, .restTokens(of: judgement.certificate))
+                }
+                try await connection.execute(WorkerStatements.judgeCredential, .judgeCredential(judgement))
+            } catch {
+                if error.mayPass { self.state.notes.keep(judgement) }
+                failure = error
+            }
+        }
+        for hold in holds {
+            do throws(PostgresError) {
+                if let (trouble, wait) = hold.reason {
+                    try await connection.execute(WorkerStatements.hold, .hold(hold.app, for: trouble, wait))
+                } else {
+                    try await connection.execute(WorkerStatements.endHold, .endHold(of: hold.app))
+                }
+            } catch {
+                if error.mayPass { self.state.notes.keep(hold) }
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    func note(_ finding: CredentialFinding) {
+        self.state.notes.add(finding)
+        self.notesBell.ring()
+    }
+
+    func tell(_ report: Report) {
+        self.tell(report.event)
+        switch report.event {
+        case .trouble(let app, _, let trouble, let wait):
+            self.state.notes.add(CredentialNotes.Hold(app: app, reason: (trouble, wait)))
+        case .troubleOver(let app, _): self.state.notes.add(CredentialNotes.Hold(app: app, reason: nil))
+        default: break
+        }
+        if let judgement = report.judgement { self.state.notes.add(judgement) }
+        self.notesBell.ring()
+    }
+}

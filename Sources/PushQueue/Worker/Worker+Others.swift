@@ -1,0 +1,91 @@
+import IO
+import Postgres
+
+/// Watching the other workers, and taking over from those that are dead.
+extension Worker {
+    func keepWatch() async {
+        while !Task.isCancelled {
+            await self.watchOthers()
+            try? await self.loop.sleep(for: self.state.watchWait(at: .now))
+        }
+    }
+
+    /// Reads the heartbeats of the others, and takes over from those that have stood still for too long.
+    func watchOthers() async {
+        guard let lifeline else { return }
+        let parameters: Parameters = .heartbeats(butOf: self.state.id)
+        var dead: [HeartbeatWatch.Sighting] = []
+        do throws(PostgresError) {
+            let others = try await self.ask(lifeline, WorkerStatements.heartbeats, parameters) { rows in
+                try rows.indices.map { row in
+                    HeartbeatWatch.Sighting(
+                        worker: try rows.int64(row, 0),
+                        beat: try rows.int64(row, 1),
+                        lease: .microseconds(try rows.int64(row, 2)),
+                        looksDead: try rows.bool(row, 3)
+                    )
+                }
+            }
+            self.state.succeeded(in: .watch)
+            dead = self.state.saw(others, at: .now)
+        } catch {
+            guard !Task.isCancelled else { return }
+            self.failed(error, on: lifeline)
+            try? await self.loop.sleep(for: self.state.failed(in: .watch))
+            return
+        }
+        for worker in dead { await self.takeOver(from: worker) }
+    }
+
+    /// Puts back what workers that are gone have left in flight: claims that were locked when they were taken over from,
+    /// say.
+    func takeOverOrphans() async {
+        guard let connection = await self.database() else { return }
+        do throws(PostgresError) {
+            let hasOrphans = try await self.ask(connection, WorkerStatements.hasOrphans, Parameters()) {
+                try $0.bool(0, 0)
+            }
+            if hasOrphans { await self.takeOver(from: nil) }
+        } catch {
+            self.failed(error, on: connection)
+        }
+    }
+
+    /// One statement, whatever the dead one held, on a connection of its own: heartbeats never stand behind it.
+    private func takeOver(from dead: HeartbeatWatch.Sighting?) async {
+        var isGone = false
+        await self.run(.takeOver) { connection throws(PostgresError) in
+            let parameters: Parameters = .takeOver(from: dead)
+            let (workers, claims, jobs) = try await self.ask(connection, WorkerStatements.takeOver, parameters) {
+                rows in
+                (try rows.int64(0, 0), try rows.int64(0, 1), try rows.int64(0, 2))
+            }
+            isGone = workers > 0
+            guard workers > 0 || claims > 0 else { return }
+            self.state.tookOver()
+            self.tell(.tookOver(workers: Int(workers), claims: Int(claims), jobs: Int(jobs)))
+            self.dispatchBell.ring()
+        }
+        if let dead, !isGone { self.state.watch.couldNotTakeOver(dead.worker, at: .now) }
+    }
+
+    /// Gives back claims that this worker has made without ever hearing of them.
+    func releaseStrays() async {
+        guard let connection = await self.database() else { return }
+        let worker = self.state.id
+        let parameters: Parameters = .claims(of: worker, butFor: self.state.heldClaims)
+        do throws(PostgresError) {
+            let strays = try await self.ask(connection, WorkerStatements.strays, parameters) { rows in
+                try rows.indices.map { ClaimKey(id: try rows.int64($0, 0), claimedAt: try rows.timestamp($0, 1)) }
+            }
+            let lost = self.state.foundStrays(strays, at: .now)
+            guard !lost.isEmpty else { return }
+            let release: Parameters = .release(lost, of: worker)
+            await self.run { connection throws(PostgresError) in
+                try await connection.execute(WorkerStatements.release, release)
+            }
+        } catch {
+            self.failed(error, on: connection)
+        }
+    }
+}

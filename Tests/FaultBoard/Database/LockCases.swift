@@ -1,0 +1,155 @@
+import IO
+import Postgres
+import Simulator
+import TestSupport
+import Testing
+
+/// Locks that somebody else holds, for longer than a lease: nobody loses a lease for them, nothing is sent twice, and apps
+/// that have nothing to do with them go on.
+@Suite struct LockCases {
+    private static let lease = Duration.seconds(5)
+    /// How long the lock is held: several leases.
+    private static let hold = Board.sized(Duration.seconds(12), full: .seconds(28))
+    private static let other = "other"
+
+    /// What the app that has nothing to do with the lock sends arrives within two seconds, again and again until the lock
+    /// has been held for long enough.
+    private static func othersGoOn(in scene: Scene) async throws {
+        let end = MonotonicInstant.now + Self.hold
+        var slowest = Duration.zero
+        while MonotonicInstant.now < end {
+            let begin = MonotonicInstant.now
+            let before = scene.record.requests(to: "bb")
+            try await scene.enqueue(20, prefix: "bb", app: Self.other)
+            try await scene.eventually("the other app's pushes went out") {
+                scene.record.requests(to: "bb") >= before + 20
+            }
+            slowest = max(slowest, MonotonicInstant.now - begin)
+        }
+        #expect(slowest < .seconds(2))
+    }
+
+    private static func nobodyLostALease(in scene: Scene) {
+        for worker in scene.fleet.all {
+            #expect(worker.lines(containing: "took this worker for dead").isEmpty, "\(worker.name)")
+            #expect(worker.lines(containing: "Took over the jobs").isEmpty, "\(worker.name)")
+        }
+    }
+
+    @Test
+    func `D19: while an index is made on results and a worker joins, nobody loses a lease and nothing goes twice`()
+        async throws
+    {
+        try await Scene.with { scene in
+            try await scene.fleet.started(2, Fleet.patient + ["--max-in-flight", "500"], lease: Self.lease)
+            try await scene.enqueue(200)
+            try await scene.drained()
+            try await scene.client.session { session in
+                // What CREATE INDEX takes.
+                try await session.script("BEGIN; LOCK TABLE carillon.results IN SHARE MODE")
+                try await scene.enqueue(Board.sized(5000, full: 38_000))
+                try await scene.requests(200 + 500)
+                let late = try await scene.fleet.started(Fleet.patient + ["--max-in-flight", "500"], lease: Self.lease)
+                try await scene.transactionIsOpen(for: Self.hold)
+                // Nobody has anything to fear: each goes on saying that it lives.
+                for worker in scene.fleet.all { try await scene.livesOn(worker) }
+                try await scene.eventually("the latecomer is ready", within: .seconds(5)) { await late.isReady() }
+                try await session.script("COMMIT")
+            }
+            try await scene.finish(within: .seconds(120))
+            Self.nobodyLostALease(in: scene)
+        }
+    }
+
+    @Test func `D20: an open change of a dead app's certificate stops no other app, and is written down later`()
+        async throws
+    {
+        try await Scene.with { scene in
+            try await scene.addApp(Self.other, topic: Scene.topic, to: scene.simulator)
+            try await scene.client.run(
+                "UPDATE carillon.apps SET gateway = 'localhost:1' WHERE name = '\(Scene.app)'"
+            )
+            try await scene.enqueue(20)
+            try await scene.client.session { session in
+                // Nobody has looked at the credential yet, so every worker has something to write into its row.
+                try await session.script(
+                    "BEGIN; UPDATE carillon.certificates SET name = name || '' WHERE name = '\(Scene.app)'"
+                )
+                try await scene.fleet.started(2, Fleet.patient, lease: Self.lease)
+                try await Self.othersGoOn(in: scene)
+                // Its own gateway cannot be reached, which is to be written there as well.
+                let silent = "SELECT count(*) FROM carillon.certificates WHERE name = 'board' AND last_error IS NULL"
+                #expect(try await scene.client.number(silent) == 1)
+                try await session.script("ROLLBACK")
+                try await scene.eventually("the row says what the credential is and how it fares", within: .seconds(20))
+                {
+                    try await scene.client.number(
+                        """
+                        SELECT count(*) FROM carillon.certificates
+                        WHERE name = '\(Scene.app)' AND not_after IS NOT NULL AND last_error IS NOT NULL
+                        """
+                    ) == 1
+                }
+            }
+            try await scene.client.run(
+                "UPDATE carillon.apps SET gateway = 'localhost:\(scene.simulator.port)' WHERE name = '\(Scene.app)'"
+            )
+            try await scene.finish()
+            Self.nobodyLostALease(in: scene)
+        }
+    }
+
+    @Test func `D21: a cancel of a message in flight that is never committed holds up that message only`() async throws
+    {
+        try await Scene.with({ $0.delay = .milliseconds(500) }) { scene in
+            try await scene.addApp(Self.other, topic: Scene.topic, to: scene.simulator)
+            // Too large for one job: a worker cuts it, and its parts count on one row.
+            try await scene.enqueue(1, tokens: 4000)
+            let id = try await scene.client.number("SELECT m.id FROM carillon.messages m")
+            try await scene.fleet.started(2, Fleet.patient, lease: Self.lease)
+            try await scene.requests(1500)
+            try await scene.client.session { session in
+                try await session.script("BEGIN; SELECT carillon.cancel(\(id))")
+                // Its own app's other messages go out too.
+                try await scene.enqueue(100, prefix: "aa")
+                try await scene.eventually("the app's other messages were sent") {
+                    scene.record.requests(to: "aa") >= 100
+                }
+                try await Self.othersGoOn(in: scene)
+                for worker in scene.fleet.all { try await scene.livesOn(worker) }
+                try await session.script("COMMIT")
+            }
+            try await scene.finish()
+            Self.nobodyLostALease(in: scene)
+        }
+    }
+
+    /// A table's rows, all of them, and whether it is one that every push needs.
+    @Test(arguments: [
+        ("apps WHERE name = 'board'", false), ("unfinished", false), ("scheduled", false), ("inflight", false),
+        ("chores", false), ("workers", true),
+    ])
+    func `D22: whosever rows are locked, nobody loses a lease, and what does not need them goes on`(
+        rows: String,
+        isNeededByAll: Bool
+    ) async throws {
+        try await Scene.with({ $0.delay = .milliseconds(300) }) { scene in
+            try await scene.addApp(Self.other, topic: Scene.topic, to: scene.simulator)
+            try await scene.fleet.started(2, Fleet.patient, lease: Self.lease)
+            try await scene.enqueue(2, tokens: 1500)
+            try await scene.requests(500)
+            try await scene.client.session { session in
+                try await session.script("BEGIN; SELECT FROM carillon.\(rows) FOR UPDATE")
+                if isNeededByAll {
+                    try await scene.transactionIsOpen(for: Self.hold)
+                } else {
+                    try await Self.othersGoOn(in: scene)
+                }
+                try await session.script("COMMIT")
+            }
+            try await scene.enqueue(100)
+            try await scene.finish()
+            Self.nobodyLostALease(in: scene)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import IO
+import Postgres
+import Simulator
+import TestSupport
+import Testing
+
+/// Who is dead, and what becomes of what they held.
+@Suite struct TakeOverCases {
+    /// Sets the database's clock, as far as the rows of workers can tell: all that they say is older by so much, or younger.
+    private static func setClock(by interval: String, in scene: Scene) async throws {
+        try await scene.client.run(
+            """
+            UPDATE carillon.workers SET heartbeat_at = heartbeat_at - interval '\(interval)',
+                lease_until = lease_until - interval '\(interval)'
+            """
+        )
+    }
+
+    private static func nobodyWasTakenForDead(in scene: Scene) {
+        for worker in scene.fleet.all {
+            #expect(worker.lines(containing: "took this worker for dead").isEmpty, "\(worker.name)")
+            #expect(worker.lines(containing: "Took over the jobs").isEmpty, "\(worker.name)")
+        }
+    }
+
+    @Test func `W14: the database's clock goes forward by an hour, and nobody is taken for dead, nothing sent twice`()
+        async throws
+    {
+        try await Scene.with { scene in
+            try await scene.fleet.started(2, Fleet.patient, lease: .seconds(5))
+            try await scene.underLoad {
+                for _ in 1...Board.sized(5, full: 50) {
+                    try await scene.goesOn(300)
+                    // Also a heartbeat that was written just now looks an hour old.
+                    try await Self.setClock(by: "1 hour", in: scene)
+                }
+                // One that starts meanwhile sees rows that look dead.
+                try await scene.fleet.started(Fleet.patient, lease: .seconds(5))
+                try await scene.goesOn(300)
+            }
+            try await scene.finish()
+            Self.nobodyWasTakenForDead(in: scene)
+        }
+    }
+
+    @Test func `W15: the database's clock goes back by an hour, and what a dead worker held is sent as soon as ever`()
+        async throws
+    {
+        try await Scene.with({ $0.delay = .milliseconds(300) }) { scene in
+            let lease = Duration.seconds(5)
+            let most = 200
+            let victim = try await scene.fleet.started(Fleet.patient + ["--max-in-flight", "\(most)"], lease: lease)
+            try await scene.enqueue(1000)
+            try await scene.requests(most / 2)
+            let heir = try await scene.fleet.started(Fleet.patient + ["--max-in-flight", "\(most)"], lease: lease)
+            try await scene.livesOn(heir, for: .seconds(1))
+            victim.kill()
+            let death = MonotonicInstant.now
+            try await Self.setClock(by: "-1 hour", in: scene)
+            try await heir.says("Took over the jobs", within: .seconds(30))
+            #expect(MonotonicInstant.now - death < lease + .seconds(3))
+            try await scene.finish(duplicates: most)
+        }
+    }
+
+    @Test func `W16: thousands of small claims of a dead worker are taken over by one statement, all of them at once`()
+        async throws
+    {
+        try await Scene.with { scene in
+            let lease = Board.sized(Duration.seconds(5), full: .seconds(15))
+            let victim = try await scene.fleet.started(Fleet.patient, lease: lease)
+            let heir = try await scene.fleet.started(Fleet.patient, lease: lease)
+            try await scene.livesOn(heir, for: .seconds(1))
+            victim.freeze()
+            // As though it had claimed them one by one.
+            try await scene.enqueueHeld(5000, by: victim)
+            try await scene.livesOn(heir)
+            victim.kill()
+            let death = MonotonicInstant.now
+            try await scene.eventually("nothing is left of what it held", within: .seconds(60)) {
+                try await scene.client.number(
+                    "SELECT count(*) FROM carillon.inflight f WHERE f.claimed_at < now() - interval '1 year'"
+                ) == 0
+            }
+            #expect(MonotonicInstant.now - death < lease + .seconds(3))
+            #expect(heir.lines(containing: "Took over the jobs").count == 1)
+            try await scene.finish()
+        }
+    }
+
+    @Test func `W17: a database that is silent for longer than a lease costs nobody a lease when it is back`()
+        async throws
+    {
+        try await Scene.with { scene in
+            try await scene.withProxy { proxy, url in
+                let lease = Duration.seconds(3)
+                for _ in 1...2 {
+                    let worker = try scene.fleet.start(
+                        Fleet.patient + ["--max-in-flight", "300"],
+                        lease: lease,
+                        database: url
+                    )
+                    try await worker.started()
+                }
+                try await scene.underLoad {
+                    for _ in 1...Board.sized(2, full: 10) {
+                        try await scene.goesOn(500)
+                        try await proxy.openBlackHole()
+                        try await scene.leasesRanOut(ago: lease)
+                        await proxy.closeBlackHole()
+                        try await scene.goesOn(500)
+                    }
+                }
+                try await scene.finish()
+                Self.nobodyWasTakenForDead(in: scene)
+            }
+        }
+    }
+}
+
+extension Scene {
+    /// Messages that the worker holds, each in a claim of its own, made long ago.
+    fileprivate func enqueueHeld(_ count: Int, by worker: WorkerProcess) async throws {
+        try await self.client.session { session in
+            try await session.script("BEGIN")
+            let messages = try await self.enqueue(count, on: session)
+            try await session.script(
+                """
+                WITH taken AS (
+                    DELETE FROM carillon.messages m WHERE m.reference IN ('\(messages.map(\.reference).joined(separator: "','"))')
+                    RETURNING m.*
+                )
+                INSERT INTO carillon.inflight (worker_id, app_id, claimed_at, jobs)
+                SELECT w.id, t.app_id, now() - interval '2 years', ARRAY[ROW(t.id, t.lane, t.tokens, t.payload, t.push_type,
+                    t.priority, t.expires_at, t.collapse_id, t.topic, t.reference, t.on_unknown, t.attempt, t.claims, t.origin,
+                    t.broadcast_id, t.created_at, NULL, NULL)::carillon.job]
+                FROM taken t, carillon.workers w WHERE w.pid = \(worker.processID);
+                COMMIT
+                """
+            )
+            self.ledger.committed(messages)
+        }
+    }
+}
