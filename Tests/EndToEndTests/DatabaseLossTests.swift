@@ -27,11 +27,11 @@ import Testing
                 options.once = true
                 options.maxInFlight = 60
             }
-            let run = Task { try await worker.run() }
-            for await _ in backend.arrivals { break }
-            try await queue.run(self.cut)
-            backend.open()
-            let report = try await run.value
+            let report = try await queue.running(worker) {
+                for await _ in backend.arrivals { break }
+                try await queue.run(self.cut)
+                backend.open()
+            }
             #expect(report.isClean)
             #expect(report.counters.databaseErrors > 0)
             #expect(backend.recorded.sent.count == 100)
@@ -55,15 +55,15 @@ import Testing
                     if batches == 270 { return }
                 }
             }
-            let run = Task { try await worker.run() }
-            try await cutting.value
-            // All was cut that will be: what is settled after that was written over a connection that lasts.
-            try await self.fill(queue, rows: 1)
-            try await queue.loop.eventually("all is settled") {
-                try await queue.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 3001
+            let report = try await queue.running(worker) {
+                try await cutting.value
+                // All was cut that will be: what is settled after that was written over a connection that lasts.
+                try await self.fill(queue, rows: 1)
+                try await queue.loop.eventually("all is settled") {
+                    try await queue.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 3001
+                }
+                worker.drain()
             }
-            worker.drain()
-            let report = try await run.value
             #expect(report.isClean)
             #expect(report.counters.databaseErrors > 0)
             #expect(Set(backend.recorded.sent.map(\.id)).count == 3001)

@@ -1,5 +1,7 @@
 import ApplePush
+import IO
 import PushQueue
+import TestSupport
 import Testing
 
 @Suite struct DrainTests {
@@ -22,6 +24,21 @@ import Testing
             #expect(try await queue.number("SELECT count(*) FROM carillon.messages") == 0)
             #expect(try await queue.number("SELECT count(*) FROM carillon.inflight") == 0)
             #expect(try await queue.number("SELECT count(*) FROM carillon.workers") == 0)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a worker whose loop has stopped ends, and says that it left something behind`() async throws {
+        try await Queue.with { queue in
+            let report = try await TestLoop.with { loop in
+                let worker = Worker(queue.options, backend: RecordedBackend(), loop: loop)
+                return try await queue.running(worker) {
+                    try await queue.loop.eventually("it has begun") { worker.counters.isConnected }
+                    loop.stop()
+                }
+            }
+            #expect(!report.isClean)
+            #expect(try await queue.number("SELECT count(*) FROM carillon.workers") == 1)
         }
     }
 }

@@ -120,11 +120,11 @@ import Testing
             try await self.fill(queue, rows: 300)
             let backend = GateBackend()
             let worker = queue.worker(backend) { $0.maxInFlight = 120 }
-            let run = Task { try await worker.run() }
-            for await _ in backend.arrivals { break }
-            worker.drain()
-            backend.open()
-            let report = try await run.value
+            let report = try await queue.running(worker) {
+                for await _ in backend.arrivals { break }
+                worker.drain()
+                backend.open()
+            }
             #expect(report.isClean)
             let sent = report.counters.total.sent
             #expect(sent > 0)
@@ -143,11 +143,11 @@ import Testing
             try await self.fill(queue, rows: 300)
             let backend = GateBackend()
             let worker = queue.worker(backend) { $0.maxInFlight = 120 }
-            let run = Task { try await worker.run() }
-            for await _ in backend.arrivals { break }
-            worker.drain()
-            worker.giveUp()
-            let report = try await run.value
+            let report = try await queue.running(worker) {
+                for await _ in backend.arrivals { break }
+                worker.drain()
+                worker.giveUp()
+            }
             #expect(report.counters.total.sent == 0)
             // On a slow machine the second may be over before everything is settled; the others take over the rest.
             #expect(

@@ -33,20 +33,20 @@ import Testing
             try await self.fill(queue)
             let backend = PatientBackend()
             let worker = queue.worker(backend) { $0.maxInFlight = 20 }
-            let run = Task { try await worker.run() }
-            try await queue.loop.eventually("the fast ones are settled") {
-                try await self.fastOnesAreSettled(in: queue) && worker.counters.inFlight == 2
+            let report = try await queue.running(worker) {
+                try await queue.loop.eventually("the fast ones are settled") {
+                    try await self.fastOnesAreSettled(in: queue) && worker.counters.inFlight == 2
+                }
+                #expect(
+                    try await queue.rows(
+                        "SELECT i.part, j.id, left(j.tokens::text, 6) FROM carillon.inflight i, unnest(i.jobs) j ORDER BY 2"
+                    ).allSatisfy { $0.contains("51") }
+                )
+                #expect(try await queue.rows(self.results) == [])
+                #expect(worker.counters.total.sent == 42)
+                backend.release()
+                worker.drain()
             }
-            #expect(
-                try await queue.rows(
-                    "SELECT i.part, j.id, left(j.tokens::text, 6) FROM carillon.inflight i, unnest(i.jobs) j ORDER BY 2"
-                ).allSatisfy { $0.contains("51") }
-            )
-            #expect(try await queue.rows(self.results) == [])
-            #expect(worker.counters.total.sent == 42)
-            backend.release()
-            worker.drain()
-            let report = try await run.value
             #expect(report.isClean)
             #expect(report.counters.total.sent == 44)
             #expect(try await queue.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
@@ -115,26 +115,26 @@ import Testing
             try await self.fill(queue)
             let backend = PatientBackend()
             let worker = queue.worker(backend)
-            let run = Task { try await worker.run() }
-            try await queue.loop.eventually("the fast ones are settled") {
-                try await self.fastOnesAreSettled(in: queue)
+            let report = try await queue.running(worker) {
+                try await queue.loop.eventually("the fast ones are settled") {
+                    try await self.fastOnesAreSettled(in: queue)
+                }
+                try await queue.run(self.cut)
+                // The second part waits for this table when its connection goes: nobody answers, and nothing was written.
+                try await queue.run("BEGIN; LOCK TABLE carillon.results IN ACCESS EXCLUSIVE MODE")
+                backend.release()
+                try await queue.loop.eventually("the rest is being settled") {
+                    try await queue.number(
+                        """
+                        SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                        WHERE d.datname = current_database() AND NOT l.granted
+                        """
+                    ) > 0
+                }
+                try await queue.run(self.cut)
+                try await queue.run("COMMIT")
+                worker.drain()
             }
-            try await queue.run(self.cut)
-            // The second part waits for this table when its connection goes: nobody answers, and nothing was written.
-            try await queue.run("BEGIN; LOCK TABLE carillon.results IN ACCESS EXCLUSIVE MODE")
-            backend.release()
-            try await queue.loop.eventually("the rest is being settled") {
-                try await queue.number(
-                    """
-                    SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-                    WHERE d.datname = current_database() AND NOT l.granted
-                    """
-                ) > 0
-            }
-            try await queue.run(self.cut)
-            try await queue.run("COMMIT")
-            worker.drain()
-            let report = try await run.value
             #expect(report.isClean)
             #expect(report.counters.databaseErrors > 0)
             #expect(report.counters.stale == 0)
@@ -151,10 +151,10 @@ import Testing
             try await self.fill(queue)
             let backend = PatientBackend()
             let worker = queue.worker(backend)
-            let run = Task { try await worker.run() }
-            for await _ in backend.arrivals { break }
-            worker.giveUp()
-            let report = try await run.value
+            let report = try await queue.running(worker) {
+                for await _ in backend.arrivals { break }
+                worker.giveUp()
+            }
             #expect(report.isClean)
             #expect(report.counters.total.sent == 44)
             #expect(try await queue.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
@@ -186,11 +186,11 @@ import Testing
             try await queue.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
             let backend = PatientBackend()
             let worker = queue.worker(backend)
-            let run = Task { try await worker.run() }
-            for await _ in backend.arrivals { break }
-            backend.release()
-            worker.drain()
-            let report = try await run.value
+            let report = try await queue.running(worker) {
+                for await _ in backend.arrivals { break }
+                backend.release()
+                worker.drain()
+            }
             #expect(report.isClean)
             #expect(report.counters.unrecorded == 1)
             #expect(backend.recorded.sent.count == 44)

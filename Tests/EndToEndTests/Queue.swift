@@ -65,7 +65,7 @@ struct Queue: Sendable {
         try await self.connection.script(sql)
     }
 
-    /// The rows as texts, columns joined by a bar.
+    /// The rows as PostgreSQL writes them: (1,text,"two words").
     func rows(_ sql: String) async throws -> [String] {
         let statement = Statement(
             "query_\(Self.number.wrappingAdd(1, ordering: .relaxed).newValue)",
@@ -100,6 +100,20 @@ struct Queue: Sendable {
         var options = self.options
         change(&options)
         return Worker(options, backend: backend, loop: self.loop)
+    }
+
+    /// Runs a worker beside the body, which tells it to end. Should the body throw, the worker is given up: it does not
+    /// outlive its test.
+    func running(_ worker: Worker, _ body: () async throws -> Void) async throws -> WorkerReport {
+        let run = Task { try await worker.run() }
+        do {
+            try await body()
+        } catch {
+            worker.giveUp()
+            _ = await run.result
+            throw error
+        }
+        return try await run.value
     }
 
     /// Lets a worker do what is due, and nothing else.

@@ -7,10 +7,9 @@ extension Worker {
     /// Sees within a second what has changed in those rows.
     func keepApps() async {
         var wait = Duration.milliseconds(500)
-        while !Task.isCancelled {
-            try? await self.loop.sleep(for: wait)
+        while await self.sleep(for: wait) {
             wait = .milliseconds(500)
-            guard !Task.isCancelled, let connection = await self.database() else { return }
+            guard let connection = await self.database() else { return }
             do throws(PostgresError) {
                 let fingerprint = try await self.ask(connection, AppRow.fingerprint, Parameters()) { rows in
                     [try rows.int64(0, 0), try rows.int64(0, 1), try rows.int64(0, 2), try rows.int64(0, 3)]

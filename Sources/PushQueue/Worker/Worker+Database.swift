@@ -87,7 +87,20 @@ extension Worker {
     /// Between two tries of a statement that has to succeed some day.
     func pause(_ pace: inout RetryPace) async {
         guard let wait = self.state.retryWait(&pace) else { return }
-        try? await self.loop.sleep(for: wait)
+        await self.sleep(for: wait)
+    }
+
+    /// False: the time is not over, but there is nothing more to wait for. The worker was told to end, or its loop has
+    /// stopped, on which it can do nothing any more.
+    @discardableResult
+    func sleep(for wait: Duration) async -> Bool {
+        do {
+            try await self.loop.sleep(for: wait)
+        } catch {
+            if !Task.isCancelled { self.stopWaiting() }
+            return false
+        }
+        return !Task.isCancelled
     }
 
     func ask<R: Sendable>(
@@ -114,7 +127,7 @@ extension Worker {
     func keepConnections() async {
         for await _ in self.lossBell.rings {
             while self.lifeline == nil || self.connection == nil, !Task.isCancelled, self.state.phase != .over {
-                try? await self.loop.sleep(for: self.state.reconnectionWait())
+                guard await self.sleep(for: self.state.reconnectionWait()) else { break }
                 do throws(PostgresError) {
                     if self.lifeline == nil {
                         self.lifeline = try await self.connect(WorkerStatements.lifelineSettings)
@@ -160,11 +173,5 @@ extension PostgresError {
         case "3F000", "42P01", "42703", "42883": "the schema is not there, or is not as it was"
         case let state: state ?? self.code.description
         }
-    }
-
-    /// The same statement may succeed later: the server was not there, or had no resources, or others were in the way.
-    var mayPass: Bool {
-        guard let sqlState else { return true }
-        return self.metLock || ["08", "40", "53", "57", "58"].contains(sqlState.prefix(2))
     }
 }

@@ -60,8 +60,7 @@ extension Worker {
     /// are due and lie before the place where looking for them begins.
     func sweep() async {
         var cost = Duration.zero
-        while !Task.isCancelled {
-            try? await self.loop.sleep(for: WorkerState.sweepWait(after: cost))
+        while await self.sleep(for: WorkerState.sweepWait(after: cost)) {
             let floors = self.state.sweep
             let began = MonotonicInstant.now
             defer { cost = .now - began }

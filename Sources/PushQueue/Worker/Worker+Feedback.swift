@@ -8,8 +8,8 @@ extension Worker {
     func keepFeedback() async {
         let interval = self.options.feedbackInterval
         guard interval > .zero, !self.options.once else { return }
-        while !Task.isCancelled {
-            try? await self.loop.sleep(for: self.state.feedbackWait())
+        while !Task.isCancelled, self.state.phase != .over {
+            await self.sleep(for: self.state.feedbackWait())
             // What was read is written whatever happens; the rest is for workers that go on.
             if self.feedbackLists != nil { await self.run(.feedback, self.readLists) }
             if self.state.isReadingFeedback { continue }

@@ -104,6 +104,7 @@ extension Worker {
                 ) { try SettlementAnswer($0) }
                 guard let answer else { return }
                 writing.answered(answer)
+                pace.succeeded()
             } catch {
                 metLock = error.metLock
                 if error.isTransient {

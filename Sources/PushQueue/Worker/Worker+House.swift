@@ -5,9 +5,7 @@ import Postgres
 /// What any worker does for the fleet, and for its own connections.
 extension Worker {
     func keepHouse() async {
-        while !Task.isCancelled {
-            try? await self.loop.sleep(for: self.state.houseWait())
-            guard !Task.isCancelled else { return }
+        while await self.sleep(for: self.state.houseWait()) {
             await self.takeOverOrphans()
             await self.releaseStrays()
             await self.maintain()

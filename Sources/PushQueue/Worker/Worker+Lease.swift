@@ -15,16 +15,15 @@ extension Worker {
 
     /// Renews the lease several times in its life, over a connection where nothing else waits for locks.
     func keepLease() async {
-        while !Task.isCancelled {
-            try? await self.loop.sleep(for: self.state.heartbeatWait(at: .now))
-            guard !Task.isCancelled, let lifeline = await self.signOfLife() else { return }
+        while await self.sleep(for: self.state.heartbeatWait(at: .now)) {
+            guard let lifeline = await self.signOfLife() else { return }
             do throws(PostgresError) {
                 try await self.renewLease(on: lifeline)
                 self.state.succeeded(in: .heartbeat)
             } catch {
                 guard !Task.isCancelled else { return }
                 self.failed(error, on: lifeline)
-                try? await self.loop.sleep(for: self.state.failed(in: .heartbeat))
+                await self.sleep(for: self.state.failed(in: .heartbeat))
             }
         }
     }
@@ -60,9 +59,8 @@ extension Worker {
 
     /// Brings the counts up to date, several times in the life of a lease.
     func keepCounts() async {
-        while !Task.isCancelled {
-            try? await self.loop.sleep(for: self.state.lease.interval)
-            guard !Task.isCancelled, let connection = await self.database() else { return }
+        while await self.sleep(for: self.state.lease.interval) {
+            guard let connection = await self.database() else { return }
             do throws(PostgresError) {
                 try await self.countActivity(on: connection)
             } catch {
@@ -108,7 +106,8 @@ extension Worker {
         try await self.readApps(opened.map(\.app), on: connection)
     }
 
-    /// Leaves nothing behind. Nothing else is asked any more, so it needs no connection of its own. True if the worker's row is gone, and with it every claim.
+    /// Leaves nothing behind. Nothing else is asked any more, so it needs no connection of its own. True if the worker's
+    /// row is gone, and with it every claim.
     func signOff() async -> Bool {
         guard self.state.phase != .over, let connection = self.connection else { return false }
         do throws(PostgresError) {

@@ -23,7 +23,7 @@ extension Worker {
                 wait = self.state.failed(in: .look)
             }
             self.dispatchBell.ring()
-            try? await self.loop.sleep(for: wait)
+            guard await self.sleep(for: wait) else { return }
         }
     }
 

@@ -11,7 +11,7 @@ extension Worker {
             if self.state.notes.isEmpty {
                 self.state.succeeded(in: .notes)
             } else {
-                try? await self.loop.sleep(for: self.state.failed(in: .notes))
+                guard await self.sleep(for: self.state.failed(in: .notes)) else { return }
                 self.notesBell.ring()
             }
         }
@@ -25,7 +25,7 @@ extension Worker {
             do throws(PostgresError) {
                 try await connection.execute(WorkerStatements.recordCredential, .credential(finding))
             } catch {
-                if error.mayPass { self.state.notes.keep(finding) }
+                if error.isTransient { self.state.notes.keep(finding) }
                 failure = error
             }
         }
@@ -36,7 +36,7 @@ extension Worker {
                 }
                 try await connection.execute(WorkerStatements.judgeCredential, .judgeCredential(judgement))
             } catch {
-                if error.mayPass { self.state.notes.keep(judgement) }
+                if error.isTransient { self.state.notes.keep(judgement) }
                 failure = error
             }
         }
@@ -48,7 +48,7 @@ extension Worker {
                     try await connection.execute(WorkerStatements.endHold, .endHold(of: hold.app))
                 }
             } catch {
-                if error.mayPass { self.state.notes.keep(hold) }
+                if error.isTransient { self.state.notes.keep(hold) }
                 failure = error
             }
         }

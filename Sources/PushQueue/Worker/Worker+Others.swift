@@ -4,10 +4,9 @@ import Postgres
 /// Watching the other workers, and taking over from those that are dead.
 extension Worker {
     func keepWatch() async {
-        while !Task.isCancelled {
+        repeat {
             await self.watchOthers()
-            try? await self.loop.sleep(for: self.state.watchWait(at: .now))
-        }
+        } while await self.sleep(for: self.state.watchWait(at: .now))
     }
 
     /// Reads the heartbeats of the others, and takes over from those that have stood still for too long.
@@ -31,7 +30,7 @@ extension Worker {
         } catch {
             guard !Task.isCancelled else { return }
             self.failed(error, on: lifeline)
-            try? await self.loop.sleep(for: self.state.failed(in: .watch))
+            await self.sleep(for: self.state.failed(in: .watch))
             return
         }
         for worker in dead { await self.takeOver(from: worker) }

@@ -21,8 +21,7 @@ extension Worker {
                     self.state.foundNoTurn(for: jobs.app, at: .now)
                     return false
                 }
-                if wait > 0 { try? await self.loop.sleep(for: .microseconds(wait)) }
-                return true
+                return wait > 0 ? await self.sleep(for: .microseconds(wait)) : true
             } catch {
                 metLock = error.metLock
                 await self.pause(&pace)

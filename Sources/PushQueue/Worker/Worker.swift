@@ -5,8 +5,8 @@ package import Postgres
 /// Claims messages, has them sent, and writes what became of them, for as long as it is let.
 ///
 /// A task a claim, never a task a push: a claim's pushes go down to the backend as one batch and come back as one. Work
-/// shares one pipelined connection; the sign of life has its own, where it waits behind nothing. This is the shell, which waits for the database, the backend and the time;
-/// what it learns it tells `WorkerState`, which decides.
+/// shares one pipelined connection; the sign of life has its own, where it waits behind nothing. This is the shell, which
+/// waits for the database, the backend and the time; what it learns it tells `WorkerState`, which decides.
 package actor Worker {
     package nonisolated let options: WorkerOptions
     nonisolated let backend: any Backend
@@ -132,7 +132,7 @@ package actor Worker {
         self.after(.milliseconds(800)) { $0.stopWaiting() }
     }
 
-    private func stopWaiting() {
+    func stopWaiting() {
         self.state.stoppedWaiting()
         self.wakeWaiting()
         self.dispatchBell.ring()

@@ -67,26 +67,32 @@ import Testing
         try await Scene.with { scene in
             try await scene.addApp(Self.other, topic: Scene.topic, to: scene.simulator)
             try await scene.client.run(
-                "UPDATE carillon.apps SET gateway = 'localhost:1' WHERE name = '\(Scene.app)'"
+                """
+                UPDATE carillon.apps SET gateway = 'localhost:1' WHERE name = '\(Scene.app)';
+                UPDATE carillon.certificates SET certificate = certificate || E'\\n' WHERE name = '\(Scene.app)'
+                """
             )
             try await scene.enqueue(20)
             try await scene.client.session { session in
-                // Nobody has looked at the credential yet, so every worker has something to write into its row.
+                // Nobody has read the credential since it was changed, so every worker has something to write into its row.
                 try await session.script(
                     "BEGIN; UPDATE carillon.certificates SET name = name || '' WHERE name = '\(Scene.app)'"
                 )
                 try await scene.fleet.started(2, Fleet.patient, lease: Self.lease)
                 try await Self.othersGoOn(in: scene)
-                // Its own gateway cannot be reached, which is to be written there as well.
-                let silent = "SELECT count(*) FROM carillon.certificates WHERE name = 'board' AND last_error IS NULL"
+                let silent = "SELECT count(*) FROM carillon.certificates WHERE name = 'board' AND not_after IS NULL"
                 #expect(try await scene.client.number(silent) == 1)
                 try await session.script("ROLLBACK")
-                try await scene.eventually("the row says what the credential is and how it fares", within: .seconds(20))
-                {
+                // Its own gateway cannot be reached, which is written down as well.
+                try await scene.eventually(
+                    "it is written what the credential is and how the app fares",
+                    within: .seconds(20)
+                ) {
                     try await scene.client.number(
                         """
-                        SELECT count(*) FROM carillon.certificates
-                        WHERE name = '\(Scene.app)' AND not_after IS NOT NULL AND last_error IS NOT NULL
+                        SELECT count(*) FROM carillon.certificates c JOIN carillon.apps a ON a.certificate_id = c.id
+                        JOIN carillon.holds h ON h.app_id = a.id
+                        WHERE a.name = '\(Scene.app)' AND c.not_after IS NOT NULL AND c.last_error IS NULL
                         """
                     ) == 1
                 }
