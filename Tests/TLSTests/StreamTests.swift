@@ -67,7 +67,7 @@ import Testing
         #expect(try pair.client.read(into: &scratch) == .closed)
     }
 
-    @Test func `an end that TLS was not told of is an error`() throws {
+    @Test(.timeLimit(.minutes(1))) func `an end that TLS was not told of is an error`() throws {
         let house = try House()
         let (left, right) = try SocketPair().release()
         var client = try TLSStream(
@@ -77,7 +77,10 @@ import Testing
         )
         try Self.shakeAndDrop(&client, with: .server(identity: house.server), over: right)
         var scratch = [UInt8](repeating: 0, count: 100)
-        let error = #expect(throws: TLSError.self) { _ = try client.read(into: &scratch) }
+        let error = #expect(throws: TLSError.self) {
+            // A child that another test starts at this moment holds the other end until it is a program of its own.
+            while try client.read(into: &scratch) == .wantsRead {}
+        }
         #expect(error?.code == .truncated)
         #expect(
             error?.message
