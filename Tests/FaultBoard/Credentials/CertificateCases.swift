@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `N23: a certificate whose key is too small for OpenSSL holds its app and is named, not the gateway`()
+    @Test func `N21: a certificate whose key is too small for OpenSSL holds its app and is named, not the gateway`()
         async throws
     {
         try await Scene.with { scene in
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `N24: an alert that may mean anything does not condemn a signing key`() async throws {
+    @Test func `N22: an alert that may mean anything does not condemn a signing key`() async throws {
         try await Scene.with { scene in
             try await scene.sign(with: try SigningKey.generate())
             let alert: [UInt8] = [0x15, 3, 3, 0, 2, 2, 40]  // handshake_failure

@@ -18,7 +18,7 @@ import Testing
         try await scene.enqueue(3, tokens: 1500)
     }
 
-    @Test func `D29: triggers that name their own tables plainly work, whoever the worker is`() async throws {
+    @Test func `D28: triggers that name their own tables plainly work, whoever the worker is`() async throws {
         try await Scene.with({ try Self.answers(&$0) }) { scene in
             let login = try await scene.login()
             try await scene.client.run(
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `D30: whatever a trigger raises costs the record of that one message, and holds up nothing`()
+    @Test func `D29: whatever a trigger raises costs the record of that one message, and holds up nothing`()
         async throws
     {
         try await Scene.with({ try Self.answers(&$0) }) { scene in
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `D31: a publication for all tables stops neither the queue nor maintenance`() async throws {
+    @Test func `D30: a publication for all tables stops neither the queue nor maintenance`() async throws {
         try await Scene.with({ try Self.answers(&$0) }) { scene in
             try await scene.client.run(
                 """
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `D32: constraints, columns and indexes of users on results keep no day from getting its partition`()
+    @Test func `D31: constraints, columns and indexes of users on results keep no day from getting its partition`()
         async throws
     {
         try await Scene.with { scene in

@@ -16,7 +16,7 @@ import Testing
         SELECT count(*) FROM carillon.partitions('results') p WHERE p.upper_bound > now() AND p.upper_bound < 'infinity'
         """
 
-    @Test func `D27: a million rows without a partition get one, while more come in, and nobody waits for it`()
+    @Test func `D26: a million rows without a partition get one, while more come in, and nobody waits for it`()
         async throws
     {
         try await Scene.with { scene in
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `D28: while somebody reads history for long, sending goes on, and maintenance is done afterwards`()
+    @Test func `D27: while somebody reads history for long, sending goes on, and maintenance is done afterwards`()
         async throws
     {
         try await Scene.with { scene in

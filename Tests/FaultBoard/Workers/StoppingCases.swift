@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [SIGHUP, SIGQUIT])
-    func `W22: a worker whose terminal closes under load drains, as it does when it is told to stop`(number: CInt)
+    func `W20: a worker whose terminal closes under load drains, as it does when it is told to stop`(number: CInt)
         async throws
     {
         try await Scene.with({ $0.delay = .milliseconds(50) }) { scene in
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `W23: while a gateway refuses for now, each push says why it waits, and all are delivered in the end`()
+    @Test func `W21: while a gateway refuses for now, each push says why it waits, and all are delivered in the end`()
         async throws
     {
         let rule = try AnswerRule(parsing: "51=503:ServiceUnavailable*6")
