@@ -47,9 +47,9 @@ struct PGBench {
         )
         command.output = .file(output)
         command.error = .file(output)
-        command.environment = [
-            "PGOPTIONS": self.settings.map { "-c \($0.name)=\($0.value)" }.joined(separator: " ")
-        ]
+        // libpq splits the options at spaces, except those with a backslash before them.
+        let options = self.settings.map { "-c \($0.name)=\($0.value.replacing(" ", with: "\\ "))" }
+        command.environment = ["PGOPTIONS": options.joined(separator: " ")]
         let loop = try EventLoop(name: "pgbench")
         defer {
             loop.stop()
