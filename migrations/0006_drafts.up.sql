@@ -173,15 +173,16 @@ CREATE TYPE carillon.draft AS (
     app_id integer, payload text, push_type text, priority smallint, scheduled boolean, refusal carillon.refusal
 );
 
--- The alert as JSON, from whichever arguments it was given in, and whether badge and extra are right.
-CREATE FUNCTION carillon.check_parts(m carillon.message_arguments, OUT alert text, OUT refusal carillon.refusal)
+-- A closer look at the parts of a payload: the alert as JSON, from whichever arguments it was given in, and whether badge
+-- and extra are right.
+CREATE FUNCTION carillon.check_parts(m carillon.message_arguments, INOUT alert text, OUT refusal carillon.refusal)
 LANGUAGE plpgsql IMMUTABLE AS $$
 #variable_conflict use_variable
 BEGIN
-    alert := CASE WHEN m.alert_json IS NOT NULL THEN carillon.compact(m.alert_json)
-        -- A driver has sent JSON as text. Nobody wants to read that on a phone.
-        WHEN m.alert ~ '^\s*\{' AND json_typeof(carillon.parsed(m.alert)) = 'object' THEN btrim(m.alert, E' \t\r\n')
-        ELSE to_json(m.alert)::text END;
+    -- A driver has sent JSON as text. Nobody wants to read that on a phone.
+    IF m.alert ~ '^\s*\{' AND json_typeof(carillon.parsed(m.alert)) = 'object' THEN
+        alert := btrim(m.alert, E' \t\r\n');
+    END IF;
     IF left(alert, 1) NOT IN ('"', '{') THEN
         refusal := carillon.refusal('alert', 'text, or a JSON object or string', alert);
     ELSIF num_nonnulls(m.title, m.subtitle, m.body) > 0 THEN
@@ -220,10 +221,12 @@ BEGIN
         RETURN made;
     END IF;
     IF m.payload IS NULL THEN
-        -- Most alerts are plain text, and alone.
-        alert := to_json(m.alert);
-        IF num_nonnulls(m.alert_json, m.badge, m.extra, m.title, m.subtitle, m.body) > 0 OR position('{' IN alert) > 0 THEN
-            checked := carillon.check_parts(m);
+        alert := CASE WHEN m.alert_json IS NULL THEN to_json(m.alert)::text ELSE carillon.compact(m.alert_json) END;
+        -- Most messages need no closer look.
+        IF num_nonnulls(m.extra, m.title, m.subtitle, m.body) > 0 OR m.badge NOT BETWEEN 0 AND 2147483647
+            OR (m.alert_json IS NULL AND position('{' IN alert) > 0) OR left(alert, 1) NOT IN ('"', '{')
+        THEN
+            checked := carillon.check_parts(m, alert);
             alert := checked.alert;
             made.refusal := checked.refusal;
         END IF;

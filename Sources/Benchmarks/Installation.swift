@@ -131,6 +131,13 @@ struct Installation {
         return Int(try await self.connection.query(statement) { rows in try rows.int64(0, 0) })
     }
 
+    /// A column of numbers that the database knows.
+    func numbers(_ sql: String) async throws -> [Int] {
+        let statement = Statement(String(sql.prefix(63)), "SELECT n::bigint FROM (\(sql)) AS a (n)")
+        return try await self.connection.query(statement) { rows in try rows.indices.map { Int(try rows.int64($0, 0)) }
+        }
+    }
+
     /// A program that was built beside this one.
     static func program(_ name: String) -> String {
         var path = [CChar](repeating: 0, count: Int(PATH_MAX))

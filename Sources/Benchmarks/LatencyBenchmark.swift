@@ -79,7 +79,7 @@ struct LatencyBenchmark {
         }
     }
 
-    /// What it takes of a core, and what its session takes of another.
+    /// What it takes of a core, and what its sessions take of another.
     private func noteIdle(
         _ name: String,
         _ worker: CommandProcess,
@@ -88,18 +88,25 @@ struct LatencyBenchmark {
     ) async throws {
         // What has changed is noticed first.
         try await installation.loop.sleep(for: .seconds(3))
-        let session = try await installation.number(
+        let sessions = try await installation.numbers(
             "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'carillon %'"
         )
         let start = MonotonicInstant.now
-        let (mine, its) = (try worker.reading(), ProcessReading(Int32(session)))
+        let (mine, theirs) = (try worker.reading(), try Self.processorTime(of: sessions))
         try await installation.loop.sleep(for: self.idleTime)
-        let (after, itsAfter) = (try worker.reading(), ProcessReading(Int32(session)))
+        let (after, theirsAfter) = (try worker.reading(), try Self.processorTime(of: sessions))
         let time = MonotonicInstant.now - start
-        guard let its, let itsAfter else { throw BenchmarkError("The idle worker's session has gone.") }
         let share = (after.processorTime - mine.processorTime) / time * 100
-        let sessionShare = (itsAfter.processorTime - its.processorTime) / time * 100
         report.percent("\(name), of a core", share, atMost: 2)
-        report.percent("    and its session in PostgreSQL", sessionShare, atMost: 5)
+        report.percent("    and its sessions in PostgreSQL", (theirsAfter - theirs) / time * 100, atMost: 5)
+    }
+
+    private static func processorTime(of sessions: [Int]) throws -> Duration {
+        try sessions.reduce(.zero) { sum, session in
+            guard let reading = ProcessReading(Int32(session)) else {
+                throw BenchmarkError("A session of the idle worker has gone.")
+            }
+            return sum + reading.processorTime
+        }
     }
 }
