@@ -177,6 +177,8 @@ BEGIN
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
         FETCH parts INTO part;
     END IF;
+    -- Handed to store, they would be copied for each of the parts: millions of tokens, thousands of times.
+    m.tokens := NULL;
     WHILE part IS NOT NULL LOOP
         job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
         PERFORM carillon.store(job, part, m, made, lane, first);
