@@ -35,110 +35,6 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND (f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_tells(f.app_id, f.seen_at))
 $$;
 
--- A statement that deletes in a watched table, or counts there ('DELETE', 'SELECT'): $1 and $2 are the tokens that are gone,
--- and when. Tables of the app's own may write hex digits in either case. It runs under the owner's search_path.
-CREATE FUNCTION carillon.watched_match(watched carillon.watched_tables, what text) RETURNS text
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    app_type CONSTANT text := carillon.check_watched(
-        watched.relation, watched.token_column, watched.updated_column, watched.app_column);
-    app_name CONSTANT text := (SELECT a.name FROM carillon.apps a WHERE a.id = watched.app_id);
-BEGIN
-    RETURN format(CASE what
-            WHEN 'DELETE' THEN 'WITH dead AS (DELETE FROM %s w USING %s RETURNING 1) SELECT pg_catalog.count(*) FROM dead'
-            ELSE 'SELECT pg_catalog.count(*) FROM %s w, %s' END,
-        (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-            WHERE c.oid = watched.relation),
-        format('(SELECT v.token, pg_catalog.max(v.at) AS at FROM (SELECT pg_catalog.unnest(ARRAY['
-            || 'o.token, pg_catalog.lower(o.token), pg_catalog.upper(o.token)]) AS token, o.at '
-            || 'FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) AS o (token, at)) v GROUP BY v.token) g '
-            || 'WHERE w.%I OPERATOR(pg_catalog.=) g.token AND w.%I OPERATOR(pg_catalog.<) g.at%s',
-            watched.token_column, watched.updated_column,
-            CASE WHEN app_type IS NULL THEN ''
-                WHEN app_type IN ('text', 'character varying') THEN format(
-                    ' AND w.%I OPERATOR(pg_catalog.=) ANY (ARRAY[%L, %L])', watched.app_column, app_name, watched.app_id)
-                ELSE format(' AND w.%I OPERATOR(pg_catalog.=) %s', watched.app_column, watched.app_id) END));
-END
-$$;
-
--- Deletes in a watched table what a batch of feedback says is gone, with the rights of carillon_reaper. Where the table's
--- own constraints or triggers keep a row, that one stays, and the fault says why; everything else that keeps it from
--- deleting is an error. It waits for nobody for long: else the app's own transactions might be those that a deadlock ends.
---
--- Nothing that the table's triggers leave behind in the session outlives the deletion. Until that is known, even their
--- search_path may be in effect.
-CREATE FUNCTION carillon.reap_watched(
-    watched carillon.watched_tables, gone text[], gone_at timestamptz[], OUT deleted bigint, OUT fault text
-)
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    half CONSTANT integer := cardinality(gone) / 2;
-    statement CONSTANT text := carillon.watched_match(watched, 'DELETE');
-    path CONSTANT text := carillon.path_of(watched.relation);
-    before CONSTANT text[] := ARRAY(SELECT t.state FROM carillon.traces(current_setting('search_path')) t);
-    statements CONSTANT jsonb := carillon.prepared();
-    left_behind text;
-    one record;
-    other record;
-BEGIN
-    deleted := carillon.as_reaper(statement, path, gone, gone_at);
-    SELECT t.kind INTO left_behind
-    FROM ROWS FROM (carillon.traces(pg_catalog.current_setting('search_path')), pg_catalog.unnest(before))
-        AS t(kind, state, before)
-    WHERE t.state OPERATOR(pg_catalog.<>) t.before OR (t.state IS NULL) OPERATOR(pg_catalog.<>) (t.before IS NULL) LIMIT 1;
-    IF left_behind IS NOT NULL THEN
-        PERFORM carillon.prepare_again(statements);
-        RAISE EXCEPTION 'a trigger of the table %', left_behind USING ERRCODE = 'insufficient_privilege';
-    END IF;
-EXCEPTION
-    WHEN integrity_constraint_violation OR plpgsql_error OR with_check_option_violation THEN
-        -- One of them is to blame: halves are tried until it is alone.
-        IF half = 0 THEN
-            deleted := 0;
-            fault := SQLERRM;
-            RETURN;
-        END IF;
-        SELECT r.* INTO one FROM carillon.reap_watched(watched, gone[:half], gone_at[:half]) r;
-        SELECT r.* INTO other FROM carillon.reap_watched(watched, gone[half + 1:], gone_at[half + 1:]) r;
-        deleted := one.deleted + other.deleted;
-        fault := coalesce(one.fault, other.fault);
-END
-$$;
-
--- Lets a watched table make up for a part of what it has missed. Returns the first row of feedback that it still misses:
--- null, if there is none; as before, if it cannot be reaped yet.
-CREATE FUNCTION carillon.catch_up(
-    watched carillon.watched_tables, most integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
-)
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
-DECLARE
-    gone text[];
-    gone_at timestamptz[];
-    last bigint;
-    rows bigint;
-BEGIN
-    SELECT array_agg(f.token) FILTER (WHERE f.tells), array_agg(f.at) FILTER (WHERE f.tells), max(f.id), count(*)
-    INTO gone, gone_at, last, rows
-    FROM (
-        SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, f.seen_at <= clock_timestamp() AND (
-                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_tells(f.app_id, f.seen_at)) AS tells
-        FROM carillon.feedback f WHERE f.app_id = watched.app_id AND f.id >= watched.missed_from
-        ORDER BY f.id LIMIT most) f;
-    missed_from := CASE WHEN rows = most THEN last + 1 END;
-    deleted := 0;
-    IF gone IS NOT NULL THEN
-        SELECT r.deleted, r.fault INTO catch_up.deleted, catch_up.fault
-        FROM carillon.reap_watched(watched, gone, gone_at) r;
-    END IF;
-EXCEPTION
-    WHEN OTHERS THEN
-        missed_from := watched.missed_from;
-        deleted := 0;
-        fault := SQLERRM;
-END
-$$;
-
 -- One batch of a pass. `place` is null at the beginning, and then what the batch before returned as `next`. The state is
 -- 'more', 'over', or 'busy': somebody else is at it, which may be a pass in one long transaction.
 CREATE FUNCTION carillon.reap_batch(
@@ -148,7 +44,8 @@ CREATE FUNCTION carillon.reap_batch(
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
-    only_app CONSTANT integer := CASE WHEN reap_batch.app IS NOT NULL THEN carillon.app_id(reap_batch.app) END;
+    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reap_batch.app);
+    refusal carillon.refusal;
     -- What tables have missed comes first; then, app by app, what waits.
     at_table integer := coalesce(split_part(place, ' ', 1)::integer, 0);
     at_app integer := coalesce(split_part(place, ' ', 2)::integer, -2147483648);
@@ -163,6 +60,11 @@ DECLARE
     candidates bigint;
     waiting bigint[] := '{}';
 BEGIN
+    IF reap_batch.app IS NOT NULL AND only_app IS NULL THEN
+        refusal := carillon.unknown_app(reap_batch.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     handled := 0;
     deleted := 0;
     faults := '{}';
@@ -278,10 +180,16 @@ $$;
 CREATE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    refusal carillon.refusal;
     step record;
     place text;
     total bigint := 0;
 BEGIN
+    IF reap.app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name = reap.app) THEN
+        refusal := carillon.unknown_app(reap.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     PERFORM pg_advisory_xact_lock(hashtextextended('carillon.reap', 0));
     LOOP
         SELECT b.* INTO step FROM carillon.reap_batch(reap.app, place) b;
@@ -297,9 +205,15 @@ $$;
 CREATE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
+    refusal carillon.refusal;
     step record;
     place text;
 BEGIN
+    IF app IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.apps a WHERE a.name OPERATOR(pg_catalog.=) app) THEN
+        refusal := carillon.unknown_app(app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     LOOP
         SELECT b.* INTO step FROM carillon.reap_batch(app, place) b;
         COMMIT;
@@ -318,10 +232,16 @@ RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    only_app CONSTANT integer := CASE WHEN reapable.app IS NOT NULL THEN carillon.app_id(reapable.app) END;
+    only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reapable.app);
+    refusal carillon.refusal;
     target record;
     watched carillon.watched_tables;
 BEGIN
+    IF reapable.app IS NOT NULL AND only_app IS NULL THEN
+        refusal := carillon.unknown_app(reapable.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     FOR target IN
         SELECT a.id, a.name FROM carillon.apps a WHERE only_app IS NULL OR a.id = only_app ORDER BY a.name
     LOOP
@@ -337,8 +257,7 @@ BEGIN
             tokens := NULL;
             fault := NULL;
             BEGIN
-                SELECT carillon.as_reaper(carillon.watched_match(watched, 'SELECT'), carillon.path_of(watched.relation),
-                    array_agg(d.token), array_agg(d.at)) INTO tokens
+                SELECT carillon.ask_watched(watched, 'SELECT', array_agg(d.token), array_agg(d.at)) INTO tokens
                 FROM carillon.dead_tokens(watched.app_id, watched.missed_from) d;
             EXCEPTION
                 WHEN OTHERS THEN
@@ -350,49 +269,9 @@ BEGIN
 END
 $$;
 
--- Pauses those of the apps of which more than half of the pushes of the last minute failed as BadDeviceToken, if they are
--- a hundred or more: the environment is wrong, most likely, and the rest of the queue would fail in the same way. The last
--- minute is the running one and the one before it. An app that somebody else is changing just now is left for the next time.
-CREATE FUNCTION carillon.open_breakers(apps integer[]) RETURNS TABLE (app_id integer, app text, reason text)
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_column
-DECLARE
-    target record;
-    since timestamptz;
-    bad bigint;
-    pushes bigint;
-BEGIN
-    FOR target IN
-        SELECT a.id, a.name, a.environment, b.closed_at, b.closed_bad_tokens, b.closed_pushes
-        FROM carillon.apps a LEFT JOIN carillon.breakers b ON b.app_id = a.id
-        WHERE a.id = ANY (apps) AND NOT a.paused ORDER BY a.id FOR NO KEY UPDATE OF a SKIP LOCKED
-    LOOP
-        since := greatest(date_trunc('minute', now()) - interval '1 minute', date_trunc('minute', target.closed_at));
-        SELECT sum(t.bad_tokens), sum(t.sent + t.failed) INTO bad, pushes FROM carillon.activity t
-        WHERE t.minute >= since AND t.app_id = target.id;
-        IF since = date_trunc('minute', target.closed_at) THEN
-            bad := bad - target.closed_bad_tokens;
-            pushes := pushes - target.closed_pushes;
-        END IF;
-        CONTINUE WHEN (pushes >= 100 AND bad * 2 > pushes) IS NOT TRUE;
-        app_id := target.id;
-        app := target.name;
-        reason := format('%s of %s pushes within a minute failed as BadDeviceToken: the app''s tokens are probably not of '
-            'the environment %s. Mend that, and resume with: carillon app resume %s', bad, pushes, target.environment,
-            target.name);
-        UPDATE carillon.apps a SET paused = true, paused_reason = open_breakers.reason WHERE a.id = target.id;
-        INSERT INTO carillon.breakers AS b (app_id, bad_tokens, pushes) VALUES (target.id, bad, pushes)
-        ON CONFLICT (app_id) DO UPDATE SET opened_at = now(), bad_tokens = excluded.bad_tokens,
-            pushes = excluded.pushes, closed_at = NULL, closed_bad_tokens = 0, closed_pushes = 0;
-        RETURN NEXT;
-    END LOOP;
-END
-$$;
-
 REVOKE EXECUTE ON ALL ROUTINES IN SCHEMA carillon FROM PUBLIC;
 GRANT EXECUTE ON ROUTINE
-    carillon.bad_token_tells, carillon.dead_tokens, carillon.watched_match, carillon.reap_watched, carillon.catch_up,
-    carillon.reap_batch, carillon.reap, carillon.reap_all, carillon.reapable, carillon.open_breakers
+    carillon.bad_token_tells, carillon.dead_tokens, carillon.reap_batch, carillon.reap, carillon.reap_all, carillon.reapable
 TO carillon_worker;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (18, 'reap');

@@ -133,6 +133,18 @@ extension Migration {
             up: PackageResources._022_isolation_up_sql,
             down: PackageResources._022_isolation_down_sql
         ),
+        Migration(
+            23,
+            "breakers",
+            up: PackageResources._023_breakers_up_sql,
+            down: PackageResources._023_breakers_down_sql
+        ),
+        Migration(
+            24,
+            "watched",
+            up: PackageResources._024_watched_up_sql,
+            down: PackageResources._024_watched_down_sql
+        ),
     ]
 
     /// The version of the schema that this program works with.
