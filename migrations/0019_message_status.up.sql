@@ -92,13 +92,14 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 $$;
 
 -- By its id this goes by indexes; by a reference it reads the queue. No row: there is none, or its day was dropped by the
--- retention. A reference that was given to several messages has a row for each.
-CREATE FUNCTION carillon.message_status(id bigint DEFAULT NULL, reference text DEFAULT NULL)
+-- retention. A reference that was given to several messages has a row for each, and so has an id that several apps have:
+-- of the app that is named, or of all that the caller may use.
+CREATE FUNCTION carillon.message_status(id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL)
 RETURNS SETOF carillon.message_state
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    mine CONSTANT integer[] := carillon.apps_of_caller();
+    chosen CONSTANT integer[] := carillon.chosen_apps(message_status.app);
     message record;
     whole carillon.broadcasts;
     known record;
@@ -111,6 +112,10 @@ BEGIN
     IF (message_status.id IS NULL) = (message_status.reference IS NULL) THEN
         refusal := carillon.refusal('id', 'what enqueue returned; or reference what the caller gave it; one of the two',
             CASE WHEN message_status.id IS NULL THEN 'neither' ELSE 'both' END, 'Write reference => to name the other.');
+    ELSIF message_status.app IS NOT NULL AND cardinality(chosen) = 0 THEN
+        refusal := carillon.unknown_app(message_status.app);
+    END IF;
+    IF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     END IF;
@@ -118,7 +123,7 @@ BEGIN
         SELECT f.app_id, f.message_id, a.name AS app
         FROM carillon.find_messages(message_status.id, message_status.reference) f
         LEFT JOIN carillon.apps a ON a.id = f.app_id
-        WHERE mine IS NULL OR f.app_id = ANY (mine) ORDER BY f.message_id, f.app_id
+        WHERE chosen IS NULL OR f.app_id = ANY (chosen) ORDER BY f.message_id, f.app_id
     LOOP
         SELECT b.* INTO whole FROM carillon.broadcasts b WHERE b.id = message.message_id AND b.app_id = message.app_id;
         SELECT coalesce(sum(t.sent), 0) AS sent, coalesce(sum(t.failed), 0) AS failed,

@@ -43,7 +43,8 @@ $$;
 CREATE POLICY own_roles ON carillon.app_roles TO carillon_tenant USING (pg_has_role(role, 'USAGE'));
 ALTER TABLE carillon.app_roles ENABLE ROW LEVEL SECURITY;
 
--- Switches the policies on or off, and whether enqueue asks for its caller. Waits for nobody for long: the lock would hold up everybody else.
+-- Switches the policies on or off, and whether enqueue asks for its caller. Waits for nobody for long: the lock would hold
+-- up everybody else.
 CREATE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
@@ -100,9 +101,17 @@ $$;
 -- Takes an app away from a role again. With the last role of all, the policies are switched off.
 CREATE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unisolate_app.app);
+    refusal carillon.refusal;
 BEGIN
+    IF isolated IS NULL THEN
+        refusal := carillon.unknown_app(unisolate_app.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
     DELETE FROM carillon.app_roles r
-    WHERE r.app_id = carillon.app_id(unisolate_app.app) AND r.role::oid = (
+    WHERE r.app_id = isolated AND r.role::oid = (
         SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
     IF FOUND AND NOT EXISTS (SELECT FROM carillon.app_roles r JOIN pg_roles o ON o.oid = r.role
         WHERE o.rolname = unisolate_app.role)

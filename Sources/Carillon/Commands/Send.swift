@@ -90,7 +90,7 @@ private struct Send {
         // Seldom enough to cost nothing, often enough that nobody notices.
         var pause = Duration.milliseconds(20)
         while true {
-            let progress = try await MessageProgress.read(id, on: connection)
+            let progress = try await MessageProgress.read(id, of: invocation.settings.text(.app), on: connection)
             guard let progress else {
                 throw CommandError(
                     .failed,

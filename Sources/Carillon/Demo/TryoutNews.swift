@@ -22,7 +22,7 @@ struct TryoutNews {
                 try rows.indices.map { try rows.int64($0, 0) }
             }
             for id in news {
-                if let message = try await MessageProgress.read(id, on: connection) { say(Self.line(message)) }
+                if let message = try await MessageProgress.read(id, of: nil, on: connection) { say(Self.line(message)) }
             }
             // Those of the last minute are among the newest; nobody pastes more in a minute than this.
             ended = Array((ended + news).suffix(10_000))

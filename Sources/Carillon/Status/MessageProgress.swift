@@ -10,7 +10,9 @@ struct MessageProgress: Sendable {
         """
     private static let byID = Statement(
         "message_progress",
-        "SELECT \(columns) FROM carillon.message_status(id => $1) AS m ORDER BY m.created_at DESC LIMIT 1"
+        """
+        SELECT \(columns) FROM carillon.message_status(id => $1, app => $2) AS m ORDER BY m.created_at DESC NULLS LAST LIMIT 1
+        """
     )
 
     let id: Int64
@@ -58,9 +60,15 @@ struct MessageProgress: Sendable {
     }
 
     /// Nil: there is no such message.
-    static func read(_ id: Int64, on connection: PostgresConnection) async throws -> MessageProgress? {
+    /// - Parameter app: nil: whichever app has it; of several, the one that enqueued it last.
+    static func read(
+        _ id: Int64,
+        of app: String?,
+        on connection: PostgresConnection
+    ) async throws -> MessageProgress? {
         var parameters = Parameters()
         parameters.append(id)
+        parameters.append(app)
         return try await connection.query(byID, parameters) { rows in
             rows.isEmpty ? nil : try MessageProgress(rows, 0)
         }

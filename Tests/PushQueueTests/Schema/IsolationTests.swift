@@ -47,6 +47,35 @@ import Testing
         }
     }
 
+    @Test func `of an id or a reference that another app has too, the status tells its own message only`() async throws
+    {
+        try await Self.isolated { database, role async throws in
+            try await database.run(
+                """
+                RESET ROLE;
+                INSERT INTO carillon.messages (id, app_id, tokens, payload, reference) VALUES
+                    (300, 1, '{a5}', '{}', 'r'), (300, 2, '{b5}', '{}', 'r'), (301, 2, '{b6}', '{}', 'r');
+                INSERT INTO carillon.broadcasts (app_id, id, last_id, lane, jobs, tokens, reference)
+                VALUES (2, 300, 310, 1, 11, 1100, 'r');
+                INSERT INTO carillon.unfinished (app_id, message_id, broadcast_id, remaining) VALUES (2, 305, 300, 1);
+                INSERT INTO carillon.failures (message_id, app_id, token, reason) VALUES (300, 2, 'b7', 'x');
+                SET ROLE \(role)
+                """
+            )
+            for arguments in ["300", "reference => 'r'", "300, app => 'demo'", "reference => 'r', app => 'demo'"] {
+                #expect(
+                    try await database.rows(
+                        """
+                        SELECT app, tokens, failed, waiting, outcomes -> 0 ->> 'token', jsonb_array_length(outcomes)
+                        FROM carillon.message_status(\(arguments))
+                        """
+                    ) == ["(demo,1,0,1,a5,1)"],
+                    "\(arguments)"
+                )
+            }
+        }
+    }
+
     @Test func `an app that is added later is not its either`() async throws {
         try await Self.isolated { database, role async throws in
             try await database.run(
@@ -67,6 +96,7 @@ import Testing
                 ("SELECT carillon.register_token('other', 'cc')", "42704"),
                 ("SELECT carillon.cancel(200, 'other')", "42704"),
                 ("SELECT carillon.requeue_failures('other')", "42704"),
+                ("SELECT carillon.message_status(101, app => 'other')", "42704"),
                 ("SELECT * FROM carillon.broadcast_progress(101)", "P0002"),
                 ("INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (2, '{aa}', '{}')", "42501"),
                 ("INSERT INTO carillon.tokens (app_id, token) VALUES (2, 'cc')", "42501"),
@@ -86,6 +116,7 @@ import Testing
             #expect(try await database.value("carillon.cancel_messages('{200,201}')") == "1")
             #expect(try await database.value("carillon.cancel_broadcast(201)") == "0")
             #expect(try await database.value("SELECT count(*) FROM carillon.message_status(101)") == "0")
+            #expect(try await database.value("SELECT count(*) FROM carillon.message_status(201)") == "0")
             // Nor as what it is a member of.
             try await database.run("SET ROLE carillon_tenant")
             #expect(try await database.value("SELECT count(*) FROM carillon.apps") == "0")

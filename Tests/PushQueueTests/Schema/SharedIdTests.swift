@@ -131,6 +131,26 @@ import Testing
         }
     }
 
+    @Test func `the status of an id or a reference that two apps have is told for each, or for the one that is named`()
+        async throws
+    {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                \(Self.apps)
+                INSERT INTO carillon.messages (id, app_id, tokens, payload, reference)
+                VALUES (7, 1, '{aa}', '{}', 'r'), (7, 2, '{bb,cc}', '{}', 'r')
+                """
+            )
+            for key in ["7", "reference => 'r'"] {
+                let status = { (more: String) in "SELECT app, tokens FROM carillon.message_status(\(key)\(more))" }
+                #expect(try await database.rows(status("")) == ["(demo,1)", "(other,2)"])
+                #expect(try await database.rows(status(", app => 'demo'")) == ["(demo,1)"])
+                #expect(try await database.rows(status(", app => 'other'")) == ["(other,2)"])
+            }
+        }
+    }
+
     @Test func `what failed is sent again to the app's own tokens, with the app's own text`() async throws {
         try await SchemaDatabase.with { database async throws in
             try await database.run(

@@ -28,7 +28,7 @@ struct FailureFilter {
     func check(on connection: PostgresConnection) async throws {
         if let name = settings.text(.app) { _ = try await AppStore(connection).find(name) }
         if let message = settings.countIfAny(.message),
-            try await MessageProgress.read(Int64(message), on: connection) == nil
+            try await MessageProgress.read(Int64(message), of: settings.text(.app), on: connection) == nil
         {
             throw MessageKey.unknown("\(message)")
         }

@@ -7,13 +7,13 @@ extension Command {
         summary: "Take back what no worker has claimed of a message or broadcast.",
         discussion:
             "What is in flight lands, and is not tried again. Ends with 0 when something was taken back, with 1 when "
-            + "there was nothing left to take back.",
+            + "there was nothing left to take back. Without --app it takes back the messages of that id of every app.",
         arguments: [Argument("ID", "The id that enqueue returned.")],
-        options: [.json, .database],
+        options: [.app, .json, .database],
         run: { invocation in
             let id = try MessageKey.id(invocation.name, invocation.command)
             let (jobs, after) = try await DatabaseScope.with(invocation) { connection, _ in
-                try await cancel(id, connection)
+                try await cancel(id, of: invocation.settings.text(.app), connection)
             }
             if invocation.settings.isOn(.json) {
                 invocation.console.print(
@@ -38,14 +38,23 @@ extension Command {
         }
     )
 
-    private static let cancelAll = Statement("message_cancel", "SELECT carillon.cancel_broadcast($1)::int8")
+    private static let cancelAll = Statement("message_cancel", "SELECT carillon.cancel_broadcast($1, $2)::int8")
 
-    private static func cancel(_ id: Int64, _ connection: PostgresConnection) async throws -> (Int64, MessageProgress) {
-        guard try await MessageProgress.read(id, on: connection) != nil else { throw MessageKey.unknown("\(id)") }
+    private static func cancel(
+        _ id: Int64,
+        of app: String?,
+        _ connection: PostgresConnection
+    ) async throws -> (Int64, MessageProgress) {
+        guard try await MessageProgress.read(id, of: app, on: connection) != nil else {
+            throw MessageKey.unknown("\(id)")
+        }
         var parameters = Parameters()
         parameters.append(id)
+        parameters.append(app)
         let jobs = try await connection.query(cancelAll, parameters) { rows in try rows.int64(0, 0) }
-        guard let after = try await MessageProgress.read(id, on: connection) else { throw MessageKey.unknown("\(id)") }
+        guard let after = try await MessageProgress.read(id, of: app, on: connection) else {
+            throw MessageKey.unknown("\(id)")
+        }
         return (jobs, after)
     }
 }

@@ -4,14 +4,20 @@ import Postgres
 struct MessageKey {
     private static let find = Statement(
         "message_find",
-        "SELECT \(MessageProgress.columns) FROM carillon.message_status(id => $1, reference => $2) AS m ORDER BY m.id"
+        """
+        SELECT \(MessageProgress.columns) FROM carillon.message_status(id => $1, reference => $2, app => $3) AS m
+        ORDER BY m.id, m.app
+        """
     )
 
     let id: Int64?
     let reference: String?
+    /// Nil: of every app.
+    let app: String?
 
     init(_ invocation: Invocation) throws(UsageError) {
         reference = invocation.settings.text(.reference)
+        app = invocation.settings.text(.app)
         id = try invocation.arguments.first.map { word throws(UsageError) in try Self.id(word, invocation.command) }
         guard (id == nil) != (reference == nil) else {
             throw UsageError(
@@ -36,6 +42,7 @@ struct MessageKey {
         var parameters = Parameters()
         parameters.append(id)
         parameters.append(reference)
+        parameters.append(app)
         let messages = try await connection.query(Self.find, parameters) { rows in
             try rows.indices.map { try MessageProgress(rows, $0) }
         }

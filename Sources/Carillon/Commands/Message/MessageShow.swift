@@ -7,9 +7,10 @@ extension Command {
         summary: "Show where a message is, why it is tried again, and what became of it.",
         discussion:
             "By the id that enqueue returned, or by --reference, which reads the whole queue and may find several. "
-            + "A send that was cut into jobs is one message. Tokens that are not listed were sent.",
+            + "A send that was cut into jobs is one message. Tokens that are not listed were sent. Two apps may have messages "
+            + "of one id or reference: --app names the one.",
         arguments: [Argument("ID", required: false, "The id of the message or broadcast.")],
-        options: [.reference, .json, .database],
+        options: [.reference, .app, .json, .database],
         examples: ["carillon message show 81724", "carillon message show --reference order-7 --json"],
         run: { invocation in
             let key = try MessageKey(invocation)
