@@ -3,11 +3,31 @@
 -- The functions for callers run as their owner: an app may cancel, but not delete rows of the queue by itself. An id means
 -- the message of that id, of the app that is named; where none is named, of every app that the caller may use.
 --
--- Nobody waits in a circle here, because everybody takes locks in one order: first the advisory lock of the message or
--- broadcast, then its row of broadcasts, then rows of messages and scheduled, and last, once in a call and sorted by id,
--- rows of unfinished: of one app after the other. Workers skip rows of the first kinds that somebody has locked, and wait for unfinished only, which
--- they lock sorted too. Only a transaction that calls several of these functions can break the order: cancel_messages
--- takes back any number of messages in one call.
+-- Nobody waits in a circle here, because everybody takes locks in one order: first the advisory locks of the apps, then that
+-- of the message or broadcast, then its row of broadcasts, then rows of messages and scheduled, of one app after the other,
+-- and last, once in a call and sorted, rows of unfinished. Workers skip rows of the first kinds that somebody has locked,
+-- and wait for unfinished only, which they lock sorted too. Only a transaction that calls several of these functions can
+-- break the order: cancel_messages takes back any number of messages in one call.
+
+-- Takes the advisory locks for taking back jobs of these apps, by the ids of their messages and broadcasts; they last until
+-- the transaction ends. All sessions of the server share the room for locks, so a long list has one for each app in place of
+-- one for each id, and waits for all else that is being taken back of that app.
+CREATE FUNCTION carillon.lock_for_cancel(apps integer[], ids bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    class CONSTANT integer := hashtext('carillon.cancel');
+BEGIN
+    IF cardinality(ids) > 1000 THEN
+        PERFORM pg_advisory_xact_lock(class, a.app)
+        FROM (SELECT DISTINCT u.app FROM unnest(apps) AS u(app) ORDER BY 1) AS a;
+    ELSE
+        PERFORM pg_advisory_xact_lock_shared(class, a.app)
+        FROM (SELECT DISTINCT u.app FROM unnest(apps) AS u(app) ORDER BY 1) AS a;
+        PERFORM pg_advisory_xact_lock(hashtextextended('carillon.cancel', i.id))
+        FROM (SELECT DISTINCT u.id FROM unnest(ids) AS u(id) ORDER BY 1) AS i;
+    END IF;
+END
+$$;
 
 -- What is needed of a job that will not be sent.
 CREATE TYPE carillon.withdrawn AS (
@@ -27,15 +47,15 @@ BEGIN
     ORDER BY u.message_id FOR UPDATE;
 
     INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, cancelled, attempts)
-    SELECT g.message_id, record_cancelled.app_id, max(g.reference), max(g.broadcast_id), sum(g.tokens),
-        max(g.attempt) - 1
+    SELECT g.message_id, record_cancelled.app_id, pg_catalog.max(g.reference), pg_catalog.max(g.broadcast_id),
+        pg_catalog.sum(g.tokens), pg_catalog.max(g.attempt) - 1
     FROM pg_catalog.unnest(gone) g
     WHERE NOT EXISTS (
         SELECT FROM carillon.unfinished u WHERE u.app_id = record_cancelled.app_id AND u.message_id = g.message_id)
     GROUP BY g.message_id;
 
     UPDATE carillon.unfinished u SET remaining = u.remaining - g.tokens, cancelled = u.cancelled + g.tokens
-    FROM (SELECT w.message_id, sum(w.tokens) AS tokens FROM pg_catalog.unnest(gone) w GROUP BY w.message_id) g
+    FROM (SELECT w.message_id, pg_catalog.sum(w.tokens) AS tokens FROM pg_catalog.unnest(gone) w GROUP BY w.message_id) g
     WHERE u.app_id = record_cancelled.app_id AND u.message_id = g.message_id;
 
     WITH ended AS (
@@ -174,7 +194,6 @@ DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(cancel_messages.app);
     refusal carillon.refusal;
     keys bigint[];
-    key bigint;
     concerned integer[];
     one integer;
     more carillon.withdrawn[];
@@ -186,9 +205,9 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     END IF;
-    SELECT array_agg(DISTINCT coalesce(f.broadcast_id, m.id)), array_agg(DISTINCT f.app_id) FILTER (WHERE f.id IS NOT NULL)
+    SELECT coalesce(array_agg(DISTINCT coalesce(f.broadcast_id, f.id)), '{}'), coalesce(array_agg(DISTINCT f.app_id), '{}')
     INTO keys, concerned
-    FROM unnest(ids) AS m(id) LEFT JOIN (
+    FROM (
         SELECT q.id, q.app_id, q.broadcast_id FROM carillon.filled_lanes() l, carillon.messages q
         WHERE q.app_id = l.app_id AND q.lane = l.lane AND q.id = ANY (ids)
         UNION ALL
@@ -200,12 +219,10 @@ BEGIN
         UNION ALL
         SELECT u.message_id, u.app_id, u.broadcast_id FROM carillon.waiting_apps() w, carillon.unfinished u
         WHERE u.app_id = w.app_id AND u.message_id = ANY (ids)
-    ) AS f ON f.id = m.id AND (chosen IS NULL OR f.app_id = ANY (chosen));
+    ) AS f WHERE chosen IS NULL OR f.app_id = ANY (chosen);
+    PERFORM carillon.lock_for_cancel(concerned, keys);
     -- DISTINCT has sorted them.
-    FOREACH key IN ARRAY coalesce(keys, '{}') LOOP
-        PERFORM pg_advisory_xact_lock(hashtextextended('carillon.cancel', key));
-    END LOOP;
-    FOREACH one IN ARRAY coalesce(concerned, '{}') LOOP
+    FOREACH one IN ARRAY concerned LOOP
         more := carillon.take_back(one, ids);
         apps := apps || array_fill(one, ARRAY[cardinality(more)]);
         taken := taken || more;
@@ -215,9 +232,9 @@ BEGIN
 END
 $$;
 
--- Takes back one message.
+-- Takes back one message. Plain SQL, so that the planner puts the other call in its place: no error mentions this one.
 CREATE FUNCTION carillon.cancel(message_id bigint, app text DEFAULT NULL) RETURNS integer
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE sql AS $$
     SELECT carillon.cancel_messages(ARRAY[message_id], app)
 $$;
 
@@ -269,7 +286,9 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_tem
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(cancel_broadcast.app);
     refusal carillon.refusal;
-    found integer[];
+    found CONSTANT integer[] := ARRAY(
+        SELECT b.app_id FROM carillon.broadcasts b
+        WHERE b.id = cancel_broadcast.id AND (chosen IS NULL OR b.app_id = ANY (chosen)));
     whole carillon.broadcasts;
     more carillon.withdrawn[];
     apps integer[] := '{}';
@@ -280,15 +299,12 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     END IF;
-    PERFORM pg_advisory_xact_lock(hashtextextended('carillon.cancel', cancel_broadcast.id));
-    WITH ended AS (
-        UPDATE carillon.broadcasts b SET cancelled_at = coalesce(b.cancelled_at, now())
-        WHERE b.id = cancel_broadcast.id AND (chosen IS NULL OR b.app_id = ANY (chosen)) RETURNING b.app_id
-    )
-    SELECT array_agg(e.app_id) INTO found FROM ended e;
-    IF found IS NULL THEN
+    IF cardinality(found) = 0 THEN
         RETURN carillon.cancel(id, app);
     END IF;
+    PERFORM carillon.lock_for_cancel(found, ARRAY[cancel_broadcast.id]);
+    UPDATE carillon.broadcasts b SET cancelled_at = coalesce(b.cancelled_at, now())
+    WHERE b.id = cancel_broadcast.id AND b.app_id = ANY (found);
     FOR whole IN SELECT b.* FROM carillon.broadcasts b WHERE b.id = cancel_broadcast.id AND b.app_id = ANY (found) LOOP
         more := carillon.take_back_broadcast(whole);
         apps := apps || array_fill(whole.app_id, ARRAY[cardinality(more)]);

@@ -95,6 +95,45 @@ import Testing
         }
     }
 
+    @Test func `a long list takes few locks, and waits for whoever is taking back one of its messages`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.messages (id, app_id, tokens, payload)
+                SELECT i, 1, '{aa}', '{}' FROM generate_series(1000, 3999) i
+                """
+            )
+            try await database.run("BEGIN")
+            #expect(try await database.value("carillon.cancel(2000)") == "1")
+            async let cancelled = database.session { other in
+                try await other.run("BEGIN")
+                let jobs = try await other.value(
+                    "carillon.cancel_messages(ARRAY(SELECT generate_series(1000, 3999))::bigint[])"
+                )
+                let locks = try await other.value(
+                    "SELECT count(*) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.pid = pg_backend_pid()"
+                )
+                try await other.run("COMMIT")
+                return (jobs, locks)
+            }
+            try await database.session { watcher in
+                while try await watcher.value(
+                    """
+                    SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                    WHERE l.locktype = 'advisory' AND NOT l.granted AND d.datname = current_database()
+                    """
+                ) == "0" {}
+            }
+            try await database.run("COMMIT")
+            let (jobs, locks) = try await cancelled
+            #expect(jobs == "2999")
+            #expect(Int(locks ?? "") ?? .max < 10, "\(locks ?? "")")
+            #expect(
+                try await database.value("SELECT count(DISTINCT message_id) FROM carillon.results") == "3000"
+            )
+        }
+    }
+
     @Test func `what is left of a message to be tried again is taken back, and its result is whole`() async throws {
         try await SchemaDatabase.with { database async throws in
             try await database.run(

@@ -50,9 +50,18 @@ import Testing
         SELECT carillon.cancel(u.message_id) FROM carillon.unfinished u ORDER BY random() LIMIT 1
         """
 
-    private static let cancelSome = """
-        SELECT carillon.cancel_messages(ARRAY(SELECT u.message_id FROM \(origins("random()")) u))
+    private static func cancel(_ origins: String) -> String {
+        "SELECT carillon.cancel_messages(ARRAY(SELECT u.message_id FROM \(origins) u))"
+    }
+
+    /// Long lists have locks of another kind.
+    private static let scatter = """
+        INSERT INTO carillon.messages (id, app_id, tokens, payload)
+        SELECT i, 1, '{aa}', '{}' FROM generate_series(100000, 101099) i ON CONFLICT DO NOTHING
         """
+    private static let cancelMany = cancel(
+        "(SELECT u.message_id FROM \(origins("random()")) u UNION ALL SELECT generate_series(100000, 101099))"
+    )
 
     @Test(.timeLimit(.minutes(5)))
     func `workers and apps that are busy with the same messages never wait in a circle`() async throws {
@@ -68,7 +77,8 @@ import Testing
                                 case 2: try await session.run(Self.takeOver)
                                 case 3: try await session.run(Self.promote)
                                 case 4: try await session.run(Self.cancel(round))
-                                case 5, 6: try await session.run(Self.cancelSome)
+                                case 5: try await session.run(Self.cancel(Self.origins("random()")))
+                                case 6: try await session.run("\(Self.scatter); \(Self.cancelMany)")
                                 default: try await session.run(Self.cancelOne)
                                 }
                             }
