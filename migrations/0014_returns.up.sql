@@ -16,14 +16,31 @@ LANGUAGE sql IMMUTABLE AS $$
     FROM pg_catalog.unnest(tokens) AS t(token)
 $$;
 
+-- Locks the rows of unfinished of messages, sorted by id, and waits for nobody. Returns the messages whose rows somebody else
+-- has locked.
+CREATE FUNCTION carillon.lock_unfinished(messages carillon.message_key[]) RETURNS carillon.message_key[]
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH known AS MATERIALIZED (
+        SELECT u.app_id, u.message_id FROM carillon.unfinished u
+        JOIN unnest(messages) AS m ON m.app_id = u.app_id AND m.id = u.message_id
+    ), locked AS MATERIALIZED (
+        SELECT u.app_id, u.message_id FROM carillon.unfinished u
+        JOIN unnest(messages) AS m ON m.app_id = u.app_id AND m.id = u.message_id
+        ORDER BY u.app_id, u.message_id FOR UPDATE OF u SKIP LOCKED
+    )
+    SELECT coalesce(array_agg((k.app_id, k.message_id)::carillon.message_key), '{}') FROM known k
+    WHERE NOT EXISTS (SELECT FROM locked l WHERE l.app_id = k.app_id AND l.message_id = k.message_id)
+$$;
+
 -- Of messages, each with its app, and the broadcasts that each belongs to: those that were called off, and the broadcasts of
 -- which nobody can tell yet, because they are being called off this very moment. Whoever gets a broadcast's row locked here
 -- puts its jobs back before a cancel can look for them. Where something was called off, the rows of unfinished that are
--- going to change are locked: those of it and those of the messages in `touched`, which are of the first app. Runs as its
--- owner: a row lock takes the right to update, and no worker cancels anything.
+-- going to change are locked: those of it and those of the messages in `touched`, which are of the first app. Whoever does
+-- not wait for them is told those of what was called off that cannot be written now. Runs as its owner: a row lock takes
+-- the right to update, and no worker cancels anything.
 CREATE FUNCTION carillon.called_off(
-    apps integer[], messages bigint[], broadcasts bigint[], touched bigint[],
-    OUT gone carillon.message_key[], OUT unsure carillon.message_key[]
+    apps integer[], messages bigint[], broadcasts bigint[], touched bigint[], waits boolean DEFAULT true,
+    OUT gone carillon.message_key[], OUT unsure carillon.message_key[], OUT busy carillon.message_key[]
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -35,6 +52,7 @@ DECLARE
 BEGIN
     gone := '{}';
     unsure := '{}';
+    busy := '{}';
     IF EXISTS (SELECT FROM carillon.cancelled) THEN
         gone := ARRAY(
             SELECT DISTINCT (c.app_id, c.message_id)::carillon.message_key FROM unnest(apps, messages) AS m(app, id)
@@ -56,7 +74,15 @@ BEGIN
             SELECT (m.app, m.id)::carillon.message_key FROM unnest(apps, messages, broadcasts) AS m(app, id, broadcast)
             WHERE (m.app, m.broadcast)::carillon.message_key = ANY (over));
     END IF;
-    IF cardinality(gone) > 0 THEN
+    IF cardinality(gone) > 0 AND NOT waits THEN
+        BEGIN
+            LOCK TABLE carillon.unfinished, carillon.results IN ROW EXCLUSIVE MODE NOWAIT;
+            busy := carillon.lock_unfinished(gone);
+        EXCEPTION
+            WHEN lock_not_available THEN
+                busy := gone;
+        END;
+    ELSIF cardinality(gone) > 0 THEN
         PERFORM FROM carillon.unfinished u JOIN (
             SELECT g.app_id, g.id FROM unnest(gone) g UNION SELECT apps[1], t.id FROM unnest(touched) AS t(id)
         ) AS k ON k.app_id = u.app_id AND k.id = u.message_id
@@ -213,10 +239,14 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     restored CONSTANT bigint := cardinality(jobs);
     placed bigint[];
+    off carillon.job[];
 BEGIN
     IF cardinality(gone) > 0 THEN
-        PERFORM carillon.call_off(app, ARRAY(
-            SELECT j FROM unnest(jobs) AS j WHERE (app, coalesce(j.origin, j.id))::carillon.message_key = ANY (gone)));
+        off := ARRAY(
+            SELECT j FROM unnest(jobs) AS j WHERE (app, coalesce(j.origin, j.id))::carillon.message_key = ANY (gone));
+    END IF;
+    IF cardinality(off) > 0 THEN
+        PERFORM carillon.call_off(app, off);
         jobs := ARRAY(
             SELECT j FROM unnest(jobs) AS j WHERE (app, coalesce(j.origin, j.id))::carillon.message_key <> ALL (gone));
     END IF;
@@ -239,6 +269,9 @@ $$;
 -- Moves what is due from scheduled to the queue, beginning behind a place in the order of time and id: what was moved
 -- before may still stand in the index, dead, for as long as somebody's transaction is open. A row for each lane that got
 -- some: how many, and the lowest id. The last row has no lane: it says where the next call may begin.
+--
+-- It is one statement for all apps, so it waits for nobody. What was called off, and cannot be counted now since somebody
+-- has its row of unfinished locked, stays where it is.
 CREATE FUNCTION carillon.promote(
     most integer, after timestamptz DEFAULT '-infinity', after_id bigint DEFAULT -9223372036854775808
 )
@@ -278,7 +311,12 @@ BEGIN
         RETURN NEXT;
         RETURN;
     END IF;
-    SELECT o.* INTO off FROM carillon.called_off(apps, messages, broadcasts, '{}') AS o;
+    SELECT o.* INTO off FROM carillon.called_off(apps, messages, broadcasts, '{}', waits => false) AS o;
+    IF cardinality(off.busy) > 0 THEN
+        due := ARRAY(
+            SELECT s.ctid FROM carillon.scheduled s WHERE s.ctid = ANY (due)
+            AND (s.app_id, coalesce(s.origin, s.id))::carillon.message_key <> ALL (off.busy));
+    END IF;
     FOR ready IN
         WITH taken AS (DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (due) RETURNING s.*)
         SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(ROW(t.id, t.lane, t.tokens, t.payload, t.push_type,
@@ -325,8 +363,8 @@ $$;
 
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-    carillon.withdraw, carillon.count_tokens, carillon.called_off, carillon.free_ids, carillon.renumber, carillon.place, carillon.postpone,
-    carillon.call_off, carillon.restore, carillon.promote, carillon.release, carillon.record_cancelled
+    carillon.withdraw, carillon.count_tokens, carillon.lock_unfinished, carillon.called_off, carillon.free_ids,
+    carillon.renumber, carillon.place, carillon.postpone, carillon.call_off, carillon.restore, carillon.promote, carillon.release, carillon.record_cancelled
 TO carillon_worker;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (14, 'returns');

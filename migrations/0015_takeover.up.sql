@@ -146,27 +146,37 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- Ends a message that is too large to be read: cutting it has failed for want of memory. Its tokens are not known, so one
--- failure stands for all of them.
+-- failure stands for all of them. What it said is not kept: nobody could send it again.
 CREATE FUNCTION carillon.discard(app integer, in_lane smallint, message bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     why CONSTANT text := 'Unreadable';
-    row record;
+    whole carillon.job;
 BEGIN
     DELETE FROM carillon.messages m WHERE m.app_id = discard.app AND m.lane = in_lane AND m.id = message
-    RETURNING m.id, m.origin, left(m.reference, 16384) AS reference, m.broadcast_id, m.attempt INTO row;
-    IF row.id IS NULL THEN
+    RETURNING m.id, m.lane, '{""}', '{}', 'alert', NULL, NULL, NULL, NULL, left(m.reference, 16384), 'retry', m.attempt,
+        m.claims, m.origin, m.broadcast_id, m.created_at, NULL, NULL INTO whole;
+    IF whole.id IS NULL THEN
         RETURN false;
     END IF;
-    INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
-    VALUES (coalesce(row.origin, row.id), discard.app, row.reference, '', why, row.attempt);
-    IF row.origin IS NULL THEN
-        INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts)
-        VALUES (row.id, discard.app, row.reference, row.broadcast_id, 0, 1, row.attempt);
-    ELSE
-        PERFORM carillon.progress(discard.app, ARRAY[row.origin], ARRAY[row.reference], ARRAY[row.broadcast_id], '{0}', '{0}',
-            '{1}', '{0}', ARRAY[row.attempt]);
-    END IF;
+    PERFORM carillon.own_path();
+    BEGIN
+        INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
+        VALUES (coalesce(whole.origin, whole.id), discard.app, whole.reference, '', why, whole.attempt);
+        IF whole.origin IS NULL THEN
+            INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts)
+            VALUES (whole.id, discard.app, whole.reference, whole.broadcast_id, 0, 1, whole.attempt);
+        ELSE
+            PERFORM carillon.progress(discard.app, ARRAY[whole.origin], ARRAY[whole.reference], ARRAY[whole.broadcast_id],
+                '{0}', '{0}', '{1}', '{0}', ARRAY[whole.attempt]);
+        END IF;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            IF carillon.is_transient(SQLSTATE) THEN
+                RAISE;
+            END IF;
+            PERFORM carillon.end_unrecorded(discard.app, whole, why, 0, 1, 0, '{""}', '{NULL}', '{NULL}');
+    END;
     RETURN true;
 END
 $$;
@@ -258,16 +268,7 @@ BEGIN
     messages := ARRAY(
         SELECT DISTINCT (f.app_id, coalesce(j.origin, j.id))::carillon.message_key
         FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.id = ANY (lost));
-    WITH waiting AS MATERIALIZED (
-        SELECT u.app_id, u.message_id FROM carillon.unfinished u
-        JOIN unnest(messages) AS m ON m.app_id = u.app_id AND m.id = u.message_id
-    ), locked AS MATERIALIZED (
-        SELECT u.app_id, u.message_id FROM carillon.unfinished u
-        JOIN unnest(messages) AS m ON m.app_id = u.app_id AND m.id = u.message_id
-        ORDER BY u.app_id, u.message_id FOR UPDATE OF u SKIP LOCKED
-    )
-    SELECT array_agg((w.app_id, w.message_id)::carillon.message_key) INTO busy FROM waiting w
-    WHERE NOT EXISTS (SELECT FROM locked l WHERE l.app_id = w.app_id AND l.message_id = w.message_id);
+    busy := carillon.lock_unfinished(messages);
     IF cardinality(busy) > 0 THEN
         lost := ARRAY(
             SELECT f.id FROM carillon.inflight f WHERE f.id = ANY (lost) AND NOT EXISTS (

@@ -170,6 +170,38 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "SELECT FROM carillon.unfinished WHERE message_id = 90 FOR UPDATE",
+        "LOCK TABLE carillon.results IN SHARE MODE", "LOCK TABLE carillon.unfinished IN SHARE MODE",
+    ])
+    func `what was called off and cannot be counted now waits, and everything else that is due is moved`(
+        _ lock: String
+    ) async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.unfinished (message_id, app_id, remaining) VALUES (90, 1, 2), (91, 1, 1), (92, 1, 1);
+                INSERT INTO carillon.cancelled (app_id, message_id) VALUES (1, 90), (1, 91);
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at, origin)
+                VALUES (100, 1, '{aa,bb}', '{}', now(), 90), (101, 1, '{cc}', '{}', now(), 92),
+                    (102, 2, '{dd}', '{}', now(), NULL)
+                """
+            )
+            try await database.session { other in
+                try await other.run("BEGIN; \(lock)")
+                try await database.run("SET lock_timeout = '10s'; SELECT carillon.promote(10)")
+                #expect(try await database.rows("SELECT id FROM carillon.messages ORDER BY 1") == ["(101)", "(102)"])
+                #expect(try await database.rows("SELECT id FROM carillon.scheduled") == ["(100)"])
+                try await other.run("COMMIT")
+            }
+            try await database.run("SELECT carillon.promote(10)")
+            #expect(
+                try await database.rows("SELECT message_id, cancelled FROM carillon.results") == ["(90,2)"]
+            )
+            #expect(try await database.value("SELECT count(*) FROM carillon.scheduled") == "0")
+        }
+    }
+
     @Test func `a message that is cancelled in flight is not tried again`() async throws {
         try await SchemaDatabase.with { database async throws in
             let worker = try await database.addWorker()
