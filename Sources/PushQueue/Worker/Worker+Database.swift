@@ -147,8 +147,8 @@ extension Worker {
         do throws(PostgresError) {
             try await self.releaseLost(on: connection)
         } catch {
-            // What cannot be given back for a lock is found again later.
-            guard error.metLock else { throw error }
+            // What cannot be given back, for a lock or whatever reason, is found again later.
+            guard error.code == .server else { throw error }
             self.complain(of: error)
         }
         self.use(connection)

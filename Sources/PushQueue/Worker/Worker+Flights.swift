@@ -134,12 +134,14 @@ extension Worker {
         if let report = self.state.learned(from: settlement, of: jobs, at: .now) { self.tell(report) }
     }
 
-    /// Gives back a claim of which nothing was sent.
+    /// Gives back a claim of which nothing was sent. One that PostgreSQL refuses to take back stays in this worker's name,
+    /// and holds up nothing: it is found as a stray and tried again, and the others have it when the worker has ended.
     private func release(_ jobs: ClaimedJobs, as worker: Int64) async {
         let parameters: Parameters = .release([jobs.id], of: worker)
         var pace = RetryPace()
         var metLock = false
-        while true {
+        var refusals = 0
+        while refusals < SettlementWriting.tries {
             do throws(PostgresError) {
                 let released = try await self.write(
                     for: jobs.app,
@@ -153,6 +155,7 @@ extension Worker {
                 return
             } catch {
                 metLock = error.metLock
+                if !error.isTransient { refusals += 1 }
                 await self.pause(&pace)
             }
         }

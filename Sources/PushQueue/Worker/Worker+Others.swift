@@ -79,9 +79,16 @@ extension Worker {
             }
             let lost = self.state.foundStrays(strays, at: .now)
             guard !lost.isEmpty else { return }
-            let release: Parameters = .release(lost, of: worker)
             await self.run { connection throws(PostgresError) in
-                try await connection.execute(WorkerStatements.release, release)
+                for claim in lost {
+                    do throws(PostgresError) {
+                        try await connection.execute(WorkerStatements.release, .release([claim], of: worker))
+                    } catch {
+                        // One that PostgreSQL refuses to take back keeps none of the others.
+                        guard error.code == .server else { throw error }
+                        self.complain(of: error)
+                    }
+                }
             }
         } catch {
             self.failed(error, on: connection)
