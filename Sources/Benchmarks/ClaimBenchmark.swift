@@ -40,7 +40,7 @@ struct ClaimBenchmark {
         let pgbench = try PGBench(
             [self.script(app: installation.app, worker: worker, lowest: lowest, times: times)],
             on: installation.url,
-            settings: WorkerStatements.settings.pairs
+            settings: WorkerStatements.settings.known(to: connection.serverVersion).pairs
         )
         let rate = try await pgbench.rate(clients: clients, times: times)
         for table in ["messages", "inflight"] {

@@ -57,7 +57,7 @@ package actor PostgresConnection {
     private init(_ wire: Wire, _ kind: ServerKind, _ settings: SessionSettings, on loop: EventLoop) {
         self.loop = loop
         self.kind = kind
-        self.settings = settings
+        self.settings = settings.known(to: wire.serverVersion)
         self.wire = wire
         self.serverVersion = wire.serverVersion
         self.backendProcessID = wire.backendProcessID

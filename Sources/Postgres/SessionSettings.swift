@@ -13,6 +13,14 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
         self.pairs = pairs
     }
 
+    /// Settings that a version of PostgreSQL has brought: older servers refuse them.
+    private static let novelties = ["transaction_timeout": 170_000]
+
+    /// Those that a server of that version knows.
+    package func known(to serverVersion: Int) -> SessionSettings {
+        SessionSettings(self.pairs.filter { Self.novelties[$0.name, default: 0] <= serverVersion })
+    }
+
     /// These, and others beside them or in their place.
     package func with(_ others: SessionSettings) -> SessionSettings {
         let names = Set(others.pairs.map(\.name))

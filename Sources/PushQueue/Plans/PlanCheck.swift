@@ -27,7 +27,9 @@ package enum PlanCheck {
     package static func run(on connection: PostgresConnection) async throws(PostgresError) -> [String] {
         do {
             return try await connection.transaction {
-                try await connection.script(WorkerStatements.settings.forTransaction)
+                try await connection.script(
+                    WorkerStatements.settings.known(to: connection.serverVersion).forTransaction
+                )
                 var faults: [String] = []
                 for statement in Self.statements {
                     guard let fault = try await Self.plan(of: statement, on: connection).fault(reading: Self.tables)

@@ -7,6 +7,7 @@ extension WorkerStatements {
     private static let common: SessionSettings = [
         "enable_seqscan": "off", "enable_bitmapscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",
         "TimeZone": "UTC", "DateStyle": "ISO, MDY", "default_transaction_isolation": "read committed",
+        "transaction_timeout": "0", "idle_session_timeout": "0",
     ]
 
     /// For the connection that all work shares: what waits for somebody's lock holds up all that stands behind it, so it
