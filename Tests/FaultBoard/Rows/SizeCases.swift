@@ -11,7 +11,15 @@ import Testing
                 CREATE TABLE public.stage (tokens text[]);
                 INSERT INTO public.stage SELECT ARRAY[repeat('a', \(megabytes) << 20)];
                 CREATE TABLE public.words (payload json);
-                INSERT INTO public.words SELECT to_json(repeat('x', \(megabytes) << 20))
+                INSERT INTO public.words SELECT to_json(repeat('x', \(megabytes) << 20));
+                CREATE FUNCTION public.bound() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    IF pg_catalog.pg_column_size(NEW.jobs) > 4 << 20 THEN
+                        RAISE EXCEPTION 'a claim of % bytes', pg_catalog.pg_column_size(NEW.jobs);
+                    END IF;
+                    RETURN NEW;
+                END $$;
+                CREATE TRIGGER bound BEFORE INSERT ON carillon.inflight FOR EACH ROW EXECUTE FUNCTION public.bound()
                 """
             )
             let token = String(repeating: "a", count: 513)
