@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 // Hidden by the C library unless GNU's extensions are asked for, which a module map cannot do.
@@ -22,13 +23,23 @@ int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, co
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
 enum { clinux_spawn_setsid = 0x80 };  // POSIX_SPAWN_SETSID
 
-// Variadic `syscall` is out of Swift's sight, and glibc has had these two only since 2.36.
+// SIG_IGN is a number made into a function's address, which Swift does not see.
+static inline _Bool clinux_ignores(int number) {
+    struct sigaction action;
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+// Variadic `syscall` is out of Swift's sight, and glibc has had these only since 2.36, the last since 2.35.
 static inline int clinux_pidfd_open(pid_t process) {
     return (int)syscall(SYS_pidfd_open, process, 0);
 }
 
 static inline int clinux_pidfd_send_signal(int descriptor, int number) {
     return (int)syscall(SYS_pidfd_send_signal, descriptor, number, 0, 0);
+}
+
+static inline int clinux_epoll_pwait2(int epoll, struct epoll_event *events, int count, const struct timespec *limit) {
+    return (int)syscall(SYS_epoll_pwait2, epoll, events, count, limit, NULL, 0);
 }
 
 #endif

@@ -13,6 +13,8 @@ struct Poller: ~Copyable {
 
     private let epoll: CInt
     private var ready: [epoll_event]
+    /// The kernel takes deadlines to the nanosecond. Linux before 5.11 does not, nor do the sandboxes of its time.
+    private var isExact = true
 
     init() throws(IOError) {
         self.epoll = try SystemCall.check("creating an epoll descriptor") { epoll_create1(CInt(EPOLL_CLOEXEC)) }
@@ -38,9 +40,24 @@ struct Poller: ~Copyable {
 
     /// Waits, at most until the deadline, and returns how many events there are to be taken by `event(at:)`.
     mutating func wait(until deadline: MonotonicInstant?) -> Int {
-        let milliseconds = deadline.map { Self.milliseconds(to: $0) } ?? -1
-        let count = epoll_wait(self.epoll, &self.ready, CInt(self.ready.count), milliseconds)
+        let left = deadline.map { max(0, ($0 - .now).nanoseconds) }
+        var count: CInt = -1
+        if self.isExact {
+            count = self.waitExactly(left)
+            if count < 0, errno == ENOSYS || errno == EPERM { self.isExact = false }
+        }
+        if !self.isExact {
+            let milliseconds = left.map { Self.milliseconds($0) } ?? -1
+            count = epoll_wait(self.epoll, &self.ready, CInt(self.ready.count), milliseconds)
+        }
         return max(0, Int(count))  // an interrupted wait is an early one
+    }
+
+    private mutating func waitExactly(_ nanoseconds: Int64?) -> CInt {
+        let room = CInt(self.ready.count)
+        guard let nanoseconds else { return clinux_epoll_pwait2(self.epoll, &self.ready, room, nil) }
+        var limit = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+        return clinux_epoll_pwait2(self.epoll, &self.ready, room, &limit)
     }
 
     func event(at index: Int) -> Event {
@@ -62,9 +79,7 @@ struct Poller: ~Copyable {
     }
 
     /// Rounded up, since a timer may be late but never early.
-    private static func milliseconds(to deadline: MonotonicInstant) -> CInt {
-        let nanoseconds = (deadline - .now).nanoseconds
-        guard nanoseconds > 0 else { return 0 }
+    private static func milliseconds(_ nanoseconds: Int64) -> CInt {
         let milliseconds = nanoseconds / 1_000_000 + (nanoseconds % 1_000_000 == 0 ? 0 : 1)
         return CInt(min(milliseconds, Int64(CInt.max)))
     }
