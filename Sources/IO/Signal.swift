@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A signal that a program may be asked to end, or to do something else, by.
@@ -14,6 +15,9 @@ package struct Signal: RawRepresentable, Hashable, Sendable, CustomStringConvert
     package static let quit = Signal(rawValue: SIGQUIT)
     package static let user1 = Signal(rawValue: SIGUSR1)
     package static let user2 = Signal(rawValue: SIGUSR2)
+
+    /// The process ignores it now.
+    package var isIgnored: Bool { clinux_ignores(self.rawValue) }
 
     package var description: String {
         switch self {

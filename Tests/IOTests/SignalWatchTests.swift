@@ -31,4 +31,13 @@ import Testing
     @Test func `a signal says its name`() {
         #expect([Signal.terminate, .interrupt, .hangUp].map(\.description) == ["SIGTERM", "SIGINT", "SIGHUP"])
     }
+
+    @Test func `an ignored signal is known as one`() {
+        let unused = Signal(rawValue: SIGWINCH)
+        #expect(!unused.isIgnored)
+        let before = Glibc.signal(SIGWINCH, SIG_IGN)
+        #expect(unused.isIgnored)
+        Glibc.signal(SIGWINCH, before)
+        #expect(!unused.isIgnored)
+    }
 }

@@ -1,14 +1,10 @@
-import Glibc
 import IO
 
 /// The signals that ask a command to end.
 enum Interruption {
     /// SIGHUP is what a closed terminal sends; whoever started us under nohup wants it ignored, and it stays so.
     private static var signals: [Signal] {
-        var hangUp = sigaction()
-        sigaction(SIGHUP, nil, &hangUp)
-        let isIgnored = unsafeBitCast(hangUp.__sigaction_handler.sa_handler, to: Int.self) == 1  // SIG_IGN
-        return [.terminate, .interrupt, .quit] + (isIgnored ? [] : [.hangUp])
+        [.terminate, .interrupt, .quit] + (Signal.hangUp.isIgnored ? [] : [.hangUp])
     }
 
     /// Runs the body. `signalled` is called with 1 for the first of them, 2 for the second and so on.
