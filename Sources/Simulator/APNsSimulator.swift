@@ -21,6 +21,7 @@ public final class APNsSimulator: Sendable {
         let server: SimulatorServer
         let feedback: FeedbackServer?
         let loop: EventLoop
+        let distance: Distance?
         let ports: Ports
     }
 
@@ -136,6 +137,7 @@ public final class APNsSimulator: Sendable {
         let (statistics, deliveries) = await running.server.told
         running.loop.stop()
         running.loop.join()
+        running.distance?.stop()
         state.withLock { $0 = .stopped(running.ports, statistics, deliveries) }
     }
 
@@ -160,6 +162,7 @@ public final class APNsSimulator: Sendable {
 
     private func run(on ports: Ports) async throws(SimulatorError) -> Running {
         let loop: EventLoop
+        var distance: Distance?
         let identity: Identity
         do {
             let pair = try authority.issue(
@@ -172,18 +175,32 @@ public final class APNsSimulator: Sendable {
             throw SimulatorError(.unavailable, "The simulator cannot start: \(error).", underlying: error)
         }
         do throws(SimulatorError) {
-            let server = try SimulatorServer(configuration, identity: identity, deadTokens: deadTokens, loop: loop)
+            distance = try Distance(configuration.distance)
+            let server = try SimulatorServer(
+                configuration,
+                identity: identity,
+                deadTokens: deadTokens,
+                distance: distance,
+                loop: loop
+            )
             var opened = Ports(gateway: try await server.listen(host: configuration.host, port: ports.gateway))
             var feedback: FeedbackServer?
             if let deadTokens, let port = ports.feedback {
-                let service = try FeedbackServer(configuration, identity: identity, deadTokens: deadTokens, loop: loop)
+                let service = try FeedbackServer(
+                    configuration,
+                    identity: identity,
+                    deadTokens: deadTokens,
+                    distance: distance,
+                    loop: loop
+                )
                 opened.feedback = try await service.listen(host: configuration.host, port: port)
                 feedback = service
             }
-            return Running(server: server, feedback: feedback, loop: loop, ports: opened)
+            return Running(server: server, feedback: feedback, loop: loop, distance: distance, ports: opened)
         } catch {
             loop.stop()
             loop.join()
+            distance?.stop()
             throw error
         }
     }

@@ -49,6 +49,33 @@ import Testing
         }
     }
 
+    /// A request that comes while the simulator is busy for a round trip is half a round trip away when that is over.
+    @Test func `the way is no longer for a simulator that is busy`() async throws {
+        let distance = Duration.milliseconds(600)
+        let busy = AsyncStream.makeStream(of: MonotonicInstant.self)
+        try await self.withSimulator {
+            $0.distance = distance
+            $0.observer = { event in
+                guard case .received(let delivery) = event, delivery.token.hasSuffix("00") else { return }
+                busy.continuation.yield(.now)
+                let end = MonotonicInstant.now + distance
+                while MonotonicInstant.now < end { continue }
+            }
+        } _: { simulator, first in
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+            try await TestLoop.with { loop in
+                let second = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+                let requests = self.requests(2)
+                async let reply = first.send([requests[0]])
+                var times = busy.stream.makeAsyncIterator()
+                let start = try #require(await times.next())
+                #expect(try await second.send([requests[1]]).map(\.status) == [200])
+                #expect(MonotonicInstant.now - start < distance * 1.9)
+                #expect(try await reply.map(\.status) == [200])
+            }
+        }
+    }
+
     @Test func `a window is used once a round trip`() async throws {
         let payload = Array((#"{"aps":{},"x":""# + String(repeating: "x", count: 4_000) + #""}"#).utf8)
         try await self.withSimulator { _ in

@@ -14,7 +14,7 @@ struct DelayLine {
 
     private struct Piece {
         let due: MonotonicInstant
-        let freight: Freight
+        var freight: Freight
     }
 
     let delay: Duration
@@ -34,9 +34,9 @@ struct DelayLine {
     /// The next piece, if it has arrived.
     mutating func take(at now: MonotonicInstant) -> Freight? {
         guard let due = nextDue, due <= now else { return nil }
-        let freight = pieces[first].freight
+        let freight = exchange(&pieces[first].freight, with: .end)
         first += 1
-        // What was taken is let go of now and then, not piece by piece.
+        // The places are let go of now and then, not piece by piece.
         if first == pieces.count || first >= 1024 {
             pieces.removeFirst(first)
             first = 0

@@ -12,7 +12,7 @@ actor FeedbackServer: SimulatorService {
     nonisolated let loop: EventLoop
     private let context: TLSContext
     private let environment: SimulatorConfiguration.Environment
-    private let distance: Duration
+    private let distance: Distance?
     private let deadTokens: DeadTokens
     private let failureObserver: (@Sendable (ConnectionFailure) -> Void)?
     /// After how many bytes the first list breaks off.
@@ -27,12 +27,13 @@ actor FeedbackServer: SimulatorService {
         _ configuration: SimulatorConfiguration,
         identity: Identity,
         deadTokens: DeadTokens,
+        distance: Distance?,
         loop: EventLoop
     ) throws(SimulatorError) {
         self.loop = loop
         self.deadTokens = deadTokens
         environment = configuration.environment
-        distance = configuration.distance
+        self.distance = distance
         failureObserver = configuration.failureObserver
         cutAfter = configuration.feedbackCutAfter
         do {
@@ -59,6 +60,10 @@ actor FeedbackServer: SimulatorService {
     }
 
     func accepted(_ descriptor: CInt) {
+        guard listener != nil else {
+            _ = Socket(owning: descriptor)
+            return
+        }
         lastNumber += 1
         let number = lastNumber
         lines[number] = Task {

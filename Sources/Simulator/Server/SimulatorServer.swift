@@ -16,7 +16,7 @@ actor SimulatorServer: SimulatorService {
     nonisolated let loop: EventLoop
     private let context: TLSContext
     private let environment: SimulatorConfiguration.Environment
-    private let distance: Duration
+    private let distance: Distance?
     private var desk: Desk
     private var listener: Listener?
     private var lastNumber = 0
@@ -30,11 +30,12 @@ actor SimulatorServer: SimulatorService {
         _ configuration: SimulatorConfiguration,
         identity: Identity,
         deadTokens: DeadTokens?,
+        distance: Distance?,
         loop: EventLoop
     ) throws(SimulatorError) {
         self.loop = loop
         environment = configuration.environment
-        distance = configuration.distance
+        self.distance = distance
         desk = try Desk(configuration, deadTokens: deadTokens)
         do {
             // Whoever it is may come: the certificate itself says what for.
@@ -84,6 +85,10 @@ actor SimulatorServer: SimulatorService {
     // MARK: A connection's life
 
     func accepted(_ descriptor: CInt) {
+        guard listener != nil else {
+            _ = Socket(owning: descriptor)
+            return
+        }
         lastNumber += 1
         let number = lastNumber
         handshakes[number] = Task { await shakeHands(descriptor, number) }
