@@ -5,6 +5,9 @@ struct DERReader {
         let content: ArraySlice<UInt8>
     }
 
+    static let integer: UInt8 = 0x02
+    static let octetString: UInt8 = 0x04
+    static let objectIdentifier: UInt8 = 0x06
     static let sequence: UInt8 = 0x30
     static let utf8String: UInt8 = 0x0C
 

@@ -15,6 +15,7 @@ extension Key {
                 "\(what) is not a private key in PEM form: it must contain a line -----BEGIN PRIVATE KEY-----"
             )
         }
+        if block.isEncryptedKey { try Self.checkDerivation(of: text[block.range], what: what) }
         ERR_clear_error()
         let (pointer, wasAsked) = MemoryBIO.reading(text[block.range]) { bio in
             Self.read(from: bio, passphrase: passphrase)
@@ -23,6 +24,41 @@ extension Key {
             throw Self.refusal(OpenSSLErrors.take(), wasAsked: wasAsked, hasPassphrase: passphrase != nil, what: what)
         }
         return Key(owning: pointer)
+    }
+
+    /// Throws if opening that key would take too long, whatever the passphrase.
+    private static func checkDerivation(of text: ArraySlice<UInt8>, what: String) throws(TLSError) {
+        let bytes = MemoryBIO.reading(text) { Self.contents(of: $0) }
+        guard let derivation = bytes.flatMap({ KeyDerivation(ofKey: $0) }) else {
+            throw TLSError(
+                .malformedKey,
+                "the encrypted private key in \(what) cannot be read: it may have been cut or altered"
+            )
+        }
+        guard derivation.isAffordable else {
+            throw TLSError(
+                .tooCostly,
+                "the private key in \(what) takes \(derivation.count) \(derivation.unit) to open, and at most "
+                    + "\(derivation.limit) are done: encrypt it again with fewer, as by openssl pkcs8 -topk8 -iter 600000"
+            )
+        }
+    }
+
+    /// What the armour of a block holds, as it is. Nil where a header encrypts it once more: what is in there is not seen
+    /// before that is undone.
+    private static func contents(of bio: OpaquePointer) -> [UInt8]? {
+        var name: UnsafeMutablePointer<CChar>?
+        var header: UnsafeMutablePointer<CChar>?
+        var data: UnsafeMutablePointer<UInt8>?
+        var count = 0
+        ERR_clear_error()
+        guard PEM_read_bio(bio, &name, &header, &data, &count) == 1 else { return nil }
+        defer {
+            COpenSSL_OPENSSL_free(name)
+            COpenSSL_OPENSSL_free(header)
+            COpenSSL_OPENSSL_free(data)
+        }
+        return header?.pointee == 0 ? Array(UnsafeBufferPointer(start: data, count: count)) : nil
     }
 
     private static func read(from bio: OpaquePointer, passphrase: [UInt8]?) -> (OpaquePointer?, wasAsked: Bool) {

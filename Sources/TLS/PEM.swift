@@ -11,6 +11,8 @@ package struct PEM {
 
         var isCertificate: Bool { ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"].contains(self.label) }
         var isPrivateKey: Bool { self.label.hasSuffix("PRIVATE KEY") }
+        /// The one form of several whose text says how much work it is to open it.
+        var isEncryptedKey: Bool { self.label == "ENCRYPTED PRIVATE KEY" }
     }
 
     /// The longest text that is read, in bytes: twice the size of a system's bundle of roots.

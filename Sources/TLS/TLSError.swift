@@ -22,6 +22,8 @@ package struct TLSError: Error, Sendable, CustomStringConvertible {
         package static let wrongPassphrase = Code(description: "wrongPassphrase")
         /// The text is longer than any certificate or key.
         package static let tooLong = Code(description: "tooLong")
+        /// The key asks for more work than opening any key takes.
+        package static let tooCostly = Code(description: "tooCostly")
         /// A key of a kind that cannot be used for this.
         package static let unsupportedKey = Code(description: "unsupportedKey")
 

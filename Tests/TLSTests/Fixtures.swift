@@ -67,6 +67,60 @@ enum Fixtures {
         -----END EC PRIVATE KEY-----
         """
 
+    /// The same key, by 600,000 rounds of PBKDF2.
+    static let manyRoundsKey = """
+        -----BEGIN ENCRYPTED PRIVATE KEY-----
+        MIHtMFgGCSqGSIb3DQEFDTBLMCoGCSqGSIb3DQEFDDAdBAiiuuFsPisX/AIDCSfA
+        MAwGCCqGSIb3DQIJBQAwHQYJYIZIAWUDBAEqBBCT0QyJdxr8VWYfBjyHIF/IBIGQ
+        qOuq/mGuaoDIOHOjBbL26ADFl2/kQGPIdmwj/3mbxE7Ov8WfnSMthUc/cj1IpzxH
+        fZD6enVv6l7c833xPRkuZ9rKivnwhvWGQ+GtQfOhNsV59pQ1nR3OBhGbVO98b70l
+        /LLWUsxfV+ayX2R4ULtcz5r5J7xkLKS89XJZeLAO3sRf8dB11I4ufi3TS+XHi79Q
+        -----END ENCRYPTED PRIVATE KEY-----
+        """
+
+    /// The same key, by scrypt.
+    static let scryptKey = """
+        -----BEGIN ENCRYPTED PRIVATE KEY-----
+        MIHkME8GCSqGSIb3DQEFDTBCMCEGCSsGAQQB2kcECzAUBAi7AUuL0cxsAQICQAAC
+        AQgCAQEwHQYJYIZIAWUDBAEqBBCbRTZQuLdZX5oI48S8/dw/BIGQnANCkJxOHzib
+        fkGyviLiKQSdMY+duxLnowlYBfNDOLgVNC5erE9i7109Prl7s3GgabSswiwTkhJ2
+        LtLBQgiF8j2F1rZ866VCXeNYDuruk3UBnmfo3W9WEl9H3mBc1nbLSZHzfDlTjBUA
+        7qGEYt+H0zlWVWGS6ZqJWDBVJCxGgRye6YLAbbZMerYWrBLOz2Qh
+        -----END ENCRYPTED PRIVATE KEY-----
+        """
+
+    /// An encrypted key whose header asks for 8,388,607 rounds of PBKDF2.
+    static let slowPBKDF2Key = """
+        -----BEGIN ENCRYPTED PRIVATE KEY-----
+        MIHtMFgGCSqGSIb3DQEFDTBLMCoGCSqGSIb3DQEFDDAdBAgB7iy0xZZE7QIDf///
+        MAwGCCqGSIb3DQIJBQAwHQYJYIZIAWUDBAEqBBCZ03My2moRJc75bhup/CrjBIGQ
+        v4te8+s/cjuwcLvrxFRTXc6fk9PGMLbAUoBQbVbMx29rvBsb94hdXvnVQ2QQjihL
+        Sjec+npxE6/C7t01pw9yx9yDQyoQsOhTnsI1uVMLRrGVQWyP00oD6pz6u2e4AWzo
+        76DIfvI6Z+g64j1LG6u0zPw0LVluckl4jHwlCVEvtxyvJi5HvhaHTmONxtKIKx1J
+        -----END ENCRYPTED PRIVATE KEY-----
+        """
+
+    /// An encrypted key whose header asks for 16 million blocks of scrypt.
+    static let slowScryptKey = """
+        -----BEGIN ENCRYPTED PRIVATE KEY-----
+        MIHkME8GCSqGSIb3DQEFDTBCMCEGCSsGAQQB2kcECzAUBAi7AUuL0cxsAQICQAAC
+        AQgCAX8wHQYJYIZIAWUDBAEqBBCbRTZQuLdZX5oI48S8/dw/BIGQnANCkJxOHzib
+        fkGyviLiKQSdMY+duxLnowlYBfNDOLgVNC5erE9i7109Prl7s3GgabSswiwTkhJ2
+        LtLBQgiF8j2F1rZ866VCXeNYDuruk3UBnmfo3W9WEl9H3mBc1nbLSZHzfDlTjBUA
+        7qGEYt+H0zlWVWGS6ZqJWDBVJCxGgRye6YLAbbZMerYWrBLOz2Qh
+        -----END ENCRYPTED PRIVATE KEY-----
+        """
+
+    /// An encrypted key whose header asks for 8,388,607 rounds, in the form before PBKDF2 (PKCS#12).
+    static let slowOldKey = """
+        -----BEGIN ENCRYPTED PRIVATE KEY-----
+        MIGyMB0GCiqGSIb3DQEMAQMwDwQI/mScpkXFlogCA3///wSBkDvX96XRgY5eeq+F
+        cHdB85djnuDssVwMODsm8zwuefAmzSRSmDR9l87sJiyGI95l5szYFnEBbiPCdenK
+        sXgMCThqkN8ZTJnEKrUx8JAx4IURl5o0twJtNuMujD6XlszdxlPOJyZkJfhf5JtO
+        eh041ybrTutOC4yHZ3gmugV4KvcFwfXwT/g8gNql3eh9bgb1DQ==
+        -----END ENCRYPTED PRIVATE KEY-----
+        """
+
     static let p384Key = TestKeys.p384
 
     static let ed25519Key = """

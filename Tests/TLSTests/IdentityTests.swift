@@ -1,3 +1,4 @@
+import IO
 import TLS
 import TestSupport
 import Testing
@@ -30,6 +31,8 @@ import Testing
         Form("an encrypted key", leaf, key: Fixtures.encryptedKey, passphrase: "s3cret"),
         Form("an encrypted key in the same text", leaf + Fixtures.encryptedKey, passphrase: "s3cret"),
         Form("an encrypted key in the older form", leaf, key: Fixtures.traditionalEncryptedKey, passphrase: "s3cret"),
+        Form("a key encrypted with 600,000 rounds", leaf, key: Fixtures.manyRoundsKey, passphrase: "s3cret"),
+        Form("a key encrypted by scrypt", leaf, key: Fixtures.scryptKey, passphrase: "s3cret"),
         Form("a passphrase that is not needed", leaf, key: Fixtures.key, passphrase: "s3cret"),
         Form("the leaf after its chain", Fixtures.root + "\n" + leaf, key: Fixtures.key),
         Form("lines that end as on Windows", windows(leaf + Fixtures.key)),
@@ -107,6 +110,32 @@ import Testing
         }
         #expect(error?.code == code, "\(String(describing: error))")
         #expect(error?.message.contains("s3cret") == false)
+    }
+
+    /// Whoever wrote the row chose how long opening its key takes, and a worker would stand still for so long.
+    @Test(arguments: [
+        Form("PBKDF2", leaf, key: Fixtures.slowPBKDF2Key), Form("scrypt", leaf, key: Fixtures.slowScryptKey),
+        Form("the form before PBKDF2", leaf, key: Fixtures.slowOldKey),
+    ])
+    func `a key that takes too long to open is refused at once`(form: Form) {
+        let start = MonotonicInstant.now
+        let error = #expect(throws: TLSError.self) {
+            _ = try Identity(certificate: form.certificate, privateKey: form.key, passphrase: "s3cret")
+        }
+        #expect(error?.code == .tooCostly, "\(String(describing: error))")
+        #expect(error?.message.contains("encrypt it again") == true)
+        #expect(MonotonicInstant.now - start < .seconds(1))
+    }
+
+    /// OpenSSL would go by the second header, which only the passphrase opens.
+    @Test func `a key with two headers is refused before either is opened`() {
+        let lines = Fixtures.encryptedKey.split(separator: "\n")
+        let header = ["Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-256-CBC,00112233445566778899AABBCCDDEEFF", ""]
+        let key = ([String(lines[0])] + header + lines.dropFirst().map(String.init)).joined(separator: "\n")
+        let error = #expect(throws: TLSError.self) {
+            _ = try Identity(certificate: Self.leaf, privateKey: key, passphrase: "s3cret")
+        }
+        #expect(error?.code == .malformedKey)
     }
 
     @Test func `a wrong passphrase is told from other faults, whatever it is`() {
