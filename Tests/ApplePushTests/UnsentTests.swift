@@ -1,5 +1,6 @@
 import ApplePush
 import FoundationEssentials
+import IO
 import Synchronization
 import Testing
 
@@ -47,6 +48,25 @@ import Testing
         let good = try await APNs(connection).send(try self.message(["a1"]))
         #expect(good.unsent.isEmpty)
         #expect(good.unsentReason == nil)
+    }
+
+    @Test func `a message without a single token that is one is answered at once, by nobody`() async throws {
+        try await TestGateway.with(
+            greeting: .noTLS,
+            test: { server, gateway in
+                try await withBackend {
+                    $0.handshakeTimeout = .seconds(1)
+                } _: { backend in
+                    let connection = Session(backend: backend).connection(
+                        to: gateway,
+                        credential: try TestCredential.certificate()
+                    )
+                    let result = try await APNs(connection).send(try self.message(["no token", "nor this"]))
+                    #expect(result.failed.count == 2)
+                    #expect(server.connections == 0)
+                }
+            }
+        )
     }
 
     @Test func `a token that is none is a failure of its own, though nothing else was sent`() async throws {
@@ -101,33 +121,72 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a shutdown does not wait for a slow supply of provider tokens`() async throws {
+    /// A slow supply of provider tokens, and who is told of what it does.
+    private final class Supply: Sendable {
         let asked = AsyncStream.makeStream(of: Void.self)
-        let supplied = AsyncStream.makeStream(of: Void.self)
-        let ended = AsyncStream.makeStream(of: Void.self)
+        let gate = AsyncStream.makeStream(of: Void.self)
+        private let forgotten: AsyncStream<Void>.Continuation
+
+        init(forgotten: AsyncStream<Void>.Continuation) { self.forgotten = forgotten }
+
+        /// Nobody waits for a token of it any more, or could ask for one.
+        deinit { self.forgotten.yield() }
+
+        func token() async -> ProviderToken {
+            self.asked.continuation.yield()
+            var gate = self.gate.stream.makeAsyncIterator()
+            await gate.next()
+            return ProviderToken(jwt: "late", issuedAt: Int64(Date().timeIntervalSince1970))
+        }
+    }
+
+    /// Shuts the backend down while it waits for a token. Returns what lets the token come.
+    private func shutDown(
+        _ backend: HTTP2Backend,
+        sendingTo gateway: Gateway,
+        of server: TestGateway,
+        with supply: Supply
+    ) async throws -> AsyncStream<Void>.Continuation {
+        let credential = try TestCredential.providerToken { _, _ in await supply.token() }
+        let message = try self.message()
+        let connection = Session(backend: backend).connection(to: gateway, credential: credential)
+        let sending = Task { try await APNs(connection).send(message) }
+        var asked = supply.asked.stream.makeAsyncIterator()
+        await asked.next()
+        while server.connections == 0 { await Task.yield() }
+        await backend.shutdown()
+        let error = await #expect(throws: PushError.self) { try await sending.value }
+        #expect(error?.code == .shutDown)
+        return supply.gate.continuation
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a shutdown does not wait for a slow supply of provider tokens, and nothing is dialled after it`() async throws
+    {
+        let forgotten = AsyncStream.makeStream(of: Void.self)
+        // Loops that outlive the backend: on its own nothing could be dialled any more.
+        let loops = try EventLoopGroup(count: 1, name: "push")
+        defer { loops.shutdown() }
         try await TestGateway.with(test: { server, gateway in
-            try await withBackend { backend in
-                let credential = try TestCredential.providerToken { _, _ in
-                    asked.continuation.yield()
-                    var gate = supplied.stream.makeAsyncIterator()
-                    await gate.next()
-                    ended.continuation.yield()
-                    return ProviderToken(jwt: "late", issuedAt: Int64(Date().timeIntervalSince1970))
-                }
-                let connection = Session(backend: backend).connection(to: gateway, credential: credential)
-                let message = try self.message()
-                let sending = Task { try await APNs(connection).send(message) }
-                var iterator = asked.stream.makeAsyncIterator()
-                await iterator.next()
-                await backend.shutdown()
-                let error = await #expect(throws: PushError.self) { try await sending.value }
-                #expect(error?.code == .shutDown)
-                // The token comes at last, to nobody.
-                supplied.continuation.yield()
-                var end = ended.stream.makeAsyncIterator()
-                await end.next()
-                #expect(server.seen.isEmpty)
+            let backend = HTTP2Backend(HTTP2Configuration(), loops: loops)
+            let gate = try await self.shutDown(
+                backend,
+                sendingTo: gateway,
+                of: server,
+                with: Supply(forgotten: forgotten.continuation)
+            )
+            let connections = server.connections
+            // The token comes at last, to nobody.
+            gate.yield()
+            var end = forgotten.stream.makeAsyncIterator()
+            await end.next()
+            // Connections are accepted in their order: one made before this would have been counted before it.
+            try await withBackend { other in
+                let outcomes = await other.deliver(batch(1), to: gateway, with: try TestCredential.certificate())
+                #expect(outcomes.map(\.verdict) == [.delivered])
             }
+            #expect(server.connections == connections + 1)
+            #expect(server.seen.count == 1)
         })
     }
 }

@@ -12,8 +12,8 @@ final class DeliveryQueue {
     private let waitingTimeout: Duration
     private var lastAnswer = MonotonicInstant(nanoseconds: 0)
 
-    /// How many of the deliveries have a permit.
-    private var permits = 0
+    /// The permits of the deliveries. As a rule all have the same, so that one look at it is enough.
+    private var permits = PermitCounts()
 
     /// None of them has to be looked at before that: a lower bound, so that an end or a longer permit costs nothing.
     private(set) var nextDue = MonotonicInstant.distantFuture
@@ -37,13 +37,18 @@ final class DeliveryQueue {
     }
 
     func add(_ delivery: Delivery) {
+        // Where no token is one there is nothing to wait for.
+        if delivery.upcoming() == nil {
+            _ = delivery.finishIfDone(capacity: self.capacity)
+            return
+        }
         let number = self.free.popLast() ?? Int32(self.deliveries.count)
         if Int(number) == self.deliveries.count { self.deliveries.append(nil) }
         self.deliveries[Int(number)] = delivery
         self.numbers[delivery.serial] = number
         self.line.join(number)
         self.waiting += delivery.waiting
-        if delivery.permit != nil { self.permits += 1 }
+        if let permit = delivery.permit { self.permits.add(permit) }
         self.nextDue = min(self.nextDue, self.due(number))
     }
 
@@ -152,7 +157,7 @@ final class DeliveryQueue {
 
     /// What waits and must not be sent any more ends unsent.
     func checkPermits(at now: MonotonicInstant) {
-        if self.permits == 0 { return }
+        if self.permits.allAllow(at: now) { return }
         self.giveUp(.notPermitted) { $0.permit?.allows(at: now) == false }
     }
 
@@ -171,7 +176,7 @@ final class DeliveryQueue {
     private func finishIfDone(_ number: Int32) {
         let delivery = self[number]
         guard delivery.finishIfDone(capacity: self.capacity) else { return }
-        if delivery.permit != nil { self.permits -= 1 }
+        if let permit = delivery.permit { self.permits.remove(permit) }
         self.line.leave(number)
         self.numbers[delivery.serial] = nil
         self.deliveries[Int(number)] = nil
