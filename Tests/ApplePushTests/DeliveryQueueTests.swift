@@ -172,3 +172,11 @@ import Testing
         }
     }
 }
+
+extension DeliveryQueue {
+    /// The next push, if its body has no more bytes than that.
+    fileprivate func next(upTo limit: Int? = nil) -> InFlightTable.Push? {
+        let room = limit.map { BodyRoom(window: $0 + 1, waiting: 1) } ?? .unlimited
+        return self.next(1, in: room).map { $0.push(at: $0.positions.lowerBound) }
+    }
+}

@@ -19,6 +19,25 @@ import Testing
         return all
     }
 
+    @Test func `taking a whole turn at once is the same as one push after the other`() {
+        var (one, other) = (TurnLine(), TurnLine())
+        for number in 0..<3 {
+            one.join(Int32(number))
+            other.join(Int32(number))
+        }
+        var count = 0
+        while count < 20_000 {
+            #expect(one.first == other.first)
+            let turn = one.turn
+            #expect(turn > 0)
+            if turn <= 0 { break }
+            one.took(turn)
+            for _ in 0..<turn { other.took() }
+            count += turn
+        }
+        #expect(TurnLine().turn == 0)
+    }
+
     @Test func `a single push does not wait for a long delivery`() {
         var line = TurnLine()
         line.join(0)

@@ -68,15 +68,36 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
 
     /// Appends the 36 characters of the canonical form.
     package func write(into text: inout [UInt8]) {
+        let (first, second) = (Self.digits(self.high >> 32), Self.digits(self.high))
+        let (third, fourth) = (Self.digits(self.low >> 32), Self.digits(self.low))
         text.append(addingCapacity: 36) { output in
-            for nibble in 0..<32 {
-                if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 { output.append(UInt8(ascii: "-")) }
-                let word = nibble < 16 ? self.high : self.low
-                let digit = UInt8(truncatingIfNeeded: word &>> UInt64((15 - nibble % 16) * 4)) & 15
-                // "a" is 39 places behind what would follow "9"; without a branch, since digits cannot be foreseen.
-                output.append(UInt8(ascii: "0") &+ digit &+ ((digit &+ 6) &>> 4) &* 39)
-            }
+            Self.append(first, 0..<8, to: &output)
+            output.append(UInt8(ascii: "-"))
+            Self.append(second, 0..<4, to: &output)
+            output.append(UInt8(ascii: "-"))
+            Self.append(second, 4..<8, to: &output)
+            output.append(UInt8(ascii: "-"))
+            Self.append(third, 0..<4, to: &output)
+            output.append(UInt8(ascii: "-"))
+            Self.append(third, 4..<8, to: &output)
+            Self.append(fourth, 0..<8, to: &output)
         }
+    }
+
+    /// The lower 32 bits as eight hexadecimal digits, the first of them in the highest byte. All at once, since every push
+    /// has four of these.
+    private static func digits(_ word: UInt64) -> UInt64 {
+        // One digit in each byte.
+        var digits = (word & 0xFFFF_0000) << 16 | word & 0xFFFF
+        digits = (digits << 8 | digits) & 0x00FF_00FF_00FF_00FF
+        digits = (digits << 4 | digits) & 0x0F0F_0F0F_0F0F_0F0F
+        let isLetter = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        // "a" is 39 places behind what would follow "9".
+        return digits &+ 0x3030_3030_3030_3030 &+ isLetter &* 39
+    }
+
+    private static func append(_ characters: UInt64, _ places: Range<Int>, to output: inout OutputSpan<UInt8>) {
+        for place in places { output.append(UInt8(truncatingIfNeeded: characters &>> UInt64(56 - 8 * place))) }
     }
 
     /// The same bits with the version and the variant that RFC 9562 asks of a UUID.

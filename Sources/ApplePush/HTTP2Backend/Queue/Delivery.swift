@@ -81,27 +81,44 @@ final class Delivery {
 
     /// What there is to submit next.
     enum Next {
-        case push(Int)
-        /// The body of the next push has more bytes than there is room for.
+        /// Pushes in a row, all of one message.
+        case run(Range<Int>)
+        /// There is no room for the body of the next push.
         case tooLarge
         case none
     }
 
-    /// Takes the next push to submit, if its body has no more bytes than that.
-    func next(upTo limit: Int = .max) -> Next {
-        guard let position = self.peek() else { return .none }
-        if limit < .max, self.bodyCount(of: position) > limit { return .tooLarge }
-        self.waiting -= 1
-        guard self.againCursor < self.again.count else {
-            self.cursor += 1
-            return .push(position)
+    /// Takes the pushes to submit next: as many as that, as there is room for, and as lie in a row.
+    func next(_ count: Int, in room: BodyRoom) -> Next {
+        guard let first = self.peek() else { return .none }
+        let count = min(count, room.count(of: self.bodyCount(of: first)))
+        if count <= 0 { return .tooLarge }
+        guard self.againCursor == self.again.count else {
+            self.takeAgain()
+            return .run(first..<first + 1)
         }
+        let end = self.endOfRun(from: first, atMost: count)
+        self.waiting -= end - first
+        self.cursor = end
+        return .run(first..<end)
+    }
+
+    private func takeAgain() {
+        self.waiting -= 1
         self.againCursor += 1
         if self.againCursor == self.again.count {
             self.again.removeAll(keepingCapacity: true)
             self.againCursor = 0
         }
-        return .push(position)
+    }
+
+    private func endOfRun(from first: Int, atMost count: Int) -> Int {
+        let pushes = self.batch.pushes
+        let heading = pushes[first].heading
+        let limit = count < pushes.count - first ? first + count : pushes.count
+        var end = first + 1
+        while end < limit, pushes[end].heading == heading, !pushes[end].isMalformed { end += 1 }
+        return end
     }
 
     private func bodyCount(of position: Int) -> Int {
@@ -136,7 +153,9 @@ final class Delivery {
 
     /// Nothing that still waits will be submitted.
     func giveUpWaiting(_ end: WaitingEnd) {
-        while case .push(let position) = self.next() { self.end(position, OutcomeRules.outcome(of: .neverSubmitted)) }
+        while case .run(let positions) = self.next(.max, in: .unlimited) {
+            for position in positions { self.end(position, OutcomeRules.outcome(of: .neverSubmitted)) }
+        }
         self.note(end)
     }
 

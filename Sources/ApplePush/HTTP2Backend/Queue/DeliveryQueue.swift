@@ -74,19 +74,19 @@ final class DeliveryQueue {
         return nil
     }
 
-    /// Takes the push that is next in line, if its body has no more bytes than that.
-    func next(upTo limit: Int = .max) -> InFlightTable.Push? {
+    /// Takes the pushes that are next in line: as many as that, as there is room for, and as may be taken at a turn.
+    func next(_ count: Int, in room: BodyRoom) -> DeliveryRun? {
         while let number = self.line.first {
             let delivery = self[number]
             let before = delivery.waiting
-            let next = delivery.next(upTo: limit)
+            let next = delivery.next(min(count, self.line.turn), in: room)
             let after = delivery.waiting
             self.waiting -= before - after
             switch next {
-            case .push(let position):
-                self.line.took()
+            case .run(let positions):
+                self.line.took(positions.count)
                 if after == 0 { self.line.leave(number) }
-                return InFlightTable.Push(delivery: number, position: Int32(position))
+                return DeliveryRun(number: number, delivery: delivery, positions: positions)
             case .tooLarge: return nil
             case .none:
                 self.line.leave(number)

@@ -83,11 +83,17 @@ struct TurnLine {
         self.skipEmptyLevels()
     }
 
-    /// A push of the first was taken.
-    mutating func took() {
+    /// How many pushes of the first may be taken before it is another's turn.
+    var turn: Int {
+        guard let number = self.first else { return 0 }
+        return min(Int(Self.quanta[self.served] - self.places[Int(number)].taken), self.credit)
+    }
+
+    /// So many pushes of the first were taken, no more than its turn has.
+    mutating func took(_ count: Int = 1) {
         guard let number = self.first else { return }
-        self.places[Int(number)].taken += 1
-        self.credit -= 1
+        self.places[Int(number)].taken += Int32(count)
+        self.credit -= count
         if self.places[Int(number)].taken == Self.quanta[self.served] {
             self.unlink(number)
             self.append(number, to: min(self.served + 1, self.levels.count - 1))

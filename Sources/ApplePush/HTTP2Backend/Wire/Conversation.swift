@@ -80,17 +80,12 @@ final class Conversation {
         return free
     }
 
-    /// How large the body of the next push may be. What does not fit into the window would be opened as a stream and then
-    /// wait, here instead of where another connection could take it. One body may go out in part where none waits: a peer
-    /// may open its window only when all of it is used.
-    private func bodyLimit(in window: Int) -> Int {
-        let waiting = self.session.bodyBytesWaiting
-        if waiting == 0 { return window > 0 ? .max : -1 }
-        return window - waiting
+    private var bodyRoom: BodyRoom {
+        BodyRoom(window: self.session.sendWindow, waiting: self.session.bodyBytesWaiting)
     }
 
     /// Whether the window has room for the next push.
-    private var hasWindow: Bool { self.bodyLimit(in: self.session.sendWindow) >= self.deliveries.upcoming() ?? 0 }
+    private var hasWindow: Bool { self.bodyRoom.count(of: self.deliveries.upcoming() ?? 0) > 0 }
 
     /// Takes note of whether the window is what keeps more pushes from being sent.
     private func measureWindow() {
@@ -148,19 +143,27 @@ final class Conversation {
         if self.life.willSend(at: now) == .ping { self.ping() }
         let free = self.free
         let before = self.lastStream
-        // Nothing is drained meanwhile, so it stays as it is.
-        let window = self.session.sendWindow
-        for _ in 0..<min(count, free) {
-            guard let push = self.deliveries.next(upTo: self.bodyLimit(in: window)) else { return false }
-            guard self.submit(push, at: now) else { return false }
+        defer { if self.lastStream > before { self.life.opened(self.lastStream) } }
+        var left = min(count, free)
+        while left > 0 {
+            guard let run = self.deliveries.next(left, in: self.bodyRoom) else { return false }
+            guard self.submit(run, at: now) else { return false }
+            left -= run.positions.count
         }
-        if self.lastStream > before { self.life.opened(self.lastStream) }
         return count < free
     }
 
+    /// False if the connection takes no more; what is left of the run goes elsewhere.
+    private func submit(_ run: DeliveryRun, at now: MonotonicInstant) -> Bool {
+        for position in run.positions where !self.submit(run.push(at: position), of: run.delivery, at: now) {
+            for left in position + 1..<run.positions.upperBound { self.deliveries.takeBack(run.push(at: left)) }
+            return false
+        }
+        return true
+    }
+
     /// False if the connection takes no more.
-    private func submit(_ push: InFlightTable.Push, at now: MonotonicInstant) -> Bool {
-        let delivery = self.deliveries[push.delivery]
+    private func submit(_ push: InFlightTable.Push, of delivery: Delivery, at now: MonotonicInstant) -> Bool {
         let tag = self.inFlight.insert(push, at: now)
         do {
             let submission = try self.outgoing.submit(Int(push.position), of: delivery, tag: tag, to: self.session)
