@@ -7,7 +7,7 @@ struct FrameHeader {
 
     let type: UInt8
     let flags: UInt8
-    let stream: Int32
+    let stream: UInt32
 
     /// Of DATA and HEADERS: nothing more follows on the stream but CONTINUATION.
     var endsStream: Bool { self.flags & 1 != 0 }

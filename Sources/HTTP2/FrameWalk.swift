@@ -47,7 +47,7 @@ struct FrameWalk {
         return FrameHeader(
             type: UInt8(truncatingIfNeeded: front >> 8),
             flags: UInt8(truncatingIfNeeded: front),
-            stream: Int32(stream & 0x7FFF_FFFF)
+            stream: stream & 0x7FFF_FFFF
         )
     }
 }

@@ -12,6 +12,7 @@ struct LateFrames {
         case afterEnd(stream: Int32)
     }
 
+    /// A power of two.
     private static let memory = 1_024
     private static let prefaceCount = 24
 
@@ -21,8 +22,17 @@ struct LateFrames {
     private var faults: [Fault] = []
 
     mutating func observe(_ bytes: UnsafeRawBufferPointer) {
-        var position = 0
-        while let header = self.walk.next(in: bytes, from: &position) { self.observe(header) }
+        var walk = self.walk
+        var found: [Fault] = []
+        self.ended.withUnsafeMutableBufferPointer { ended in
+            var position = 0
+            while let header = walk.next(in: bytes, from: &position) {
+                guard header.type <= FrameHeader.reset, header.stream & 1 == 1 else { continue }
+                if let fault = Self.observe(header, &ended[Self.place(of: header.stream)]) { found.append(fault) }
+            }
+        }
+        self.walk = walk
+        if !found.isEmpty { self.faults += found }
     }
 
     /// What was found since this was asked last.
@@ -32,20 +42,19 @@ struct LateFrames {
         return self.faults
     }
 
-    private mutating func observe(_ header: FrameHeader) {
-        guard header.type <= FrameHeader.reset, header.stream & 1 == 1 else { return }
-        let place = Int(header.stream >> 1) % Self.memory
-        let stream = UInt32(header.stream)
+    private static func place(of stream: UInt32) -> Int { Int(stream >> 1 & UInt32(Self.memory - 1)) }
+
+    private static func observe(_ header: FrameHeader, _ ended: inout UInt32) -> Fault? {
         switch header.type {
         case FrameHeader.data, FrameHeader.headers:
-            if self.ended[place] >> 1 == stream {
-                let wasReset = self.ended[place] & 1 == 1
-                self.faults.append(wasReset ? .afterReset(stream: header.stream) : .afterEnd(stream: header.stream))
-            } else if header.endsStream {
-                self.ended[place] = stream << 1
+            if ended >> 1 == header.stream {
+                let stream = Int32(bitPattern: header.stream)
+                return ended & 1 == 1 ? .afterReset(stream: stream) : .afterEnd(stream: stream)
             }
-        case FrameHeader.reset: self.ended[place] = stream << 1 | 1
+            if header.endsStream { ended = header.stream << 1 }
+        case FrameHeader.reset: ended = header.stream << 1 | 1
         default: break
         }
+        return nil
     }
 }

@@ -25,7 +25,7 @@ public struct SimulatorConfiguration: Sendable {
     /// connections that do not agree on `h2`.
     public var isPedantic = false
     /// Whether a device token belongs to the app that it was first taken for, and is refused to others
-    /// (`DeviceTokenNotForTopic`). The million tokens seen last are remembered.
+    /// (`DeviceTokenNotForTopic`). The tokens seen last are remembered, up to a million.
     public var bindsTokens = true
     /// A folder that keeps the simulator's authority, so that its root stays the same from start to start; nil: each has a
     /// new one.

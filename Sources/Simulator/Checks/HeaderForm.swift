@@ -2,15 +2,17 @@
 enum HeaderForm {
     /// A canonical UUID: 8-4-4-4-12 hexadecimal digits, in lower case.
     static func isCanonicalUUID(_ value: Span<UInt8>) -> Bool {
-        guard value.count == 36 else { return false }
-        for index in 0..<36 {
-            let byte = value[index]
-            switch index {
-            case 8, 13, 18, 23: if byte != UInt8(ascii: "-") { return false }
-            default: if !isDigit(byte) && !(UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte) { return false }
+        let hyphen = UInt8(ascii: "-")
+        guard value.count == 36, value[8] == hyphen, value[13] == hyphen, value[18] == hyphen, value[23] == hyphen
+        else { return false }
+        return value.withUnsafeBytes { bytes in
+            func word(_ place: Int, _ other: Int) -> UInt64 {
+                UInt64(bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self)) << 32
+                    | UInt64(bytes.loadUnaligned(fromByteOffset: other, as: UInt32.self))
             }
+            return EightBytes(word(0, 4)).areLowercaseHexadecimal && EightBytes(word(9, 14)).areLowercaseHexadecimal
+                && EightBytes(word(19, 24)).areLowercaseHexadecimal && EightBytes(word(28, 32)).areLowercaseHexadecimal
         }
-        return true
     }
 
     /// Seconds since 1970 in digits; no sign, no fraction.
@@ -24,8 +26,15 @@ enum HeaderForm {
     /// and 100 bytes are announced.
     static func isDeviceToken(_ value: Span<UInt8>) -> Bool {
         guard (64...200).contains(value.count), value.count.isMultiple(of: 2) else { return false }
-        for index in 0..<value.count where nibble(value[index]) == nil { return false }
-        return true
+        return value.withUnsafeBytes { bytes in
+            // The last eight may overlap with those before them.
+            for place in stride(from: 0, to: bytes.count, by: 8) {
+                let place = min(place, bytes.count - 8)
+                let word = EightBytes(bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+                guard word.areHexadecimal else { return false }
+            }
+            return true
+        }
     }
 
     /// A bundle identifier with or without a suffix: letters, digits, hyphens and full stops.
@@ -47,7 +56,6 @@ enum HeaderForm {
         (1...64).contains(value.count)
     }
 
-    /// The value of a hexadecimal digit in either case.
     /// What hexadecimal digits stand for; nil where something else is among them, or one is left over.
     static func bytes(of digits: Span<UInt8>) -> [UInt8]? {
         guard digits.count % 2 == 0 else { return nil }
@@ -60,6 +68,7 @@ enum HeaderForm {
         return bytes
     }
 
+    /// The value of a hexadecimal digit in either case.
     static func nibble(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
