@@ -30,13 +30,15 @@ package final class BackgroundProgram {
         close(voice)
     }
 
-    /// Waits for a line that contains the text.
+    /// Waits for a whole line that contains the text. What is said last is one too, once the program has ended.
     package func line(containing text: String, on loop: EventLoop) async throws -> String {
+        var hasEnded = false
         while true {
-            for line in said.split(separator: "\n") where line.contains(text) { return String(line) }
-            guard try await hear(on: loop) else {
-                throw IOError(.reset, "the program ended without saying '\(text)', but: \(said)")
-            }
+            let count = hasEnded ? heard.count : heard.lastIndex(of: UInt8(ascii: "\n")) ?? 0
+            let lines = String(decoding: heard.prefix(count), as: UTF8.self).split(separator: "\n")
+            if let line = lines.first(where: { $0.contains(text) }) { return String(line) }
+            if hasEnded { throw IOError(.reset, "the program ended without saying '\(text)', but: \(said)") }
+            hasEnded = try await !hear(on: loop)
         }
     }
 

@@ -73,9 +73,12 @@ import Testing
                 }
             }
         ]) { _, worker, _ in
-            let ends = try await worker.ends(by: "violated")
+            // It is past the connection's window, and the frames are too many for the answers that they bring: which of the
+            // two is noticed first depends on how fast they come.
+            let violated = try await worker.ends(by: "violated")
+            let flooded = try await worker.ends(by: "flooded")
             let all = try await worker.ends()
-            #expect(ends == 1, "\(all)")
+            #expect(violated + flooded == 1, "\(all)")
         }
     }
 }
