@@ -119,6 +119,26 @@ import Testing
         }
     }
 
+    @Test func `values are read by the names of their columns, in whatever order those stand`() async throws {
+        try await TestDatabase.connected { connection, _ in
+            for (number, columns) in ["7 AS a, 'x' AS b, true AS c", "true AS c, NULL::text AS d, 'x' AS b, 7 AS a"]
+                .enumerated()
+            {
+                let statement = Statement("named \(number)", "SELECT \(columns)")
+                let values = try await connection.query(statement) { rows in
+                    try (rows.int64(0, "a"), rows.string(0, "b"), rows.bool(0, "c"))
+                }
+                #expect(values == (7, "x", true))
+            }
+            let error = await #expect(throws: PostgresError.self) {
+                try await connection.query(Statement("named 0", "SELECT 7 AS a, 'x' AS b, true AS c")) { rows in
+                    try rows.stringIfPresent(0, "d")
+                }
+            }
+            #expect(error?.code == .unexpectedValue && error?.message.contains("no column named d") == true)
+        }
+    }
+
     @Test func `integers of every width are integers`() async throws {
         try await TestDatabase.connected { connection, _ in
             let widths = Statement("widths", "SELECT (-2)::int2, (-3)::int4, (-4)::int8")

@@ -30,6 +30,11 @@ final class ServerResult: @unchecked Sendable {
         PQfname(self.pointer, CInt(column)).map { String(cString: $0) } ?? ""
     }
 
+    func place(of column: String) -> Int? {
+        let place = PQfnumber(self.pointer, column)
+        return place < 0 ? nil : Int(place)
+    }
+
     /// The server's error, as it stands in this result.
     func error(outcome: PostgresError.Outcome) -> PostgresError {
         let sqlState = self.field("C")

@@ -1,0 +1,16 @@
+/// A value that stands in one row of an answer.
+package protocol RowReadable: Sendable {
+    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError)
+}
+
+extension PostgresConnection {
+    /// Runs a statement and makes a value of each of its rows.
+    package func values<Value: RowReadable>(
+        of statement: Statement,
+        _ parameters: Parameters = Parameters()
+    ) async throws -> [Value] {
+        try await self.query(statement, parameters) { rows in
+            try rows.indices.map { row in try Value(rows, row) }
+        }
+    }
+}
