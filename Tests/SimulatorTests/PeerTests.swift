@@ -36,6 +36,27 @@ struct PeerTests {
         func add(_ failure: ConnectionFailure) { self.list.withLock { $0.append(failure) } }
     }
 
+    private func connect(
+        to simulator: APNsSimulator,
+        identity: Identity? = nil,
+        alpn: [String] = ["h2"],
+        on loop: EventLoop
+    ) async throws -> TLSStream {
+        try await TLSStream.connect(
+            host: "localhost",
+            port: simulator.port,
+            context: .client(identity: identity, trust: .pem(simulator.rootPEM), alpn: alpn),
+            connectTimeout: .seconds(30),
+            handshakeTimeout: .seconds(30),
+            on: loop
+        )
+    }
+
+    private func identity(from simulator: APNsSimulator, isExpired: Bool = false) throws -> Identity {
+        let issued = try simulator.issueCertificate(topics: ["com.example.app"], isExpired: isExpired)
+        return try Identity(certificate: issued.certificate, privateKey: issued.privateKey)
+    }
+
     private var now: Int64 { Int64(Date().timeIntervalSince1970) }
 
     @Test(arguments: [[], ["http/1.1"], ["http/1.1", "h2"], ["spdy/3", "http/1.1"]])
@@ -81,14 +102,7 @@ struct PeerTests {
                 let text = Array("GET / HTTP/1.1\r\n\r\n".utf8)
                 _ = try rude.write(text.span.bytes)
                 try await loop.eventually("it was told") { failures.all.count == 1 }
-                var old = try await TLSStream.connect(
-                    host: "localhost",
-                    port: port,
-                    context: .client(trust: .pem(simulator.rootPEM)),
-                    connectTimeout: .seconds(30),
-                    handshakeTimeout: .seconds(30),
-                    on: loop
-                )
+                var old = try await connect(to: simulator, alpn: [], on: loop)
                 try await old.send(text, until: .now + .seconds(30), on: loop)
                 try await loop.eventually("it was told") { failures.all.count == 2 }
                 let lines = try folder.read("log").split(separator: "\n")
@@ -110,17 +124,9 @@ struct PeerTests {
 
     @Test func `an expired client certificate ends in the alert that is for it`() async throws {
         try await withSimulator { simulator, failures, loop in
-            let issued = try simulator.issueCertificate(topics: ["com.example.app"], isExpired: true)
-            let identity = try Identity(certificate: issued.certificate, privateKey: issued.privateKey)
+            let identity = try identity(from: simulator, isExpired: true)
             let error = await #expect(throws: TLSError.self) {
-                var stream = try await TLSStream.connect(
-                    host: "localhost",
-                    port: simulator.port,
-                    context: .client(identity: identity, trust: .pem(simulator.rootPEM), alpn: ["h2"]),
-                    connectTimeout: .seconds(30),
-                    handshakeTimeout: .seconds(30),
-                    on: loop
-                )
+                var stream = try await connect(to: simulator, identity: identity, on: loop)
                 var bytes = [UInt8](repeating: 0, count: 1_000)
                 _ = try await stream.receive(into: &bytes, until: .now + .seconds(30), on: loop)
             }
@@ -152,16 +158,7 @@ struct PeerTests {
 
     @Test func `a request that was reset while it waited harms no other on its connection`() async throws {
         try await withSimulator { simulator, failures, loop in
-            let issued = try simulator.issueCertificate(topics: ["com.example.app"])
-            let identity = try Identity(certificate: issued.certificate, privateKey: issued.privateKey)
-            var stream = try await TLSStream.connect(
-                host: "localhost",
-                port: simulator.port,
-                context: .client(identity: identity, trust: .pem(simulator.rootPEM), alpn: ["h2"]),
-                connectTimeout: .seconds(30),
-                handshakeTimeout: .seconds(30),
-                on: loop
-            )
+            var stream = try await connect(to: simulator, identity: try identity(from: simulator), on: loop)
             func request(_ stream: UInt32) -> [UInt8] {
                 // Without a topic, so that its answer has a body.
                 let fields = [
@@ -184,14 +181,7 @@ struct PeerTests {
     @Test(arguments: [true, false])
     func `who goes on with a stream that is over hears STREAM_CLOSED, and it is in the log`(isData: Bool) async throws {
         try await withSimulator { simulator, failures, loop in
-            var stream = try await TLSStream.connect(
-                host: "localhost",
-                port: simulator.port,
-                context: .client(trust: .pem(simulator.rootPEM), alpn: ["h2"]),
-                connectTimeout: .seconds(30),
-                handshakeTimeout: .seconds(30),
-                on: loop
-            )
+            var stream = try await connect(to: simulator, on: loop)
             let fields = [
                 (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/3/device/00"),
             ]

@@ -9,7 +9,7 @@ import Testing
         async throws
     {
         try await Scene.with { scene async throws in
-            let count = Board.sized(5000, full: 20_000)
+            let count = Board.sized(5000, full: 170_000)
             let bytes = Board.sized(1 << 20, full: 5 << 20)
             try await scene.fleet.started()
             try await scene.enqueue(10)

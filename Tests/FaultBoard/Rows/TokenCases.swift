@@ -13,7 +13,7 @@ import Testing
 
     @Test func `P3: what is no token is refused here, alone and among good ones`() async throws {
         try await Scene.with { scene in
-            // Of a token that makes its row larger than ordinary tokens do, so much is kept that it still is none.
+            // A claim keeps 513 characters of a token that makes its row too large: one more than a token may have.
             let alone = Self.none.map {
                 OddRow(
                     "tokens",

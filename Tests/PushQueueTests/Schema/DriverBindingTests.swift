@@ -53,27 +53,38 @@ import Testing
         ),
     ]
 
+    /// Runs a call with parameters of those types, as a driver that names them would; each of the values is a list.
+    private func call(
+        _ call: String,
+        _ types: [String],
+        _ values: String...,
+        in database: SchemaDatabase
+    ) async throws {
+        let executions = values.map { "EXECUTE bound (\($0));" }.joined(separator: "\n")
+        try await database.run(
+            "PREPARE bound (\(types.joined(separator: ", "))) AS SELECT \(call);\n\(executions)\nDEALLOCATE bound"
+        )
+    }
+
     @Test(arguments: Self.drivers)
     func `a driver finds enqueue, whatever it binds`(_ driver: Driver) async throws {
         try await SchemaDatabase.with { database async throws in
             for number in driver.number {
-                let tail = "\(number), \(number), \(number)"
-                let last = "badge => $4, priority => $5, lane => $6"
-                try await database.run(
-                    """
-                    PREPARE plain (\(driver.text), \(driver.texts), \(driver.text), \(tail)) AS
-                    SELECT carillon.enqueue(app => $1, tokens => $2, alert => $3, \(last));
-                    EXECUTE plain ('demo', '{ab}', 'Hello', 3, 5, 0)
-                    """
+                let enqueue =
+                    "carillon.enqueue(app => $1, tokens => $2, alert => $3, badge => $4, priority => $5, lane => $6)"
+                let numbers = [number, number, number]
+                try await call(
+                    enqueue,
+                    [driver.text, driver.texts, driver.text] + numbers,
+                    "'demo', '{ab}', 'Hello', 3, 5, 0",
+                    in: database
                 )
                 for json in driver.json {
-                    try await database.run(
-                        """
-                        PREPARE json_alert (\(driver.text), \(driver.texts), \(json), \(tail)) AS
-                        SELECT carillon.enqueue(app => $1, tokens => $2, alert => $3, \(last));
-                        EXECUTE json_alert ('demo', '{ab}', '{"body":"Hello"}', 3, 5, 0);
-                        DEALLOCATE json_alert
-                        """
+                    try await call(
+                        enqueue,
+                        [driver.text, driver.texts, json] + numbers,
+                        #"'demo', '{ab}', '{"body":"Hello"}', 3, 5, 0"#,
+                        in: database
                     )
                 }
                 let payloads = try await database.rows(
@@ -85,16 +96,14 @@ import Testing
                         #"("{""aps"":{""alert"":{""body"":""Hello""},""badge"":3}}",5,0)"#,
                     ]
                 )
-                try await database.run("DEALLOCATE plain; DELETE FROM carillon.messages")
+                try await database.run("DELETE FROM carillon.messages")
             }
             for json in driver.json {
-                try await database.run(
-                    """
-                    PREPARE whole (\(driver.text), \(driver.texts), \(json)) AS
-                    SELECT carillon.enqueue(app => $1, tokens => $2, payload => $3);
-                    EXECUTE whole ('demo', '{ab}', '{"aps":{"alert":"Hello"}}');
-                    DEALLOCATE whole
-                    """
+                try await call(
+                    "carillon.enqueue(app => $1, tokens => $2, payload => $3)",
+                    [driver.text, driver.texts, json],
+                    #"'demo', '{ab}', '{"aps":{"alert":"Hello"}}'"#,
+                    in: database
                 )
             }
             #expect(
@@ -109,14 +118,13 @@ import Testing
         try await SchemaDatabase.with { database async throws in
             try await database.run("INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'ab')")
             for json in driver.json {
-                for argument in ["alert", "payload"] {
-                    try await database.run(
-                        """
-                        PREPARE everyone (\(driver.text), \(json)) AS
-                        SELECT carillon.broadcast(app => $1, \(argument) => $2);
-                        EXECUTE everyone ('demo', '\(argument == "alert" ? #"{"body":"x"}"# : #"{"aps":{"alert":{"body":"x"}}}"#)');
-                        DEALLOCATE everyone
-                        """
+                for (argument, value) in [("alert", #"{"body":"x"}"#), ("payload", #"{"aps":{"alert":{"body":"x"}}}"#)]
+                {
+                    try await call(
+                        "carillon.broadcast(app => $1, \(argument) => $2)",
+                        [driver.text, json],
+                        "'demo', '\(value)'",
+                        in: database
                     )
                 }
             }
@@ -133,19 +141,15 @@ import Testing
         try await SchemaDatabase.with { database async throws in
             for alert in [driver.text] + driver.json {
                 for payload in [driver.text] + driver.json {
-                    let number = driver.number[0]
-                    let call = """
-                        PREPARE everything (\(driver.text), \(driver.texts), \(alert), \(payload), \(number), \(driver.text)) AS
-                        SELECT carillon.enqueue(app => $1, tokens => $2, alert => $3, payload => $4, badge => $5, sound => $6,
+                    try await call(
+                        """
+                        carillon.enqueue(app => $1, tokens => $2, alert => $3, payload => $4, badge => $5, sound => $6,
                             reference => 'x')
-                        """
-                    try await database.run(
-                        """
-                        \(call);
-                        EXECUTE everything ('demo', '{ab}', '{"body":"x"}', NULL, NULL, NULL);
-                        EXECUTE everything ('demo', '{ab}', NULL, '{"aps":{"alert":{"body":"x"}}}', NULL, NULL);
-                        DEALLOCATE everything
-                        """
+                        """,
+                        [driver.text, driver.texts, alert, payload, driver.number[0], driver.text],
+                        #"'demo', '{ab}', '{"body":"x"}', NULL, NULL, NULL"#,
+                        #"'demo', '{ab}', NULL, '{"aps":{"alert":{"body":"x"}}}', NULL, NULL"#,
+                        in: database
                     )
                 }
             }
