@@ -41,25 +41,26 @@ struct Program {
 
     private func run(_ command: Command, _ arguments: [String], _ settings: Settings) async -> ExitStatus {
         let console = Console(settings: settings, environment: environment)
-        defer { console.log.flush() }
         for sentence in StrangeVariables.sentences(in: environment) {
             if command.isService { console.log.warning(sentence) } else { console.warn(sentence) }
         }
+        let ending: ExitStatus
         do {
-            let ending = try await command.run(
+            ending = try await command.run(
                 Invocation(command: command, arguments: arguments, settings: settings, console: console)
             )
-            return status(ending, after: console.output)
         } catch {
             let error = CommandError(explaining: error)
             console.report(error, isService: command.isService)
-            return error.status
+            ending = error.status
         }
+        console.log.flush()
+        return status(ending, after: console.output, console.errors)
     }
 
-    /// Whoever asked and did not get the answer has not been served: a full disk under the output is a failure.
-    private func status(_ status: ExitStatus, after output: TextStream) -> ExitStatus {
-        guard let sentence = output.fault.sentence else { return status }
+    /// A full disk under any output is a failure: under the result, and under the log, which stopped no work.
+    private func status(_ status: ExitStatus, after streams: TextStream...) -> ExitStatus {
+        guard let sentence = streams.lazy.compactMap(\.fault.sentence).first else { return status }
         TextStream(descriptor: 2, environment: environment).complain(sentence)
         return status == .done ? .failed : status
     }

@@ -14,8 +14,9 @@ import Testing
             write: { line in
                 gate.wait()
                 lines.withLock { $0.append(line) }
+                return line.utf8.count
             },
-            lost: { "lost \($0)" }
+            notice: { "lost \($0)" }
         )
         for number in 0..<LogQueue.capacity + 100 { queue.add("line \(number)") }
         for _ in 0...LogQueue.capacity + 2 { gate.signal() }
@@ -25,6 +26,33 @@ import Testing
         let written = lines.withLock { $0 }
         #expect(written.count == LogQueue.capacity + 2)
         #expect(written.suffix(2) == ["lost 100", "after"])
+        #expect(queue.lost == 100)
+    }
+
+    @Test func `lines that a full disk does not take are counted, and the next one begins on a line of its own`() {
+        let disk = Mutex((text: "", room: 12))
+        let queue = LogQueue(
+            write: { text in
+                disk.withLock { disk in
+                    let taken = text.prefix(disk.room)
+                    disk.text += taken
+                    disk.room -= taken.count
+                    return taken.count
+                }
+            },
+            notice: { "lost \($0)\n" }
+        )
+        for number in 1...4 { queue.add("line \(number)\n") }
+        queue.flush(within: .seconds(60))
+        #expect(queue.lost == 3)
+        // Room for the line break after the torn line alone, then for the notice alone, then for all.
+        for room in [1, 7, 1_000] {
+            disk.withLock { $0.room = room }
+            queue.add("room for \(room)\n")
+            queue.flush(within: .seconds(60))
+        }
+        #expect(disk.withLock { $0.text } == "line 1\nline \nlost 4\nlost 1\nroom for 1000\n")
+        #expect(queue.lost == 5)
     }
 
     @Test func `a line for machines is one JSON object with its fields in order`() {

@@ -22,6 +22,27 @@ import Testing
         #expect(run.errors.contains("PREFIX=STATUS"))
     }
 
+    @Test func `a request log that cannot be written stops nothing, and ends with status 1`() async throws {
+        try await TemporaryFolder.with { folder in
+            try await TestLoop.with { loop in
+                let run = try BackgroundProgram(
+                    ["simulator", "--port", "0", "--ca-out", folder.file("ca.pem"), "--log", "/dev/full"],
+                    in: folder
+                )
+                let line = try await run.line(containing: "is listening", on: loop)
+                let digits = line.split(separator: "\"port\":").last?.prefix { $0.isNumber } ?? ""
+                let port = try #require(UInt16(digits))
+                // Somebody who speaks no TLS is a line of the log.
+                let client = try await TCP.connect(host: "127.0.0.1", port: port, timeout: .seconds(30), on: loop)
+                _ = try client.write("GET / HTTP/1.1\r\n\r\n".utf8.span.bytes)
+                client.closeWriting()
+                _ = try await run.line(containing: "handshake has failed", on: loop)
+                #expect(try await run.end(by: SIGTERM, on: loop) == .status(1))
+                #expect(run.said.contains("Not all requests are in /dev/full"))
+            }
+        }
+    }
+
     @Test func `it writes its root, says where it listens, and ends with 0 on SIGTERM`() async throws {
         try await TemporaryFolder.with { folder in
             try await TestLoop.with { loop in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct WorkerMetricsTests {
     @Test func `a worker that has done nothing yet has every family`() {
-        var metrics = ProgramMetrics(traffic: Traffic(), version: "1.2.3").measurements
+        var metrics = ProgramMetrics(traffic: Traffic(), logLinesLost: 7, version: "1.2.3").measurements
         metrics.merge(WorkerMetrics(counters: WorkerCounters(), apps: []).measurements)
         let text = metrics.text
         #expect(text.contains("carillon_build_info{version=\"1.2.3\"} 1\n"))
@@ -19,5 +19,6 @@ import Testing
         ] {
             #expect(text.contains("# TYPE carillon_\(family) "))
         }
+        #expect(text.contains("carillon_log_lines_lost_total 7\n"))
     }
 }

@@ -26,14 +26,15 @@ package struct ProgramRun {
         _ words: [String],
         environment: [String: String] = [:],
         input: ChildProcess.Command.Stream = .nothing,
-        output: ChildProcess.Command.Stream? = nil
+        output: ChildProcess.Command.Stream? = nil,
+        errors: ChildProcess.Command.Stream? = nil
     ) async throws -> ProgramRun {
         try await TemporaryFolder.with { folder in
             var command = ChildProcess.Command(try path, words)
             command.environment = Self.environment(environment)
             command.input = input
             command.output = output ?? .file(folder.file("output"))
-            command.error = .file(folder.file("errors"))
+            command.error = errors ?? .file(folder.file("errors"))
             let child = try ChildProcess(command)
             let exit = try await TestLoop.with { loop in
                 try await child.wait(on: loop, until: .now + .seconds(60))
@@ -42,7 +43,7 @@ package struct ProgramRun {
             return ProgramRun(
                 status: status,
                 output: output == nil ? try folder.read("output") : "",
-                errors: try folder.read("errors")
+                errors: errors == nil ? try folder.read("errors") : ""
             )
         }
     }

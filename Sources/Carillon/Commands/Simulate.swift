@@ -6,11 +6,14 @@ import Web
 extension Command {
     static let simulator = Command(
         "simulator",
-        summary: "Run a stand-in for APNs, as strict as Apple, for tests and trials.",
-        discussion: "It makes an authority of its own and writes the root certificate to --ca-out, or to standard "
-            + "output; give that to 'app add --gateway-ca'. With --state the next start has the same root. It takes any client certificate, and provider tokens of "
-            + "any key, or of the key in --file only. With --feedback-port it is the legacy feedback service too: that tells "
-            + "each client certificate once which tokens of its topics were answered with 410. SIGTERM ends it.",
+        summary: "Run a stand-in for APNs, as strict as Apple, for tests.",
+        discussion:
+            "It creates a certificate authority and writes the root certificate to --ca-out or standard output; give "
+            + "that to 'app add --gateway-ca'. With --state, later starts have the same root certificate. It accepts any "
+            + "client certificate, and provider tokens signed by any key, or only by the key in --file. With "
+            + "--feedback-port, it is also the legacy feedback service, which tells each client certificate once which "
+            + "tokens of its topics were answered with 410. SIGTERM ends it. Ends with 1 when the request log could not be "
+            + "written.",
         options: [
             .host, .port, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut, .state, .pedantic, .anyTopic,
             .requestLog, .answer, .delay, .distance, .goAwayAfter, .resetAfter, .maxStreams, .http, .environment, .file,
@@ -55,6 +58,13 @@ private struct Simulate {
                     "refused": .int(Int64(statistics.refused)),
                 ]
             )
+            guard statistics.logErrors == 0 else {
+                throw CommandError(
+                    .failed,
+                    "Not all requests are in \(invocation.settings.text(.requestLog) ?? "the log"): it could not be written.",
+                    hint: "Is the disk full? Requests were answered all the same."
+                )
+            }
             return .done
         }
     }
@@ -94,7 +104,7 @@ private struct Simulate {
         if configuration.feedbackPort == nil, !configuration.deadTokens.isEmpty || configuration.feedbackCutAfter != nil
         {
             throw UsageError(
-                "--dead-token and --feedback-cut-after are about the feedback service, which needs --feedback-port.",
+                "--dead-token and --feedback-cut-after need --feedback-port.",
                 command: invocation.command.words
             )
         }
@@ -120,7 +130,7 @@ private struct Simulate {
         if let path = settings.text(.file) {
             guard let keyID = settings.text(.keyID), let teamID = settings.text(.teamID) else {
                 throw UsageError(
-                    "--file names a signing key here, which needs --key-id and --team-id too.",
+                    "--file is a signing key here: give --key-id and --team-id too.",
                     command: invocation.command.words
                 )
             }

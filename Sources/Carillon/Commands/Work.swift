@@ -7,15 +7,15 @@ import Web
 extension Command {
     static let worker = Command(
         "worker",
-        summary: "Claim messages, send them and write down what became of them, until told to stop.",
+        summary: "Claim messages, send them and record their outcomes, until told to stop.",
         discussion:
-            "SIGTERM, SIGINT, SIGQUIT or SIGHUP drains: nothing more is claimed, answers are waited for and settled. A second one gives up "
-            + "at once and leaves every unsent job claimable. Ends with 0 when all that was claimed is settled, 69 when "
-            + "the database cannot be reached at the start, 75 when it gave up, 78 when the schema is missing or not "
-            + "this program's; with --once, which leaves feedback passes to 'carillon feedback', also with 69 or 78 when "
-            + "an app could not send. Of several databases one that "
-            + "cannot be served stops no other: it is tried again until the worker is told to stop, which then ends with "
-            + "that status.",
+            "SIGTERM, SIGINT, SIGQUIT or SIGHUP drains: the worker claims nothing more, waits for the answers to what it has "
+            + "sent, and settles them. A second signal ends it at once and leaves every unsent job claimable. Ends with 0 "
+            + "when all that was claimed is settled, 1 when lines of the log could not be written, 69 when the database "
+            + "cannot be reached at the start, 75 when it gave up, and 78 when the schema is missing or of another version. "
+            + "With --once, it runs no feedback passes, and also ends with 69 or 78 when an app could not send. With several "
+            + "databases, one that cannot be served is tried again until the worker is told to stop; the worker then ends "
+            + "with that status.",
         options: [
             .once, .maxInFlight, .connections, .idleTimeout, .requestTimeout, .drainTimeout, .lease, .patience,
             .retryBase, .retryCap, .retention, .feedbackInterval, .http, .embedded, .data, .databases,
@@ -38,7 +38,7 @@ private struct Work: Sendable {
         try await LoopScope.with { loop in
             guard invocation.settings.isOn(.embedded) else {
                 if invocation.settings.text(.data) != nil {
-                    throw UsageError("--data goes with --embedded: it is where that keeps its PostgreSQL.")
+                    throw UsageError("--data needs --embedded: it is the folder of the embedded PostgreSQL.")
                 }
                 let databases = invocation.settings.texts(.databases)
                 return try await work(on: databases.isEmpty ? [""] : databases, loop)
@@ -50,7 +50,12 @@ private struct Work: Sendable {
     private func work(on databases: [String], _ loop: EventLoop) async throws -> ExitStatus {
         let backend = HTTP2Backend(HTTP2Configuration(invocation.settings))
         let sites = sites(on: databases, backend, loop)
-        let endpoints = WorkerEndpoints(loop: loop, sites: sites, traffic: { backend.traffic })
+        let endpoints = WorkerEndpoints(
+            loop: loop,
+            sites: sites,
+            traffic: { backend.traffic },
+            log: invocation.console.log
+        )
         let server = invocation.settings.address(.http).map { endpoints.server(at: $0) }
         let result: Result<[WorkerSite.Ending], any Error>
         do {

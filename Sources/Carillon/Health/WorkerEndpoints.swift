@@ -8,6 +8,7 @@ struct WorkerEndpoints: Sendable {
     let loop: EventLoop
     let sites: [WorkerSite]
     let traffic: @Sendable () -> Traffic
+    let log: Log
 
     func server(at address: Address) -> WebServer {
         WebServer(
@@ -34,7 +35,8 @@ struct WorkerEndpoints: Sendable {
     }
 
     private func metrics() async -> MetricsText {
-        var all = ProgramMetrics(traffic: traffic(), version: Program.version).measurements
+        let program = ProgramMetrics(traffic: traffic(), logLinesLost: log.linesLost, version: Program.version)
+        var all = program.measurements
         for site in sites {
             let reading = await site.gauges.read()
             let metrics = WorkerMetrics(

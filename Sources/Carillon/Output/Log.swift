@@ -21,10 +21,10 @@ final class Log: Sendable {
         self.style = style
         queue = LogQueue(
             write: { stream.write($0) },
-            lost: {
+            notice: {
                 style.line(
                     .warning,
-                    "Lines of the log were lost: its reader is too slow.",
+                    "Lines of the log were lost: they could not be written, or its reader was too slow.",
                     [("lines", .int(Int64($0)))]
                 )
             }
@@ -58,6 +58,9 @@ final class Log: Sendable {
         let all = self.fields + fields.map { ($0.key, $0.value) }
         queue.add(style.line(level, redactor.clean(message), all.map { ($0.0, $0.1.cleaned(by: redactor)) }))
     }
+
+    /// How many lines could not be written, or found no room.
+    var linesLost: Int { queue.lost }
 
     /// Waits until what was said is out, but not for a reader that does not read.
     func flush(within limit: Duration = .milliseconds(500)) { queue.flush(within: limit) }

@@ -1,33 +1,45 @@
 import Dispatch
 import IO
 
-/// Lines on their way to a reader who may be slow, stuck or gone.
+/// Lines on their way to a reader who may be slow, stuck or gone, or to a disk that is full.
 ///
-/// One background thread writes them. When the reader does not keep up, lines are dropped and counted, and the count
-/// is said as soon as there is room again: a full pipe stops the log, never the work.
+/// One background thread writes them. A line that finds no room, or cannot be written, is lost and counted, and the log
+/// says so as soon as it can be written again: a log that cannot be written never stops the work.
 final class LogQueue: Sendable {
     static let capacity = 4_096
 
     private struct State {
         var waiting = 0
+        /// Found no room since the last line that did.
         var dropped = 0
+        /// Reached the writer since the last line that was written, but could not be written.
+        var unwritten = 0
+        var lost = 0
+        /// The last write broke off within a line.
+        var isTorn = false
     }
 
     private let state = Guarded(State())
     private let queue = DispatchQueue(label: "carillon.log")
-    private let write: @Sendable (String) -> Void
-    private let lost: @Sendable (Int) -> String
+    private let write: @Sendable (String) -> Int
+    private let notice: @Sendable (Int) -> String
 
-    /// - Parameter lost: the line that says how many were dropped.
-    init(write: @escaping @Sendable (String) -> Void, lost: @escaping @Sendable (Int) -> String) {
+    /// - Parameters:
+    ///   - write: returns how many bytes it has written.
+    ///   - notice: the line that says how many were lost.
+    init(write: @escaping @Sendable (String) -> Int, notice: @escaping @Sendable (Int) -> String) {
         self.write = write
-        self.lost = lost
+        self.notice = notice
     }
+
+    /// How many lines were lost so far.
+    var lost: Int { state.withLock { $0.lost } }
 
     func add(_ line: String) {
         let dropped: Int? = state.withLock { state in
             guard state.waiting < Self.capacity else {
                 state.dropped += 1
+                state.lost += 1
                 return nil
             }
             state.waiting += 1
@@ -36,10 +48,31 @@ final class LogQueue: Sendable {
         }
         guard let dropped else { return }
         queue.async {
-            if dropped > 0 { self.write(self.lost(dropped)) }
-            self.write(line)
+            self.put(line, after: dropped)
             self.state.withLock { $0.waiting -= 1 }
         }
+    }
+
+    /// On the queue's thread.
+    private func put(_ line: String, after dropped: Int) {
+        var missing = state.withLock { $0.unwritten } + dropped
+        if missing > 0, put(notice(missing)) { missing = 0 }
+        let isWritten = missing == 0 && put(line)
+        state.withLock { state in
+            state.unwritten = missing + (isWritten ? 0 : 1)
+            state.lost += isWritten ? 0 : 1
+        }
+    }
+
+    /// True: all of it was written.
+    private func put(_ line: String) -> Bool {
+        // What is left of a torn line must not become part of the next one.
+        let isTorn = state.withLock { $0.isTorn }
+        let text = isTorn ? "\n" + line : line
+        let count = write(text)
+        let isWhole = count == text.utf8.count
+        if count > 0 { state.withLock { $0.isTorn = !isWhole && !(isTorn && count == 1) } }
+        return isWhole
     }
 
     /// Waits until every line so far is written, or the limit is over.

@@ -15,8 +15,11 @@ struct TextStream: Sendable {
     }
 
     /// Writes all of it, waiting where it must. What goes wrong is kept in `fault`, for the end of the program.
-    func write(_ text: String) {
-        var rest = Array(text.utf8)[...]
+    /// Returns how many bytes were written.
+    @discardableResult
+    func write(_ text: String) -> Int {
+        let bytes = Array(text.utf8)
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count >= 0 {
@@ -26,9 +29,10 @@ struct TextStream: Sendable {
                 _ = poll(&ready, 1, -1)
             } else if errno != EINTR {
                 fault.note(errno)
-                return
+                break
             }
         }
+        return bytes.count - rest.count
     }
 
     /// How many letters fit on a line of the terminal.
