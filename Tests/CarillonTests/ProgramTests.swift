@@ -68,12 +68,39 @@ import Testing
         #expect(run.status == 1 && run.errors.contains("the disk is full"))
     }
 
+    @Test func `a full disk under standard error is a failure too`() async throws {
+        let run = try await ProgramRun.run(
+            ["version"],
+            environment: ["CARILLON_NONSENSE": "1"],
+            errors: .file("/dev/full")
+        )
+        #expect(run.status == 1 && run.output.hasPrefix("carillon "))
+    }
+
     @Test func `several databases where one is worked on are refused with a sentence`() async throws {
         let urls = "postgresql://u:canary@127.0.0.1:1/a postgresql://u:canary@127.0.0.1:1/b"
         for words in [["app", "list"], ["status"], ["migrate", "up"], ["send", "--app", "a", "--token", "aa"]] {
             let run = try await ProgramRun.run(words, environment: ["DATABASE_URL": urls])
             #expect(run.status == 2 && run.errors.contains("DATABASE_URL holds several databases"))
             #expect(!run.errors.contains("canary"))
+        }
+    }
+
+    @Test func `several databases in one argument are served like several arguments`() async throws {
+        let urls = "postgresql://u:canary@127.0.0.1:1/a postgresql://u:canary@127.0.0.1:1/b"
+        let run = try await ProgramRun.run(["check", "--database", urls])
+        #expect(run.status == 69 && run.output.contains("127.0.0.1:1/a: ") && run.output.contains("127.0.0.1:1/b: "))
+        #expect(!run.output.contains("canary"))
+    }
+
+    @Test func `URLs that are separated by commas are refused, and the sentence says how to separate them`()
+        async throws
+    {
+        let urls = "postgresql://u:canary@127.0.0.1:1/a,postgresql://u:canary@127.0.0.1:1/b"
+        for words in [["app", "list"], ["check"], ["worker", "--once"]] {
+            let run = try await ProgramRun.run(words, environment: ["DATABASE_URL": urls])
+            #expect(run.status == 2 && run.errors.contains("DATABASE_URL holds several databases"), "\(run.errors)")
+            #expect(run.errors.contains("comma") && !run.errors.contains("canary"))
         }
     }
 

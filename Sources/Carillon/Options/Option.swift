@@ -16,13 +16,16 @@ struct Option: Sendable {
         /// Only between URLs: libpq's other form has white space inside.
         case whitespace
 
+        static func isURL(_ text: some StringProtocol) -> Bool {
+            text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
+        }
+
         func split(_ text: String) -> [String] {
             switch self {
             case .comma: return text.split(separator: ",").map(String.init)
             case .whitespace:
                 let pieces = text.split(whereSeparator: \.isWhitespace).map(String.init)
-                let areURLs = pieces.allSatisfy { $0.hasPrefix("postgres://") || $0.hasPrefix("postgresql://") }
-                return areURLs ? pieces : [text]
+                return pieces.allSatisfy(Self.isURL) ? pieces : [text]
             }
         }
     }

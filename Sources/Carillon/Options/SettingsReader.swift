@@ -36,7 +36,13 @@ struct SettingsReader {
             let text = argument.value ?? ""
             let source = "--\(argument.flag)"
             let isFile = argument.flag == option.fileFlag
-            values.append(try value(of: option, isFile ? secret(in: text, from: source) : text, from: source))
+            let content = isFile ? try secret(in: text, from: source) : text
+            // Arguments are repeated rather than listed, but URLs that are listed cannot mean anything else.
+            if option.separator == .whitespace {
+                values += try self.values(of: option, content, from: source)
+            } else {
+                values.append(try value(of: option, content, from: source))
+            }
         }
         return values
     }
@@ -63,17 +69,27 @@ struct SettingsReader {
     }
 
     private func value(of option: Option, _ text: String, from source: String) throws(UsageError) -> OptionValue {
-        if option.flag == Option.database.flag, !option.isRepeatable, Option.Separator.whitespace.split(text).count > 1
-        {
-            throw UsageError(
-                "\(source) holds several databases, which 'carillon worker' and 'carillon check' take; \(command.title) works "
-                    + "on one: name it with --database.",
-                command: command.words
-            )
-        }
+        if option.flag == Option.database.flag { try checkDatabase(text, of: option, from: source) }
         if let value = option.kind.read(text) { return value }
         let shown = option.secrecy == .open ? ", not '\(text)'" : ""
         throw UsageError("\(source) takes \(option.kind.expectation)\(shown).", command: command.words)
+    }
+
+    private func checkDatabase(_ text: String, of option: Option, from source: String) throws(UsageError) {
+        let pieces = text.split(separator: ",").map { $0.drop(while: \.isWhitespace) }
+        guard !pieces.dropFirst().contains(where: Option.Separator.isURL) else {
+            throw UsageError(
+                "\(source) holds several databases, separated by commas: separate URLs by white space.",
+                command: command.words
+            )
+        }
+        guard option.isRepeatable || Option.Separator.whitespace.split(text).count < 2 else {
+            throw UsageError(
+                "\(source) holds several databases, and \(command.title) works on one: name that with --database. "
+                    + "'carillon worker' and 'carillon check' take several.",
+                command: command.words
+            )
+        }
     }
 
     private func secret(in path: String, from source: String) throws(UsageError) -> String {
