@@ -4,7 +4,6 @@ import Simulator
 
 /// What the demonstration asks of its database.
 struct DemoDatabase: Sendable {
-    static let topic = "com.example.demo"
     static let tokensPerList = 500
 
     let connection: PostgresConnection
@@ -12,7 +11,8 @@ struct DemoDatabase: Sendable {
     /// The schema, a credential made for the occasion, and an app that sends to the stand-in.
     func prepare(_ gateway: APNsSimulator, app name: String = "demo") async throws {
         _ = try await Migrator(connection).up()
-        let issued = try gateway.issueCertificate(topics: [Self.topic])
+        let topic = "com.example.\(name)"
+        let issued = try gateway.issueCertificate(topics: [topic])
         try await CredentialStore(connection).save(
             CredentialText(certificate: issued.certificate, privateKey: issued.privateKey),
             as: name
@@ -20,7 +20,7 @@ struct DemoDatabase: Sendable {
         try await AppStore(connection).add(
             NewApp(
                 name: name,
-                topic: Self.topic,
+                topic: topic,
                 credential: name,
                 gateway: "localhost:\(gateway.port)",
                 gatewayCA: gateway.rootPEM

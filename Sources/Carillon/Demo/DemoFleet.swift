@@ -1,4 +1,5 @@
 import ApplePush
+import Glibc
 import IO
 import PushQueue
 
@@ -21,25 +22,27 @@ final class DemoFleet: Sendable {
 
     private let members: [Member]
 
-    init(workers: Int, database: String, console: Console) throws {
+    /// - Parameter isCounted: every push sent twice would be held against the demonstration, so on a machine that is busy
+    ///   with other things nobody may be taken for dead who is only slow. It runs the feedback pass itself, and counts.
+    init(workers: Int, database: String, name: String, isCounted: Bool, console: Console) throws {
         var options = WorkerOptions()
         options.database = database
         options.host = WorkerOptions.hostName
+        options.processID = getpid()
         options.version = Program.version
-        // What is throttled comes again soon: nobody wants to watch a demonstration wait.
+        // Nobody wants to watch a demonstration wait.
         options.retry = RetryPolicy(base: .milliseconds(100), cap: .seconds(1))
-        // On a machine that is busy with other things nothing is to be taken for dead that is only slow: each push that
-        // is sent again for such a reason would rightly be counted.
-        options.lease = .seconds(120)
-        // It runs the feedback pass itself, at the end, and counts what that deletes.
-        options.feedbackInterval = .zero
         var limits = HTTP2Configuration()
-        limits.requestTimeout = .seconds(60)
-        limits.totalTimeout = .seconds(120)
+        if isCounted {
+            options.lease = .seconds(120)
+            options.feedbackInterval = .zero
+            limits.requestTimeout = .seconds(60)
+            limits.totalTimeout = .seconds(120)
+        }
         let log = WorkerLog(log: console.log)
         let configuration = limits
         members = try (1...workers).map { number in
-            options.name = "demo-\(number)"
+            options.name = "\(name)-\(number)"
             let loop = try EventLoop(name: options.name)
             let backend = HTTP2Backend(configuration)
             let worker = Worker(options, backend: backend, loop: loop) { event in

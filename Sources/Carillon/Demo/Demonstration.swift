@@ -46,7 +46,7 @@ struct Demonstration: Sendable {
                 + "\(rows.lists.grouped) of up to \(DemoDatabase.tokensPerList)."
         )
         say("Two workers are sending ...")
-        let fleet = try DemoFleet(workers: 2, database: url, console: console)
+        let fleet = try DemoFleet(workers: 2, database: url, name: "demo", isCounted: true, console: console)
         let begin = MonotonicInstant.now
         let progress = ProgressLine(console.errors)
         let ended = try await Cleanup.after({ await fleet.end() }) {

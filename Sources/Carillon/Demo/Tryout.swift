@@ -41,7 +41,7 @@ struct Tryout: Sendable {
         let connection = try await PostgresConnection.connect(url, on: loop, application: "carillon try")
         try await Cleanup.after({ await connection.close() }) {
             try await DemoDatabase(connection: connection).prepare(gateway, app: Self.app)
-            let fleet = try DemoFleet(workers: 1, database: url, console: console)
+            let fleet = try DemoFleet(workers: 1, database: url, name: Self.app, isCounted: false, console: console)
             try await Cleanup.after({ await fleet.end() }) {
                 invite(url)
                 try await TryoutNews(connection: connection).tell(every: .milliseconds(200), on: loop) {
@@ -55,12 +55,16 @@ struct Tryout: Sendable {
         let token = String(repeating: "9f1c2ab7", count: 8)
         console.print(
             """
-            Connect:
+            In another terminal, connect:
               psql '\(url)'
             and paste:
               SELECT carillon.enqueue('\(Self.app)', ARRAY['\(token)'], alert => 'Your table is ready', badge => 1);
 
-            Tokens have 64 hexadecimal digits. One that begins with dead is answered 410, one with bad 400, one with 503 is refused twice. Ctrl-C ends it.
+            Make up tokens of 64 hexadecimal digits. Those that begin with dead are answered with 410, those with bad
+            with 400, and those with 503 are answered with 503 twice, then taken. Other commands work too:
+              carillon status --database '\(url)'
+            Ctrl-C stops everything.
+
             """
         )
     }
