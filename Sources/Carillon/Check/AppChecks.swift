@@ -1,14 +1,12 @@
 import Postgres
 
-/// Looks for apps that send nothing though nothing is broken: paused ones, and ones that workers hold.
+/// Finds the apps that send nothing because they are paused or held.
 struct AppChecks {
     let connection: PostgresConnection
 
     func run() async -> [Finding] {
         do {
-            let apps = try await connection.query(AppStatus.statement) { rows in
-                try rows.indices.map { row in try AppStatus(rows, row) }
-            }
+            let apps: [AppStatus] = try await connection.values(of: AppStatus.statement)
             return apps.compactMap(Self.finding)
         } catch {
             return [.failed("app", error)]
@@ -23,7 +21,7 @@ struct AppChecks {
                 "app",
                 "The app \(app.name) is paused, and \(waiting) \(app.depth == 1 ? "waits" : "wait")\(reason)"
                     .asSentence,
-                remedy: "'carillon app resume \(app.name)'."
+                remedy: "Resume it: 'carillon app resume \(app.name)'."
             )
         }
         guard let reason = app.holdReason else { return nil }
@@ -31,7 +29,7 @@ struct AppChecks {
             "app",
             "The app \(app.name) cannot send, and \(waiting) \(app.depth == 1 ? "waits" : "wait"): \(reason)"
                 .asSentence,
-            remedy: "Mend what it names; workers try again by themselves, within a minute."
+            remedy: "Fix that; workers try again by themselves, within a minute."
         )
     }
 }

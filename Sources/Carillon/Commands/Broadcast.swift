@@ -4,10 +4,10 @@ import Postgres
 extension Command {
     static let broadcast = Command(
         "broadcast",
-        summary: "Enqueue a push to every registered token of an app, and watch how far it comes.",
+        summary: "Enqueue a push to every registered token of an app, and wait until all have ended.",
         discussion:
-            "Ends with 0 when every push has ended, however it did, or when there is no token to send to, and with "
-            + "75 when some have not within --wait: they go on. SELECT carillon.cancel_broadcast(ID) calls back what no worker has claimed.",
+            "Ends with 0 when every push has ended, sent or not, or when the app has no tokens. Ends with 75 when some pushes "
+            + "have not ended within --wait; they are still sent. 'carillon message cancel ID' cancels the rest.",
         required: [.app],
         options: MessageArguments.options + [.wait, .json, .database],
         examples: [
@@ -31,7 +31,7 @@ private struct Broadcast {
         "broadcast_progress",
         """
         SELECT p.tokens, p.sent, p.failed, p.expired, p.cancelled, p.remaining, p.finished
-        FROM carillon.broadcast_progress($1) AS p
+        FROM carillon.broadcast_progress($1, app => $2) AS p
         """
     )
 
@@ -39,7 +39,7 @@ private struct Broadcast {
     let connection: PostgresConnection
     let loop: EventLoop
 
-    private struct Progress {
+    private struct Progress: RowReadable {
         let tokens: Int
         let sent: Int
         let failed: Int
@@ -47,6 +47,16 @@ private struct Broadcast {
         let cancelled: Int
         let remaining: Int
         let isFinished: Bool
+
+        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+            tokens = Int(try rows.int64(row, "tokens"))
+            sent = Int(try rows.int64(row, "sent"))
+            failed = Int(try rows.int64(row, "failed"))
+            expired = Int(try rows.int64(row, "expired"))
+            cancelled = Int(try rows.int64(row, "cancelled"))
+            remaining = Int(try rows.int64(row, "remaining"))
+            isFinished = try rows.bool(row, "finished")
+        }
 
         var text: String {
             var parts = ["\(sent.grouped) of \(tokens.grouped) sent"]
@@ -71,7 +81,7 @@ private struct Broadcast {
         let wait = invocation.settings.duration(.wait)
         if !isJSON {
             invocation.console.print("Enqueued as \(id).")
-            invocation.console.note("To call back what is not claimed yet: SELECT carillon.cancel_broadcast(\(id))")
+            invocation.console.note("'carillon message cancel \(id)' cancels it.")
         }
         guard wait > .zero else {
             if isJSON { invocation.console.print(.object([("id", .int(id))])) }
@@ -86,8 +96,8 @@ private struct Broadcast {
         guard progress.isFinished else {
             throw CommandError(
                 .tryAgain,
-                "After \(DurationText.write(wait)) \(progress.remaining.grouped) pushes have not ended; they go on.",
-                hint: "SELECT * FROM carillon.broadcast_progress(\(id)) tells how far it has come."
+                "After \(DurationText.write(wait)), \(progress.remaining.grouped) pushes have not ended; they are still sent.",
+                hint: "'carillon message show \(id)' shows the progress."
             )
         }
         return .done
@@ -125,17 +135,8 @@ private struct Broadcast {
     private func look(at id: Int64) async throws -> Progress {
         var parameters = Parameters()
         parameters.append(id)
-        return try await connection.query(Self.progress, parameters) { rows in
-            Progress(
-                tokens: Int(try rows.int64(0, 0)),
-                sent: Int(try rows.int64(0, 1)),
-                failed: Int(try rows.int64(0, 2)),
-                expired: Int(try rows.int64(0, 3)),
-                cancelled: Int(try rows.int64(0, 4)),
-                remaining: Int(try rows.int64(0, 5)),
-                isFinished: try rows.bool(0, 6)
-            )
-        }
+        parameters.append(invocation.settings.text(.app))
+        return try await connection.query(Self.progress, parameters) { rows in try Progress(rows, 0) }
     }
 
     private func json(_ id: Int64, _ progress: Progress) -> JSONValue {

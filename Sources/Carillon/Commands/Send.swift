@@ -4,9 +4,10 @@ import Postgres
 extension Command {
     static let send = Command(
         "send",
-        summary: "Enqueue a push and wait for what becomes of it; a worker must be running.",
-        discussion: "Ends with 0 when every token was sent, 1 when one failed, and 75 when the outcome did not come "
-            + "within --wait: the push stays enqueued.",
+        summary: "Enqueue a push and wait for its outcome; a worker must be running.",
+        discussion:
+            "Ends with 0 when the push was sent to every token, 1 when it failed for one, and 75 when there is no "
+            + "outcome within --wait; the push then stays enqueued.",
         required: [.app, .token],
         options: MessageArguments.options + [.wait, .json, .database],
         examples: [
@@ -49,7 +50,7 @@ private struct Send {
             invocation.console.print(isJSON ? JSONValue.object([("id", .int(id))]).text : "Enqueued as \(id).")
             return .done
         }
-        // At once: whoever breaks off the waiting knows what to ask for.
+        // Before waiting: a caller who interrupts needs the id.
         if isJSON {
             invocation.console.note("Enqueued as \(id).")
         } else {
@@ -61,10 +62,10 @@ private struct Send {
         guard progress.waiting == 0 else {
             throw CommandError(
                 .tryAgain,
-                "No outcome came within \(DurationText.write(wait)); message \(id) is still enqueued: \(progress.sentence)",
+                "No outcome within \(DurationText.write(wait)); message \(id) is still enqueued: \(progress.condition)",
                 hint:
-                    "'carillon message show \(id)' tells how it stands, 'carillon message cancel \(id)' takes it back. "
-                    + "Is a worker running, and the app not paused? 'carillon status' tells."
+                    "'carillon message show \(id)' shows its state, 'carillon message cancel \(id)' cancels it, and "
+                    + "'carillon status' shows whether a worker is running."
             )
         }
         return progress.sent == progress.ended ? .done : .failed
@@ -81,7 +82,7 @@ private struct Send {
         }
     }
 
-    /// Looks until it has ended, or the time is over, and says whenever it waits for something else.
+    /// Looks until the message has ended or the time is over, and tells each change of what it waits for.
     private func follow(_ id: Int64, for wait: Duration) async throws -> MessageProgress {
         let deadline = MonotonicInstant.now + wait
         // A message that is on its way within this time is no news.
@@ -90,17 +91,17 @@ private struct Send {
         // Seldom enough to cost nothing, often enough that nobody notices.
         var pause = Duration.milliseconds(20)
         while true {
-            let progress = try await MessageProgress.read(id, of: invocation.settings.text(.app), on: connection)
-            guard let progress else {
+            let app = invocation.settings.text(.app)
+            guard let progress = try await MessageProgress.all(id, of: app, on: connection).first else {
                 throw CommandError(
                     .failed,
                     "Message \(id) is gone from the queue and from its history.",
-                    hint: "Was it enqueued in a transaction that somebody rolled back, or the history dropped?"
+                    hint: "Did somebody delete its row, or drop the history?"
                 )
             }
             if progress.waiting == 0 || MonotonicInstant.now >= deadline { return progress }
-            if MonotonicInstant.now >= quiet, progress.sentence != told {
-                told = progress.sentence
+            if MonotonicInstant.now >= quiet, progress.condition != told {
+                told = progress.condition
                 invocation.console.note("Waiting: \(told)")
             }
             try await loop.sleep(until: min(deadline, .now + pause))
@@ -108,25 +109,23 @@ private struct Send {
         }
     }
 
-    private struct Failure {
+    private struct Failure: RowReadable {
         let token: String
         let status: Int64?
         let reason: String
+
+        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+            token = try rows.string(row, "token")
+            status = try rows.int64IfPresent(row, "status")
+            reason = try rows.string(row, "reason")
+        }
     }
 
     private func failures(of id: Int64) async throws -> [Failure] {
         var parameters = Parameters()
         parameters.append(id)
         parameters.append(invocation.settings.text(.app))
-        return try await connection.query(Self.failures, parameters) { rows in
-            try rows.indices.map { row in
-                Failure(
-                    token: try rows.string(row, 0),
-                    status: try rows.int64IfPresent(row, 1),
-                    reason: try rows.string(row, 2)
-                )
-            }
-        }
+        return try await connection.values(of: Self.failures, parameters)
     }
 
     private func report(_ id: Int64, _ outcome: MessageProgress, _ failures: [Failure]) {
@@ -152,11 +151,7 @@ private struct Send {
             )
             return
         }
-        var parts = ["\(outcome.sent) sent"]
-        if outcome.failed > 0 { parts.append("\(outcome.failed) failed") }
-        if outcome.expired > 0 { parts.append("\(outcome.expired) expired") }
-        if outcome.cancelled > 0 { parts.append("\(outcome.cancelled) cancelled") }
-        console.print("Message \(id): \(parts.joined(separator: ", ")).")
+        console.print("Message \(id): \(outcome.counts).")
         for failure in failures {
             console.print("  \(failure.token): \(failure.status.map { "\($0) " } ?? "")\(failure.reason.visible)")
         }

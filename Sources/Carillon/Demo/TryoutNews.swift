@@ -22,7 +22,7 @@ struct TryoutNews {
                 try rows.indices.map { try rows.int64($0, 0) }
             }
             for id in news {
-                if let message = try await MessageProgress.read(id, of: nil, on: connection) { say(Self.line(message)) }
+                for message in try await MessageProgress.all(id, of: nil, on: connection) { say(Self.line(message)) }
             }
             // Those of the last minute are among the newest; nobody pastes more in a minute than this.
             ended = Array((ended + news).suffix(10_000))
@@ -31,8 +31,7 @@ struct TryoutNews {
     }
 
     private static func line(_ message: MessageProgress) -> String {
-        "Message \(message.id): \(message.sent) sent, \(message.failed) failed, after "
-            + Counted.text(message.attempts, "attempt")
+        "Message \(message.id): \(message.counts), after \(Counted.text(message.attempts, "attempt"))"
             + (message.failed > 0 ? message.lastReason.map { " (\($0.visible))" } ?? "" : "") + "."
     }
 }

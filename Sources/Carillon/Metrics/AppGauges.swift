@@ -55,9 +55,7 @@ actor AppGauges {
 
     private func ask() async throws -> Reading {
         let connection = try await connected()
-        let apps = try await connection.query(AppStatus.statement) { rows in
-            try rows.indices.map { row in try AppStatus(rows, row) }
-        }
+        let apps: [AppStatus] = try await connection.values(of: AppStatus.statement)
         return Reading(apps: apps, maintenance: try await MaintenanceStatus(on: connection))
     }
 

@@ -1,15 +1,16 @@
 import Postgres
 
 /// A row of `app_status`.
-struct AppStatus: Sendable {
+struct AppStatus: RowReadable {
     static let statement = Statement(
         "status_apps",
         """
-        SELECT s.app, s.paused, s.depth::int8, s.in_flight::int8, extract(epoch FROM s.oldest_age)::int8,
+        SELECT s.app, s.paused, s.paused_reason, s.hold_kind, s.hold_reason, s.depth::int8, s.in_flight::int8,
+            (SELECT count(*) FROM carillon.pending p WHERE p.app_id = s.app_id AND p.state = 'scheduled') AS scheduled,
+            extract(epoch FROM s.oldest_age)::int8 AS oldest_age,
             s.sent_last_minute::int8, s.failed_last_minute::int8, s.sent_last_hour::int8, s.failed_last_hour::int8,
             s.credential, s.credential_status, s.credential_error,
-            (SELECT count(*) FROM carillon.pending p WHERE p.app_id = s.app_id AND p.state = 'scheduled'),
-            extract(epoch FROM s.credential_not_after - now())::int8, s.paused_reason, s.hold_kind, s.hold_reason
+            extract(epoch FROM s.credential_not_after - now())::int8 AS credential_expires_in
         FROM carillon.app_status s ORDER BY s.app
         """
     )
@@ -42,23 +43,23 @@ struct AppStatus: Sendable {
     let credentialExpiresIn: Int64?
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        name = try rows.string(row, 0)
-        isPaused = try rows.bool(row, 1)
-        depth = try rows.int64(row, 2)
-        inFlight = try rows.int64(row, 3)
-        oldestAge = try rows.int64IfPresent(row, 4)
-        sentLastMinute = try rows.int64(row, 5)
-        failedLastMinute = try rows.int64(row, 6)
-        sentLastHour = try rows.int64(row, 7)
-        failedLastHour = try rows.int64(row, 8)
-        credential = try rows.stringIfPresent(row, 9)
-        credentialStatus = try rows.stringIfPresent(row, 10)
-        credentialError = try rows.stringIfPresent(row, 11)
-        scheduled = try rows.int64(row, 12)
-        credentialExpiresIn = try rows.int64IfPresent(row, 13)
-        pauseReason = try rows.stringIfPresent(row, 14)
-        holdKind = try rows.stringIfPresent(row, 15)
-        holdReason = try rows.stringIfPresent(row, 16)
+        name = try rows.string(row, "app")
+        isPaused = try rows.bool(row, "paused")
+        depth = try rows.int64(row, "depth")
+        inFlight = try rows.int64(row, "in_flight")
+        oldestAge = try rows.int64IfPresent(row, "oldest_age")
+        sentLastMinute = try rows.int64(row, "sent_last_minute")
+        failedLastMinute = try rows.int64(row, "failed_last_minute")
+        sentLastHour = try rows.int64(row, "sent_last_hour")
+        failedLastHour = try rows.int64(row, "failed_last_hour")
+        credential = try rows.stringIfPresent(row, "credential")
+        credentialStatus = try rows.stringIfPresent(row, "credential_status")
+        credentialError = try rows.stringIfPresent(row, "credential_error")
+        scheduled = try rows.int64(row, "scheduled")
+        credentialExpiresIn = try rows.int64IfPresent(row, "credential_expires_in")
+        pauseReason = try rows.stringIfPresent(row, "paused_reason")
+        holdKind = try rows.stringIfPresent(row, "hold_kind")
+        holdReason = try rows.stringIfPresent(row, "hold_reason")
     }
 
     var json: JSONValue {

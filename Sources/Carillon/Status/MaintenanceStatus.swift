@@ -6,7 +6,8 @@ struct MaintenanceStatus: Sendable {
     private static let steps = Statement(
         "status_maintenance",
         """
-        SELECT m.step, extract(epoch FROM now() - m.last_success)::int8, m.last_failure > m.last_success, m.last_error
+        SELECT m.step, extract(epoch FROM now() - m.last_success)::int8 AS age,
+            coalesce(m.last_failure > m.last_success, false) AS is_failing, m.last_error
         FROM carillon.maintenance m ORDER BY m.place
         """
     )
@@ -15,38 +16,37 @@ struct MaintenanceStatus: Sendable {
         "SELECT r.relation, r.rows FROM carillon.default_partition_rows() AS r"
     )
 
-    struct Step: Sendable {
+    struct Step: RowReadable {
         let name: String
         let secondsSinceSuccess: Int64
         /// The last time that it was done it failed.
         let isFailing: Bool
         let lastError: String?
+
+        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+            name = try rows.string(row, "step")
+            secondsSinceSuccess = try rows.int64(row, "age")
+            isFailing = try rows.bool(row, "is_failing")
+            lastError = try rows.stringIfPresent(row, "last_error")
+        }
     }
 
-    struct DefaultPartition: Sendable {
+    struct DefaultPartition: RowReadable {
         let table: String
         /// An estimate where they are many.
         let rows: Int64
+
+        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+            table = try rows.string(row, "relation")
+            self.rows = try rows.int64(row, "rows")
+        }
     }
 
     let steps: [Step]
     let defaultPartitions: [DefaultPartition]
 
     init(on connection: PostgresConnection) async throws {
-        steps = try await connection.query(Self.steps) { rows in
-            try rows.indices.map { row in
-                Step(
-                    name: try rows.string(row, 0),
-                    secondsSinceSuccess: try rows.int64(row, 1),
-                    isFailing: rows.isNull(row, 2) ? false : try rows.bool(row, 2),
-                    lastError: try rows.stringIfPresent(row, 3)
-                )
-            }
-        }
-        defaultPartitions = try await connection.query(Self.rows) { rows in
-            try rows.indices.map { row in
-                DefaultPartition(table: try rows.string(row, 0), rows: try rows.int64(row, 1))
-            }
-        }
+        steps = try await connection.values(of: Self.steps)
+        defaultPartitions = try await connection.values(of: Self.rows)
     }
 }

@@ -2,16 +2,15 @@ import FoundationEssentials
 import Postgres
 
 /// A row of `message_status`, without what is known of single tokens.
-struct MessageProgress: Sendable {
+struct MessageProgress: RowReadable {
     static let columns = """
-        m.id, m.app, m.reference, m.state, m.attempts::int8, m.next_attempt_at,
-            m.last_status::int8, m.last_reason, m.tokens, m.sent, m.failed, m.expired, m.cancelled, m.waiting, m.held,
-            m.created_at, m.finished_at, m.outcomes::text
+        m.id, m.app, m.reference, m.state, m.attempts, m.next_attempt_at, m.last_status, m.last_reason, m.tokens, m.sent,
+            m.failed, m.expired, m.cancelled, m.waiting, m.held, m.created_at, m.finished_at, m.outcomes::text
         """
     private static let byID = Statement(
         "message_progress",
         """
-        SELECT \(columns) FROM carillon.message_status(id => $1, app => $2) AS m ORDER BY m.created_at DESC NULLS LAST LIMIT 1
+        SELECT \(columns) FROM carillon.message_status(id => $1, app => $2) AS m ORDER BY m.app
         """
     )
 
@@ -39,42 +38,47 @@ struct MessageProgress: Sendable {
     let outcomes: String
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        id = try rows.int64(row, 0)
-        app = try rows.stringIfPresent(row, 1)
-        reference = try rows.stringIfPresent(row, 2)
-        state = try rows.string(row, 3)
-        attempts = try rows.int64IfPresent(row, 4) ?? 0
-        nextAttemptAt = try rows.timestampIfPresent(row, 5)
-        lastStatus = try rows.int64IfPresent(row, 6)
-        lastReason = try rows.stringIfPresent(row, 7)
-        tokens = try rows.int64(row, 8)
-        sent = Int(try rows.int64(row, 9))
-        failed = Int(try rows.int64(row, 10))
-        expired = Int(try rows.int64(row, 11))
-        cancelled = Int(try rows.int64(row, 12))
-        waiting = Int(try rows.int64(row, 13))
-        held = try rows.stringIfPresent(row, 14)
-        createdAt = try rows.timestampIfPresent(row, 15)
-        finishedAt = try rows.timestampIfPresent(row, 16)
-        outcomes = try rows.string(row, 17)
+        id = try rows.int64(row, "id")
+        app = try rows.stringIfPresent(row, "app")
+        reference = try rows.stringIfPresent(row, "reference")
+        state = try rows.string(row, "state")
+        attempts = try rows.int64IfPresent(row, "attempts") ?? 0
+        nextAttemptAt = try rows.timestampIfPresent(row, "next_attempt_at")
+        lastStatus = try rows.int64IfPresent(row, "last_status")
+        lastReason = try rows.stringIfPresent(row, "last_reason")
+        tokens = try rows.int64(row, "tokens")
+        sent = Int(try rows.int64(row, "sent"))
+        failed = Int(try rows.int64(row, "failed"))
+        expired = Int(try rows.int64(row, "expired"))
+        cancelled = Int(try rows.int64(row, "cancelled"))
+        waiting = Int(try rows.int64(row, "waiting"))
+        held = try rows.stringIfPresent(row, "held")
+        createdAt = try rows.timestampIfPresent(row, "created_at")
+        finishedAt = try rows.timestampIfPresent(row, "finished_at")
+        outcomes = try rows.string(row, "outcomes")
     }
 
-    /// Nil: there is no such message.
-    /// - Parameter app: nil: whichever app has it; of several, the one that enqueued it last.
-    static func read(
+    /// Those of every app that has the id, or of the one that is named.
+    static func all(
         _ id: Int64,
         of app: String?,
         on connection: PostgresConnection
-    ) async throws -> MessageProgress? {
+    ) async throws -> [MessageProgress] {
         var parameters = Parameters()
         parameters.append(id)
         parameters.append(app)
-        return try await connection.query(byID, parameters) { rows in
-            rows.isEmpty ? nil : try MessageProgress(rows, 0)
-        }
+        return try await connection.values(of: byID, parameters)
     }
 
     var ended: Int { sent + failed + expired + cancelled }
+
+    /// As in "1 sent, 2 failed".
+    var counts: String {
+        let others = [(failed, "failed"), (expired, "expired"), (cancelled, "cancelled"), (waiting, "waiting")]
+        return (["\(sent.grouped) sent"] + others.filter { $0.0 > 0 }.map { "\($0.grouped) \($1)" }).joined(
+            separator: ", "
+        )
+    }
 
     /// As JSON, with its tokens.
     var json: String {
@@ -108,16 +112,11 @@ struct MessageProgress: Sendable {
         }
     }
 
-    /// What it waits for.
-    var sentence: String {
-        var text = waiting == 0 ? "\(state)." : "it is \(state)"
-        if waiting == 0 { return text }
-        if let lastReason {
-            text += ", after \(lastStatus.map { "\($0) " } ?? "")\(lastReason.visible)"
-        }
-        if let nextAttemptAt {
-            text += ", next at \(UnixTimeText.text(nextAttemptAt))"
-        }
-        return (text + (held.map { "; \($0.visible)" } ?? "")).asSentence
+    /// Its state, and what it waits for: "retrying, after 503 ServiceUnavailable, next at 2026-11-22T11:45:00Z."
+    var condition: String {
+        guard waiting > 0 else { return "\(state)." }
+        let cause = lastReason.map { ", after \(lastStatus.map { "\($0) " } ?? "")\($0.visible)" } ?? ""
+        let time = nextAttemptAt.map { ", next at \(UnixTimeText.text($0))" } ?? ""
+        return state + cause + time + (held.map { "; \($0.visible)" } ?? "") + "."
     }
 }

@@ -6,13 +6,10 @@ struct StatusSnapshot: Sendable {
     let workers: [WorkerStatus]
 
     static func read(from connection: PostgresConnection) async throws -> StatusSnapshot {
-        let apps = try await connection.query(AppStatus.statement) { rows in
-            try rows.indices.map { row in try AppStatus(rows, row) }
-        }
-        let workers = try await connection.query(WorkerStatus.statement) { rows in
-            try rows.indices.map { row in try WorkerStatus(rows, row) }
-        }
-        return StatusSnapshot(apps: apps, workers: workers)
+        StatusSnapshot(
+            apps: try await connection.values(of: AppStatus.statement),
+            workers: try await connection.values(of: WorkerStatus.statement)
+        )
     }
 
     var json: JSONValue {
@@ -45,7 +42,7 @@ struct StatusSnapshot: Sendable {
                 String(app.failedLastMinute),
                 String(app.sentLastHour),
                 String(app.failedLastHour),
-                "\(app.credential ?? "none") (\(app.credentialStatus ?? "not looked at"))"
+                "\(app.credential ?? "none") (\(app.credentialStatus ?? "not checked"))"
             )
         }
         var text = apps.isEmpty ? "There are no apps yet: add one with 'carillon app add'.\n" : table.text(for: stream)

@@ -1,13 +1,13 @@
 import Postgres
 
 /// A row of `workers`, and how much it holds.
-struct WorkerStatus: Sendable {
+struct WorkerStatus: RowReadable {
     static let statement = Statement(
         "status_workers",
         """
-        SELECT w.name, w.host, w.pid, w.version, extract(epoch FROM now() - w.started_at)::int8,
-            extract(epoch FROM now() - w.heartbeat_at)::int8, w.lease_until > now(),
-            (SELECT count(*) FROM carillon.inflight i WHERE i.worker_id = w.id)
+        SELECT w.name, w.host, w.pid, w.version, extract(epoch FROM now() - w.started_at)::int8 AS up_for,
+            extract(epoch FROM now() - w.heartbeat_at)::int8 AS silent_for, w.lease_until > now() AS is_alive,
+            (SELECT count(*) FROM carillon.inflight i WHERE i.worker_id = w.id) AS claims
         FROM carillon.workers w ORDER BY w.id
         """
     )
@@ -23,14 +23,14 @@ struct WorkerStatus: Sendable {
     let claims: Int64
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        name = try rows.string(row, 0)
-        host = try rows.stringIfPresent(row, 1)
-        processID = try rows.int64IfPresent(row, 2)
-        version = try rows.stringIfPresent(row, 3)
-        upFor = try rows.int64(row, 4)
-        silentFor = try rows.int64(row, 5)
-        isAlive = try rows.bool(row, 6)
-        claims = try rows.int64(row, 7)
+        name = try rows.string(row, "name")
+        host = try rows.stringIfPresent(row, "host")
+        processID = try rows.int64IfPresent(row, "pid")
+        version = try rows.stringIfPresent(row, "version")
+        upFor = try rows.int64(row, "up_for")
+        silentFor = try rows.int64(row, "silent_for")
+        isAlive = try rows.bool(row, "is_alive")
+        claims = try rows.int64(row, "claims")
     }
 
     var json: JSONValue {

@@ -28,7 +28,7 @@ struct FailureFilter {
     func check(on connection: PostgresConnection) async throws {
         if let name = settings.text(.app) { _ = try await AppStore(connection).find(name) }
         if let message = settings.countIfAny(.message),
-            try await MessageProgress.read(Int64(message), of: settings.text(.app), on: connection) == nil
+            try await MessageProgress.all(Int64(message), of: settings.text(.app), on: connection).isEmpty
         {
             throw MessageKey.unknown("\(message)")
         }
@@ -44,10 +44,10 @@ struct FailureFilter {
         let nearest = Suggestion.nearest(to: reason, among: known + seen)
         throw CommandError(
             .usage,
-            "Nothing fails for a reason called '\(reason)'." + (nearest.map { " Did you mean '\($0)'?" } ?? ""),
+            "There is no reason '\(reason)'." + (nearest.map { " Did you mean '\($0)'?" } ?? ""),
             hint:
-                "Reasons are Apple's, such as BadDeviceToken, or ours, such as OutcomeUnknown; 'carillon failures list' "
-                + "shows those that there are."
+                "Reasons are Apple's, such as BadDeviceToken, or Carillon's, such as OutcomeUnknown. 'carillon failures list' "
+                + "shows the reasons of your failures."
         )
     }
 }

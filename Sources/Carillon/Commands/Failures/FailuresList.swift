@@ -22,8 +22,9 @@ private struct FailuresList {
     private static let failures = Statement(
         "failures_list",
         """
-        SELECT to_char(f.failed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), a.name, f.message_id, f.token,
-            f.status, f.reason, f.attempt, f.reference, f.apns_id::text, f.requeued_at IS NOT NULL
+        SELECT to_char(f.failed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS time, a.name AS app,
+            f.message_id, f.token, f.status, f.reason, f.attempt, f.reference, f.apns_id::text,
+            f.requeued_at IS NOT NULL AS is_requeued
         FROM carillon.failures f LEFT JOIN carillon.apps a ON a.id = f.app_id
         WHERE ($1::text IS NULL OR a.name = $1) AND ($2::text IS NULL OR f.reason = $2)
             AND ($3::float8 IS NULL OR f.failed_at >= now() - make_interval(secs => $3))
@@ -37,7 +38,7 @@ private struct FailuresList {
     let invocation: Invocation
     let connection: PostgresConnection
 
-    private struct Failure {
+    private struct Failure: RowReadable {
         let time: String
         let app: String?
         let message: Int64
@@ -48,6 +49,19 @@ private struct FailuresList {
         let reference: String?
         let apnsID: String?
         let isRequeued: Bool
+
+        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+            time = try rows.string(row, "time")
+            app = try rows.stringIfPresent(row, "app")
+            message = try rows.int64(row, "message_id")
+            token = try rows.string(row, "token")
+            status = try rows.int64IfPresent(row, "status")
+            reason = try rows.string(row, "reason")
+            attempt = try rows.int64(row, "attempt")
+            reference = try rows.stringIfPresent(row, "reference")
+            apnsID = try rows.stringIfPresent(row, "apns_id")
+            isRequeued = try rows.bool(row, "is_requeued")
+        }
 
         var json: JSONValue {
             .object([
@@ -94,7 +108,7 @@ private struct FailuresList {
         }
         console.print(table)
         if failures.count == invocation.settings.count(.limit) {
-            console.note("These are the newest \(failures.count.grouped); --limit lists more.")
+            console.note("There may be more: these are the newest \(failures.count.grouped). --limit lists more.")
         }
         return .done
     }
@@ -103,21 +117,6 @@ private struct FailuresList {
         var parameters = Parameters()
         filter.append(to: &parameters)
         parameters.append(Int64(invocation.settings.count(.limit)))
-        return try await connection.query(Self.failures, parameters) { rows in
-            try rows.indices.map { row in
-                Failure(
-                    time: try rows.string(row, 0),
-                    app: try rows.stringIfPresent(row, 1),
-                    message: try rows.int64(row, 2),
-                    token: try rows.string(row, 3),
-                    status: try rows.int64IfPresent(row, 4),
-                    reason: try rows.string(row, 5),
-                    attempt: try rows.int64(row, 6),
-                    reference: try rows.stringIfPresent(row, 7),
-                    apnsID: try rows.stringIfPresent(row, 8),
-                    isRequeued: try rows.bool(row, 9)
-                )
-            }
-        }
+        return try await connection.values(of: Self.failures, parameters)
     }
 }

@@ -4,11 +4,12 @@ extension Command {
     static let failuresRequeue = Command(
         "failures",
         "requeue",
-        summary: "Send again what failed, as new messages; without a filter everything, for which it asks first.",
+        summary: "Enqueue failed pushes again, as new messages.",
         discussion:
-            "Tokens that Apple called dead are not sent to again, nor what has expired meanwhile, and nothing is "
-            + "requeued twice. What was delivered, or may have been, is sent again only if a flag says so, or --reason "
-            + "names OutcomeUnknown. The history goes as far back as the retention of the workers.",
+            "Without a filter all failures are requeued, and the command asks first. Dead tokens and expired pushes are never "
+            + "requeued, and no failure is requeued twice. Pushes that were delivered, or may have been, are requeued only "
+            + "with --include-delivered, --include-unknown or --reason OutcomeUnknown. Failures are kept for the workers' "
+            + "--retention.",
         options: FailureFilter.options + [.includeUnknown, .includeDelivered, .dryRun, .yes, .json, .database],
         examples: [
             "carillon failures requeue --app shop --reason InvalidProviderToken --since 2h --dry-run",
@@ -41,7 +42,7 @@ extension Command {
             let pushes = try await count(parameters, connection)
             if pushes > 0 {
                 try Confirmation(invocation: invocation).obtain(
-                    "Without a filter everything that failed is sent again: \(Counted.text(pushes, "push", "pushes"))."
+                    "Without a filter all failures are requeued: \(Counted.text(pushes, "push", "pushes"))."
                 )
             }
         }

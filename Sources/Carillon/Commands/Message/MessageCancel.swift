@@ -4,57 +4,65 @@ extension Command {
     static let messageCancel = Command(
         "message",
         "cancel",
-        summary: "Take back what no worker has claimed of a message or broadcast.",
+        summary: "Cancel a message or broadcast, as far as it is not sent yet.",
         discussion:
-            "What is in flight lands, and is not tried again. Ends with 0 when something was taken back, with 1 when "
-            + "there was nothing left to take back. Without --app it takes back the messages of that id of every app.",
-        arguments: [Argument("ID", "The id that enqueue returned.")],
+            "Jobs that no worker has claimed are not sent. A push in flight may arrive; if it fails, it is not retried. Ends "
+            + "with 0 when something was cancelled or is in flight, and with 1 when nothing was left to cancel. Where several "
+            + "apps have messages with the same id, --app names one; without it all are cancelled.",
+        arguments: [Argument("ID", "The id that enqueue or broadcast returned.")],
         options: [.app, .json, .database],
         run: { invocation in
             let id = try MessageKey.id(invocation.name, invocation.command)
-            let (jobs, after) = try await DatabaseScope.with(invocation) { connection, _ in
+            let (jobs, messages) = try await DatabaseScope.with(invocation) { connection, _ in
                 try await cancel(id, of: invocation.settings.text(.app), connection)
             }
+            let waiting = messages.reduce(0) { $0 + $1.waiting }
             if invocation.settings.isOn(.json) {
                 invocation.console.print(
                     .object([
-                        ("id", .int(id)), ("jobs", .int(jobs)), ("cancelled", .int(Int64(after.cancelled))),
-                        ("waiting", .int(Int64(after.waiting))), ("state", .string(after.state)),
+                        ("id", .int(id)), ("jobs", .int(jobs)),
+                        ("cancelled", .int(Int64(messages.reduce(0) { $0 + $1.cancelled }))),
+                        ("waiting", .int(Int64(waiting))),
+                        ("state", messages.count == 1 ? .string(messages[0].state) : .null),
                     ])
                 )
             } else if jobs > 0 {
-                invocation.console.print("Took back \(Counted.text(jobs, "job")) of message \(id).")
+                invocation.console.print("Cancelled \(Counted.text(jobs, "job")) of message \(id).")
             }
-            if jobs == 0, after.waiting == 0 {
-                throw CommandError(.failed, "Nothing of message \(id) was left to take back: \(after.sentence)")
+            if jobs == 0, waiting == 0 {
+                throw CommandError(
+                    .failed,
+                    "Message \(id) has ended (\(Counted.list(messages.map(\.state)))): nothing was left to cancel."
+                )
             }
-            if after.waiting > 0 {
+            if waiting > 0 {
                 invocation.console.note(
-                    "\(Counted.text(Int64(after.waiting), "push", "pushes")) of it \(after.waiting == 1 ? "is" : "are") in "
-                        + "flight; what does not arrive is not tried again."
+                    "\(Counted.text(Int64(waiting), "push is", "pushes are")) in flight and may arrive; "
+                        + "\(waiting == 1 ? "it is" : "they are") not retried."
                 )
             }
             return .done
         }
     )
 
-    private static let cancelAll = Statement("message_cancel", "SELECT carillon.cancel_broadcast($1, $2)::int8")
+    private static let cancelAll = Statement(
+        "message_cancel",
+        "SELECT carillon.cancel_broadcast($1, app => $2)::int8"
+    )
 
+    /// How many jobs that were, and how the messages of that id stand after it.
     private static func cancel(
         _ id: Int64,
         of app: String?,
         _ connection: PostgresConnection
-    ) async throws -> (Int64, MessageProgress) {
-        guard try await MessageProgress.read(id, of: app, on: connection) != nil else {
-            throw MessageKey.unknown("\(id)")
+    ) async throws -> (Int64, [MessageProgress]) {
+        guard try await !MessageProgress.all(id, of: app, on: connection).isEmpty else {
+            throw MessageKey.unknown("\(id)", of: app)
         }
         var parameters = Parameters()
         parameters.append(id)
         parameters.append(app)
         let jobs = try await connection.query(cancelAll, parameters) { rows in try rows.int64(0, 0) }
-        guard let after = try await MessageProgress.read(id, of: app, on: connection) else {
-            throw MessageKey.unknown("\(id)")
-        }
-        return (jobs, after)
+        return (jobs, try await MessageProgress.all(id, of: app, on: connection))
     }
 }

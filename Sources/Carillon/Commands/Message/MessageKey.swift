@@ -1,4 +1,5 @@
 import Postgres
+import PushQueue
 
 /// Which message a command is about: an id, or the caller's own reference.
 struct MessageKey {
@@ -12,7 +13,6 @@ struct MessageKey {
 
     let id: Int64?
     let reference: String?
-    /// Nil: of every app.
     let app: String?
 
     init(_ invocation: Invocation) throws(UsageError) {
@@ -21,7 +21,7 @@ struct MessageKey {
         id = try invocation.arguments.first.map { word throws(UsageError) in try Self.id(word, invocation.command) }
         guard (id == nil) != (reference == nil) else {
             throw UsageError(
-                "\(invocation.command.title) takes the ID of a message or --reference, one of the two.",
+                "\(invocation.command.title) takes either the ID of a message or --reference.",
                 command: invocation.command.words
             )
         }
@@ -39,24 +39,23 @@ struct MessageKey {
 
     /// Every message that it names; throws when there is none.
     func find(on connection: PostgresConnection) async throws -> [MessageProgress] {
+        if let app { _ = try await AppStore(connection).find(app) }
         var parameters = Parameters()
         parameters.append(id)
         parameters.append(reference)
         parameters.append(app)
-        let messages = try await connection.query(Self.find, parameters) { rows in
-            try rows.indices.map { try MessageProgress(rows, $0) }
-        }
+        let messages: [MessageProgress] = try await connection.values(of: Self.find, parameters)
         guard !messages.isEmpty else {
-            throw Self.unknown(id.map { "\($0)" } ?? "with the reference \(reference ?? "")")
+            throw Self.unknown(id.map { "\($0)" } ?? "with the reference \(reference ?? "")", of: app)
         }
         return messages
     }
 
-    static func unknown(_ what: String) -> CommandError {
+    static func unknown(_ what: String, of app: String? = nil) -> CommandError {
         CommandError(
             .failed,
-            "There is no message \(what).",
-            hint: "History goes as far back as the retention of the workers."
+            "There is no message \(what)\(app.map { " of app \($0)" } ?? "").",
+            hint: "Finished messages are forgotten after the workers' --retention."
         )
     }
 }

@@ -4,11 +4,11 @@ extension Command {
     static let messageShow = Command(
         "message",
         "show",
-        summary: "Show where a message is, why it is tried again, and what became of it.",
+        summary: "Show the state of a message: what was sent, what failed, what waits, and why.",
         discussion:
-            "By the id that enqueue returned, or by --reference, which reads the whole queue and may find several. "
-            + "A send that was cut into jobs is one message. Tokens that are not listed were sent. Two apps may have messages "
-            + "of one id or reference: --app names the one.",
+            "Takes the id that enqueue returned, or --reference, which reads the whole queue and may find several messages. "
+            + "A message that was cut into several jobs is shown as one. Tokens that failed or still wait are listed, the "
+            + "first 1,000 of them.",
         arguments: [Argument("ID", required: false, "The id of the message or broadcast.")],
         options: [.reference, .app, .json, .database],
         examples: ["carillon message show 81724", "carillon message show --reference order-7 --json"],
@@ -29,12 +29,10 @@ extension Command {
     private static func show(_ message: MessageProgress, on console: Console) {
         console.print(
             "Message \(message.id) of \(message.app?.visible ?? "an app that is gone")"
-                + (message.reference.map { ", reference \($0.visible)" } ?? "") + ": \(message.sentence)"
+                + (message.reference.map { ", reference \($0.visible)" } ?? "") + ": \(message.condition)"
         )
         console.print(
-            "  " + Counted.text(message.tokens, "token") + ": \(message.sent) sent, \(message.failed) failed, "
-                + "\(message.expired) expired, \(message.cancelled) cancelled, \(message.waiting) waiting; "
-                + Counted.text(message.attempts, "attempt")
+            "  \(Counted.text(message.tokens, "token")): \(message.counts); \(Counted.text(message.attempts, "attempt"))"
         )
         for (name, time) in [("enqueued", message.createdAt), ("finished", message.finishedAt)] {
             if let time { console.print("  \(name) \(UnixTimeText.text(time))") }
