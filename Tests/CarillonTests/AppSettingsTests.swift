@@ -57,6 +57,8 @@ import Testing
         try await Shop.with { shop in
             let nothing = try await shop.run("app", "set", "shop")
             #expect(nothing.status == 2 && nothing.errors.contains("something to change"))
+            let both = try await shop.run("app", "set", "shop", "--clear", "max-rate", "--max-rate", "5")
+            #expect(both.status == 2 && both.errors.contains("--clear max-rate and --max-rate contradict each other"))
             let unknown = try await shop.run("app", "set", "shop", "--max-rate", "5", "--credential", "nobody")
             #expect(unknown.status == 1 && unknown.errors.contains("no credential named nobody"))
             #expect(try await shop.run("app", "show", "shop", "--json").output.contains("\"max_rate\":null"))

@@ -57,7 +57,7 @@ import Testing
             #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 1500)
             try await shop.connection.script("UPDATE carillon.workers SET lease_until = now() - interval '1 second'")
             #expect(try await shop.run("migrate", "down", "--to", "0", "--yes").status == 0)
-            #expect(try await shop.run("migrate", "down", "--to", "0").output.contains("nothing to take back"))
+            #expect(try await shop.run("migrate", "down", "--to", "0").output.contains("nothing to undo"))
         }
     }
 

@@ -96,7 +96,7 @@ import Testing
                 """
             )
             let early = try await shop.run("broadcast", "--app", "shop", "--alert", "hi", "--wait", "1ms")
-            #expect(early.status == 75 && early.errors.contains("carillon.cancel_broadcast("))
+            #expect(early.status == 75 && early.errors.contains("carillon message cancel "))
             try await TestLoop.with { loop in
                 let worker = try shop.start("worker")
                 _ = try await worker.line(containing: "has started", on: loop)

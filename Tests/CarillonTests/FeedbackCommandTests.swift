@@ -44,7 +44,7 @@ import Testing
                 }
                 #expect(
                     lines == [
-                        "APP TABLE WOULD GO", "news carillon.tokens 0", "shop carillon.tokens 1,500",
+                        "APP TABLE DEAD TOKENS", "news carillon.tokens 0", "shop carillon.tokens 1,500",
                         "shop public.devices 40",
                     ]
                 )

@@ -2,7 +2,7 @@ import IO
 import Postgres
 import PushQueue
 
-/// Looks at the credentials as a worker would: whether each can be read, its key fits, and until when it is valid.
+/// Checks for each credential whether it can be read, its key fits, and until when it is valid.
 struct CredentialChecks {
     let connection: PostgresConnection
 
@@ -14,7 +14,7 @@ struct CredentialChecks {
                 return [
                     .warning(
                         "credential",
-                        "There is none yet.",
+                        "There is no credential yet.",
                         remedy: "Import one: 'carillon credential import NAME --file FILE'."
                     )
                 ]
@@ -28,21 +28,20 @@ struct CredentialChecks {
     /// Apps whose topic their certificate is not for.
     private func mismatches(_ credentials: [StoredCredential]) async throws -> [Finding] {
         try await AppStore(connection).list().compactMap { app in
-            guard let topic = app.topic, let credential = credentials.first(where: { $0.name == app.credential }),
-                !credential.allows(topic)
-            else { return nil }
+            let credential = credentials.first { $0.name == app.credential }
+            guard let mismatch = credential?.mismatch(with: app.topic) else { return nil }
             return .warning(
                 "topic",
-                "\(app.name): its topic is \(topic), and the certificate \(credential.name) is for "
-                    + "\(credential.topics.joined(separator: ", ")): APNs refuses what it sends.",
-                remedy: "'carillon app set \(app.name) --topic …', or import the certificate of that topic."
+                "\(app.name): \(mismatch)",
+                remedy: "Run 'carillon app set \(app.name) --topic …', or import the certificate of that topic."
             )
         }
     }
 
     private static func finding(_ credential: StoredCredential) -> Finding {
         let text = "\(credential.name): " + (credential.lastError ?? credential.sentence).asSentence
-        let renewal = "Renew it and 'carillon credential import \(credential.name)'; workers use it within seconds."
+        let renewal =
+            "Renew it, and import it: 'carillon credential import \(credential.name)'. Workers use it within seconds."
         return switch credential.status {
         case "ok": .ok("credential", text)
         case "rejected":

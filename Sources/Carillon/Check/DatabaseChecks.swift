@@ -34,7 +34,7 @@ struct DatabaseChecks {
         guard version >= 140_000 else {
             return .failed(
                 "database",
-                "\(name) answers, and 14 is the oldest that will do.",
+                "\(name) answers, but PostgreSQL 14 is the oldest supported version.",
                 remedy: "Upgrade the server."
             )
         }
@@ -43,8 +43,8 @@ struct DatabaseChecks {
             guard takesWrites else {
                 return .warning(
                     "database",
-                    "\(name) answers, and takes no writes from this user: workers wait for one that does.",
-                    remedy: "Name the primary too, or let the user write: default_transaction_read_only is on."
+                    "\(name) answers, but takes no writes from this user: workers wait for a server that does.",
+                    remedy: "Add the primary to the URL, or let the user write: default_transaction_read_only is on."
                 )
             }
         } catch {
@@ -56,7 +56,7 @@ struct DatabaseChecks {
     private func schema() async -> Finding {
         do {
             try await SchemaCheck.run(on: connection)
-            return .ok("migrations", "The schema carillon is at version \(Migration.latest), as this program needs it.")
+            return .ok("migrations", "The schema is at version \(Migration.latest), the one that this program needs.")
         } catch {
             return .failed("migrations", error)
         }
@@ -73,13 +73,13 @@ struct DatabaseChecks {
                 ? missing.prefix(3).joined(separator: ", ") + " and more" : missing.joined(separator: ", ")
             return .failed(
                 "roles",
-                "The user \(user) cannot do a worker's work: it lacks \(all).",
+                "The user \(user) lacks rights of a worker: \(all).",
                 remedy:
-                    "Have the schema's owner run GRANT carillon_worker TO \(user), and GRANT … TO carillon_worker again "
-                    + "where that was revoked (migration 0012_grants)."
+                    "As the schema's owner, run GRANT carillon_worker TO \(user). Rights that were revoked from "
+                    + "carillon_worker itself are listed by 'carillon migrate sql --after 11'."
             )
         }
-        return .ok("roles", "The user \(user) may do a worker's work.")
+        return .ok("roles", "The user \(user) has the rights of a worker.")
     }
 
     private func grants() async throws -> Finding {
@@ -90,11 +90,11 @@ struct DatabaseChecks {
             let all = missing.prefix(3).joined(separator: ", ") + (missing.count > 3 ? " and more" : "")
             return .warning(
                 "grants",
-                "What the migrations have granted was taken away: \(all).",
-                remedy: "Have the schema's owner grant it again, as 'carillon migrate sql --after 11' shows."
+                "Rights that the migrations granted were revoked: \(all).",
+                remedy: "Grant them again as the schema's owner; 'carillon migrate sql --after 11' shows how."
             )
         }
-        return .ok("grants", "carillon_app, carillon_worker and carillon_reader have the rights they were given.")
+        return .ok("grants", "carillon_app, carillon_worker and carillon_reader have their rights.")
     }
 
     private func plans() async throws -> Finding {
@@ -104,11 +104,11 @@ struct DatabaseChecks {
                 "plans",
                 ("\(faults.joined(separator: "; "))").asSentence,
                 remedy:
-                    "An index is missing or invalid: make it again as the migrations do ('carillon migrate sql'), or "
-                    + "REINDEX the table."
+                    "An index is missing or invalid: create it as the migrations do ('carillon migrate sql'), or REINDEX the "
+                    + "table."
             )
         }
-        return .ok("plans", "Claiming, looking for work and moving what is due go by their indexes.")
+        return .ok("plans", "The worker's statements use their indexes.")
     }
 
     private func clock() async throws -> Finding {
@@ -120,13 +120,15 @@ struct DatabaseChecks {
         let difference = (before + after) / 2 - Double(theirs) / 1_000_000
         let tenths = Int(abs(difference) * 10 + 0.5)
         let text = "\(tenths / 10).\(tenths % 10) s"
-        guard abs(difference) >= 5 else { return .ok("clock", "This machine and the database agree within \(text).") }
+        guard abs(difference) >= 5 else {
+            return .ok("clock", "This machine's clock and the database's agree within \(text).")
+        }
         return .warning(
             "clock",
             "This machine's clock is \(text) \(difference > 0 ? "ahead of" : "behind") the database's.",
             remedy:
-                "Messages go by the database's clock, but Apple judges provider tokens and certificates by real time: "
-                + "run a time service on both."
+                "Carillon uses the database's clock, but Apple checks provider tokens and certificates against real time: run "
+                + "a time service on both machines."
         )
     }
 
@@ -134,11 +136,11 @@ struct DatabaseChecks {
         let off = try await connection.query(CheckStatements.durability) { rows in
             try rows.indices.map { try rows.string($0, 0) }
         }
-        guard !off.isEmpty else { return .ok("durability", "What is committed survives a crash of the server.") }
+        guard !off.isEmpty else { return .ok("durability", "Committed messages survive a crash of the server.") }
         return .warning(
             "durability",
-            "A crash of the server may lose what was committed: \(off.joined(separator: " and ")) is off.",
-            remedy: "Turn it on, unless the database holds nothing that matters."
+            "A crash of the server may lose committed messages: \(Counted.list(off)) \(off.count == 1 ? "is" : "are") off.",
+            remedy: "Turn \(off.count == 1 ? "it" : "them") on, unless the database holds nothing that matters."
         )
     }
 
@@ -146,13 +148,13 @@ struct DatabaseChecks {
         let troubles = try await connection.query(CheckStatements.autovacuum) { rows in
             try rows.indices.map { try rows.string($0, 0) }
         }
-        guard !troubles.isEmpty else { return .ok("autovacuum", "It is on, with the queue's own settings.") }
+        guard !troubles.isEmpty else { return .ok("autovacuum", "Autovacuum is on, with the queue's own settings.") }
         return .warning(
             "autovacuum",
             troubles.joined(separator: "; ").asSentence,
             remedy:
-                "The queue lives on rows that die young: turn autovacuum on and set the tables' storage parameters as "
-                + "the migrations do."
+                "Rows of the queue are deleted soon after they are inserted, so it needs autovacuum: turn it on, and set the "
+                + "tables' storage parameters as the migrations do."
         )
     }
 
@@ -161,15 +163,15 @@ struct DatabaseChecks {
             try rows.indices.map { row in (what: try rows.string(row, 0), seconds: try rows.double(row, 1)) }
         }
         guard let oldest = holders.first, oldest.seconds >= 300 else {
-            return .ok("vacuum", "Nothing keeps it from removing dead rows.")
+            return .ok("vacuum", "Nothing keeps vacuum from removing dead rows.")
         }
         return .warning(
             "vacuum",
-            "Dead rows have not been removed for \(DurationText.write(.seconds(Int64(oldest.seconds)))): \(oldest.what) "
+            "Vacuum has removed no dead rows for \(DurationText.write(.seconds(Int64(oldest.seconds)))): \(oldest.what) "
                 + "still sees them.",
             remedy:
-                "End it: SELECT pg_terminate_backend(PID), ROLLBACK PREPARED or pg_drop_replication_slot(); and bound "
-                + "what comes with idle_in_transaction_session_timeout."
+                "End it, by SELECT pg_terminate_backend(PID), ROLLBACK PREPARED or pg_drop_replication_slot(). To prevent it, "
+                + "set idle_in_transaction_session_timeout."
         )
     }
 }

@@ -3,7 +3,7 @@ import IO
 import Postgres
 import PushQueue
 
-/// Looks whether every app's gateway can be reached and trusted with the app's credential. Nothing is sent.
+/// Checks whether each app's gateway can be reached and trusted with the app's credential. Sends nothing.
 struct GatewayChecks {
     let connection: PostgresConnection
     let loop: EventLoop
@@ -16,7 +16,7 @@ struct GatewayChecks {
             return [.failed("gateway", error)]
         }
         guard !apps.isEmpty else {
-            return [.warning("app", "There is none yet.", remedy: "Add one: 'carillon app add NAME'.")]
+            return [.warning("app", "There is no app yet.", remedy: "Add one: 'carillon app add NAME'.")]
         }
         var findings: [Finding] = []
         var routes: [App.Route: [String]] = [:]
@@ -58,10 +58,10 @@ struct GatewayChecks {
     private static func remedy(of error: PushError) -> String {
         switch error.code {
         case .untrusted:
-            "Nobody that this machine trusts vouches for it: is it the right host? A private gateway needs gateway_ca."
+            "Its certificate is from no authority that this machine trusts: is it the right host? A private gateway needs gateway_ca."
         case .refused: "The gateway refuses the credential: import one that is valid."
-        case .notHTTP2: "Something else answers there: look at the host, the port, and proxies between."
-        default: "Look at the name, the port, and firewalls between: TCP to port 443 or 2197 must be open."
+        case .notHTTP2: "Something else answers there: check the host, the port, and any proxy between."
+        default: "Check the host, the port, and any firewall between: TCP to port 443 or 2197 must be open."
         }
     }
 }

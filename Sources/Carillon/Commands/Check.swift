@@ -4,13 +4,13 @@ import Postgres
 extension Command {
     static let check = Command(
         "check",
-        summary: "Look at everything that a worker needs, and say how to mend what is wrong.",
+        summary: "Check everything that a worker needs, and say how to fix what is wrong.",
         discussion:
-            "The database, migrations, roles and grants, plans, clock, autovacuum and what holds it back, history, each credential "
-            + "and whether it is for its apps' topics, apps that are paused or held, and whether each gateway can be "
-            + "reached and trusted. Nothing is sent and nothing is written. A line each: ok, warning or failed. Run "
-            + "it as the user that workers connect as. Ends with 0 when nothing has failed, 78 when something must be "
-            + "changed, 69 when the database or a gateway cannot be reached.",
+            "Checks the database, migrations, rights, query plans, clock, autovacuum, history, credentials and their topics, "
+            + "apps that are paused or held, and whether each gateway can be reached and trusted. Prints a line for each: "
+            + "ok, warning or failed. Sends nothing and writes nothing. Run it as the user that workers connect as. Ends with "
+            + "0 when nothing failed, 78 when something must be changed, and 69 when the database or a gateway cannot be "
+            + "reached.",
         options: [.json, .databases],
         examples: [
             "carillon check", "carillon check --json | jq -r '.findings[] | select(.condition != \"ok\").remedy'",

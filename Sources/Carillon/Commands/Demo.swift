@@ -1,10 +1,10 @@
 extension Command {
     static let demo = Command(
         "demo",
-        summary: "Show the whole way on this machine: a private PostgreSQL, a stand-in for APNs, two workers.",
-        discussion: "Needs nothing running and leaves nothing behind. It enqueues a mix of good, dead and throttled "
-            + "tokens, sends them, runs the feedback pass, and checks what PostgreSQL says against what the gateway "
-            + "saw. Ends with 0 when all of it adds up.",
+        summary: "Demonstrate Carillon on this machine: a private PostgreSQL, a stand-in for APNs, two workers.",
+        discussion: "Needs nothing running and leaves nothing behind. It enqueues pushes to a mix of good, dead and "
+            + "throttled tokens, sends them, runs the feedback pass, and compares what PostgreSQL records with what the "
+            + "gateway received. Ends with 0 when the two agree.",
         options: [.messages, .json],
         examples: ["carillon demo", "carillon demo --messages 100000"],
         run: { invocation in

@@ -3,9 +3,10 @@ import IO
 extension Command {
     static let healthcheck = Command(
         "healthcheck",
-        summary: "Ask a running worker whether it is ready; for container platforms.",
-        discussion: "Reads /readyz of the worker at --http and ends with 0 when it is ready, 1 when it is not, and 69 "
-            + "when nothing answers.",
+        summary: "Ask a running worker whether it is ready, for container platforms.",
+        discussion:
+            "Asks for /readyz at the address that the worker was given as --http. Ends with 0 when the worker is "
+            + "ready, 1 when it is not, and 69 when nothing answers.",
         required: [.http],
         examples: ["carillon healthcheck --http 127.0.0.1:9464"],
         run: { invocation in

@@ -6,8 +6,8 @@ extension Command {
     static let migrateUp = Command(
         "migrate",
         "up",
-        summary: "Bring the schema of the database up to this program's version.",
-        discussion: "Safe to run by several programs at once, and again when there is nothing to do.",
+        summary: "Install the schema in the database, or upgrade it to this program's version.",
+        discussion: "Several programs may run it at once. When there is nothing to do, it does nothing.",
         options: [.to, .database],
         run: { invocation in
             let target = invocation.settings.countIfAny(.to)
@@ -15,7 +15,7 @@ extension Command {
                 try await Migrator(connection).up(to: target)
             }
             for migration in done { invocation.console.print("Applied \(migration.title).") }
-            if done.isEmpty { invocation.console.print("The schema is up to date; nothing was to be done.") }
+            if done.isEmpty { invocation.console.print("The schema is up to date.") }
             return .done
         }
     )
@@ -23,10 +23,9 @@ extension Command {
     static let migrateDown = Command(
         "migrate",
         "down",
-        summary: "Take back the newest version of the schema, or all above --to; --to 0 removes everything.",
+        summary: "Undo the newest migration, or all above --to; --to 0 removes the schema.",
         discussion:
-            "Says which rows would go, and does it with --yes or when a person on a terminal agrees; never while "
-            + "workers live.",
+            "Says which rows are deleted, and asks before it does so; --yes agrees. Refuses while workers are alive.",
         options: [.to, .yes, .database],
         run: { invocation in
             let done = try await DatabaseScope.with(invocation) { connection, _ in
@@ -41,7 +40,7 @@ extension Command {
                 return try await migrator.down(to: target)
             }
             for migration in done { invocation.console.print("Undid \(migration.title).") }
-            if done.isEmpty { invocation.console.print("There was nothing to take back.") }
+            if done.isEmpty { invocation.console.print("There was nothing to undo.") }
             return .done
         }
     )
@@ -55,9 +54,9 @@ extension Command {
         guard workers.isEmpty else {
             throw CommandError(
                 .failed,
-                "\(Counted.text(Int64(workers.count), "worker")) still \(workers.count == 1 ? "lives" : "live"): "
+                "\(Counted.text(Int64(workers.count), "worker is", "workers are")) still alive: "
                     + "\(workers.prefix(3).joined(separator: ", ")).",
-                hint: "Stop them first; SIGTERM drains. 'carillon status' lists them."
+                hint: "Stop all workers first, by SIGTERM. 'carillon status' lists them."
             )
         }
         let tables = loss.tables.map { "\($0.name) (\(Counted.text($0.rows, "row")))" }
@@ -70,7 +69,7 @@ extension Command {
     static let migrateStatus = Command(
         "migrate",
         "status",
-        summary: "List the migrations; ends with 78 when the schema is not what this program needs.",
+        summary: "List the migrations; ends with 78 when the schema is not the one that this program needs.",
         options: [.json, .database],
         run: { invocation in
             let (states, problem) = try await DatabaseScope.with(invocation) { connection, _ in
@@ -99,7 +98,7 @@ extension Command {
     static let migrateSQL = Command(
         "migrate",
         "sql",
-        summary: "Print the migrations as SQL, for psql and for those who apply them by other means.",
+        summary: "Print the migrations as SQL, for psql and for other migration tools.",
         options: [.after, .to],
         examples: ["carillon migrate sql | psql", "carillon migrate sql --after 12"],
         run: { invocation in

@@ -4,9 +4,9 @@ import Postgres
 extension Command {
     static let status = Command(
         "status",
-        summary: "Show for each app what waits, what was sent and what failed, and which workers live.",
-        discussion: "With --watch it goes on until it is interrupted or its reader goes away, and comes back when the "
-            + "database does.",
+        summary: "Show what waits, what was sent and what failed for each app, and which workers are alive.",
+        discussion: "With --watch, repeats this until it is interrupted or its output is closed. When the database "
+            + "restarts, it reconnects.",
         options: [.watch, .interval, .json, .database],
         examples: ["carillon status --watch", "carillon status --json | jq '.apps[] | select(.depth > 1000)'"],
         run: { invocation in
@@ -39,7 +39,7 @@ private struct StatusWatch {
                 guard hasShown, isWatching, trouble.status == .unavailable || trouble.status == .tryAgain,
                     !Task.isCancelled
                 else { throw error }
-                invocation.console.note("\(trouble.sentence) Looking again.")
+                invocation.console.note("\(trouble.sentence) Trying again.")
                 guard await rest() else { return }
             }
         }

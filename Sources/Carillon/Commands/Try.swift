@@ -1,11 +1,12 @@
 extension Command {
     static let tryOut = Command(
         "try",
-        summary: "Try it from psql: a database, a stand-in for APNs, an app and a worker, until Ctrl-C.",
+        summary: "Start a database, a stand-in for APNs, an app and a worker to try out from psql.",
         discussion:
-            "Needs nothing running and leaves nothing behind. It prints an enqueue to paste into psql, and shows what "
-            + "becomes of it: what the gateway was sent, what it answered, and how each message ends. Tokens that begin "
-            + "with dead, bad or 503 are answered so; --answer adds rules of your own.",
+            "Needs nothing running and leaves nothing behind; Ctrl-C stops it. It prints an enqueue to paste into psql, and "
+            + "then each push that the gateway receives, with its answer, and the result of each message. Tokens that begin "
+            + "with dead are answered with 410, those with bad with 400, and those with 503 with 503, twice; --answer adds "
+            + "your own rules.",
         options: [.answer],
         examples: ["carillon try", "carillon try --answer 'aa=429:TooManyRequests*2'"],
         run: { invocation in

@@ -5,6 +5,13 @@ extension StoredCredential {
     /// may.
     func allows(_ topic: String) -> Bool { Self.allows(topic, among: topics) }
 
+    /// A sentence when APNs will refuse pushes to the topic.
+    func mismatch(with topic: String?) -> String? {
+        guard let topic, !allows(topic) else { return nil }
+        let own = topics.joined(separator: ", ")
+        return "The certificate \(name) is for \(own), not for \(topic): APNs will refuse the pushes."
+    }
+
     static func allows(_ topic: String, among topics: [String]) -> Bool {
         topics.isEmpty || topics.contains { topic == $0 || topic.hasPrefix($0 + ".") }
     }

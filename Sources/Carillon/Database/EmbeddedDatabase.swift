@@ -13,10 +13,12 @@ enum EmbeddedDatabase {
         _ body: (_ url: String) async throws -> R
     ) async throws -> R {
         guard !invocation.settings.isChosen(.database) else {
-            throw UsageError("--embedded keeps a database of its own: leave --database and its variables out.")
+            throw UsageError(
+                "--embedded has its own database: leave out --database, CARILLON_DATABASE and DATABASE_URL."
+            )
         }
         guard let folder = invocation.settings.text(.data) else {
-            throw UsageError("--embedded needs --data DIR, the folder that its PostgreSQL is kept in.")
+            throw UsageError("--embedded needs --data DIR, the folder of its PostgreSQL.")
         }
         try make(folder)
         let cluster = try await PrivateCluster.start(.durable, data: folder + "/postgresql", on: loop)

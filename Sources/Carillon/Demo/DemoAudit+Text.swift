@@ -1,19 +1,19 @@
 extension DemoAudit {
     /// The table of what became of the pushes, and what was checked.
     func text(for stream: TextStream) -> String {
-        var table = TextTable(("WHAT BECAME OF THEM", .left), ("PUSHES", .right))
+        var table = TextTable(("OUTCOME", .left), ("PUSHES", .right))
         table.add("sent", ledger.sent.grouped)
         for (reason, count) in ledger.failuresByReason.sorted(by: { $0.key < $1.key }) {
             table.add("failed, \(reason)", count.grouped)
         }
         if ledger.expired > 0 { table.add("expired", ledger.expired.grouped) }
-        table.add("together", (ledger.sent + ledger.failed + ledger.expired).grouped)
+        table.add("total", (ledger.sent + ledger.failed + ledger.expired).grouped)
         table.add("enqueued", plan.messages.grouped)
         var text = "\n" + table.text(for: stream) + "\n"
         text += "retried: \(ledger.retried.grouped) (throttled with 429 at first, sent the second time)\n"
         text +=
             "reaped: \(ledger.reaped.grouped) dead tokens; kept: \(plan.count(of: .renewed).grouped) that were "
-            + "registered after Apple saw them gone\n\n"
+            + "registered again after Apple reported them dead\n\n"
         for check in checks {
             let mark = check.holds ? stream.styled("ok    ", .green) : stream.styled("WRONG ", .red)
             text += mark + check.sentence + "\n"

@@ -28,7 +28,7 @@ struct WorkerMetrics {
         metrics.begin(
             "carillon_pushes_total",
             .counter,
-            "Pushes that ended, by status and reason; status 0 was refused here or never answered."
+            "Pushes that ended, by status and reason; status 0: not answered by the gateway."
         )
         for (app, pushes) in apps {
             metrics.add(pushes.sent, ["app": name(of: app), "status": "200", "reason": ""])
@@ -40,16 +40,16 @@ struct WorkerMetrics {
         metrics.begin(
             "carillon_retries_total",
             .counter,
-            "Attempts that were followed by another, by status and reason; status 0 was never answered."
+            "Attempts that were followed by a retry, by status and reason; status 0: not answered by the gateway."
         )
         addReasons(counters.retries, to: &metrics)
         metrics.begin(
             "carillon_returned_total",
             .counter,
-            "Pushes that went back to the queue without a try that counts."
+            "Pushes returned to the queue without counting as an attempt."
         )
         for (app, pushes) in apps { metrics.add(pushes.returned, ["app": name(of: app)]) }
-        metrics.begin("carillon_unknown_outcomes_total", .counter, "Tries of which nobody knows what came.")
+        metrics.begin("carillon_unknown_outcomes_total", .counter, "Attempts whose outcome is unknown.")
         for (app, pushes) in apps { metrics.add(pushes.unknown, ["app": name(of: app)]) }
     }
 
@@ -69,25 +69,29 @@ struct WorkerMetrics {
         metrics.begin(
             "carillon_enqueue_to_claim_seconds",
             .histogram,
-            "How long jobs have waited from enqueueing to their first claim, by the database's clock."
+            "Time from enqueueing a job to its first claim, by the database's clock."
         )
         metrics.add(counters.waits)
     }
 
     private func addWork(to metrics: inout MetricsText) {
-        metrics.begin("carillon_claims_total", .counter, "Claims that brought something.")
+        metrics.begin("carillon_claims_total", .counter, "Claims that were not empty.")
         metrics.add(counters.claims)
-        metrics.begin("carillon_jobs_total", .counter, "Jobs that were claimed.")
+        metrics.begin("carillon_jobs_total", .counter, "Jobs claimed.")
         metrics.add(counters.jobs)
-        metrics.begin("carillon_stale_results_total", .counter, "Claims settled too late, after others had taken over.")
+        metrics.begin(
+            "carillon_stale_results_total",
+            .counter,
+            "Claims settled too late, after another worker had taken them over."
+        )
         metrics.add(counters.stale)
         metrics.begin(
             "carillon_unrecorded_jobs_total",
             .counter,
-            "Jobs of which PostgreSQL refused to write what became of them."
+            "Jobs whose outcome PostgreSQL refused to record."
         )
         metrics.add(counters.unrecorded)
-        metrics.begin("carillon_takeovers_total", .counter, "Claims that were taken over from dead workers.")
+        metrics.begin("carillon_takeovers_total", .counter, "Claims taken over from dead workers.")
         metrics.add(counters.takeovers)
         metrics.begin("carillon_database_errors_total", .counter, "Statements and connections that failed.")
         metrics.add(counters.databaseErrors)
@@ -97,31 +101,31 @@ struct WorkerMetrics {
         metrics.begin(
             "carillon_reaped_tokens_total",
             .counter,
-            "Tokens that this worker's feedback passes have deleted, in whichever table."
+            "Tokens deleted by this worker's feedback passes, in any table."
         )
         for (app, count) in counters.reaped.sorted(by: { $0.key < $1.key }) { metrics.add(count, ["app": app]) }
         metrics.begin(
             "carillon_feedback_handled_total",
             .counter,
-            "Rows of feedback that this worker's feedback passes are done with."
+            "Rows of feedback handled by this worker's feedback passes."
         )
         metrics.add(counters.feedbackHandled)
         metrics.begin(
             "carillon_feedback_pass_seconds",
             .histogram,
-            "How long this worker's feedback passes took, their pauses included."
+            "Duration of this worker's feedback passes, including pauses."
         )
         metrics.add(counters.feedbackPasses)
         metrics.begin(
             "carillon_feedback_pass_errors_total",
             .counter,
-            "What kept watched tables from being reaped, once a table and pass."
+            "Watched tables that a feedback pass could not reap."
         )
         metrics.add(counters.feedbackFaults)
         metrics.begin(
             "carillon_breakers_opened_total",
             .counter,
-            "How often this worker has paused an app because most of its pushes failed as BadDeviceToken."
+            "Times that this worker paused an app because most of its pushes failed as BadDeviceToken."
         )
         for (app, count) in counters.breakers.sorted(by: { $0.key < $1.key }) { metrics.add(count, ["app": app]) }
     }
@@ -129,7 +133,7 @@ struct WorkerMetrics {
     private func addState(to metrics: inout MetricsText) {
         metrics.begin("carillon_in_flight_pushes", .gauge, "Pushes handed to a connection and not settled yet.")
         metrics.add(counters.inFlight)
-        metrics.begin("carillon_database_up", .gauge, "Whether the worker's database is connected and answers.")
+        metrics.begin("carillon_database_up", .gauge, "1 if the worker's database is connected and answers.")
         switch counters.readiness(at: .now) {
         case .ready, .leaseUnproven: metrics.add(1)
         case .disconnected, .silent: metrics.add(0)
@@ -137,7 +141,7 @@ struct WorkerMetrics {
         metrics.begin(
             "carillon_app_held",
             .gauge,
-            "Apps that cannot send at the moment, and what kind of trouble it is."
+            "Apps that cannot send at the moment, by the kind of trouble."
         )
         for (app, trouble) in counters.troubles.sorted(by: { $0.key < $1.key }) {
             metrics.add(1, ["app": name(of: app), "kind": "\(trouble.kind)"])
@@ -145,13 +149,17 @@ struct WorkerMetrics {
     }
 
     private func addQueues(to metrics: inout MetricsText) {
-        metrics.begin("carillon_queue_jobs", .gauge, "Jobs that wait, by app; an estimate where they are many.")
+        metrics.begin(
+            "carillon_queue_jobs",
+            .gauge,
+            "Jobs waiting to be claimed, by app; an estimate when there are many."
+        )
         for app in apps { metrics.add(app.depth, ["app": app.name]) }
-        metrics.begin("carillon_scheduled_jobs", .gauge, "Jobs that wait for their time, by app.")
+        metrics.begin("carillon_scheduled_jobs", .gauge, "Jobs scheduled for later, by app.")
         for app in apps { metrics.add(app.scheduled, ["app": app.name]) }
-        metrics.begin("carillon_queue_oldest_age_seconds", .gauge, "How long the oldest job that is due has waited.")
+        metrics.begin("carillon_queue_oldest_age_seconds", .gauge, "Seconds that the oldest due job has waited.")
         for app in apps { metrics.add(app.oldestAge ?? 0, ["app": app.name]) }
-        metrics.begin("carillon_credential_expiry_seconds", .gauge, "How long the app's certificate is valid yet.")
+        metrics.begin("carillon_credential_expiry_seconds", .gauge, "Seconds until the app's certificate expires.")
         for app in apps {
             if let seconds = app.credentialExpiresIn { metrics.add(seconds, ["app": app.name]) }
         }
@@ -162,7 +170,7 @@ struct WorkerMetrics {
         metrics.begin(
             "carillon_default_partition_rows",
             .gauge,
-            "Rows in default partitions, because their days had none; an estimate where they are many."
+            "Rows in default partitions, because there was none for their day; an estimate when there are many."
         )
         for partition in maintenance.defaultPartitions { metrics.add(partition.rows, ["table": partition.table]) }
         metrics.begin(
@@ -174,7 +182,7 @@ struct WorkerMetrics {
         metrics.begin(
             "carillon_maintenance_failing",
             .gauge,
-            "Whether a step of maintenance failed the last time; carillon.maintenance says why."
+            "1 if the step of maintenance failed the last time; the view carillon.maintenance shows why."
         )
         for step in maintenance.steps { metrics.add(step.isFailing ? 1 : 0, ["step": step.name]) }
     }

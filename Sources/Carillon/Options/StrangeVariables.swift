@@ -1,4 +1,4 @@
-/// Variables that begin like ours and set nothing: somebody has misspelt one, and would never know.
+/// Variables that begin like ours and set nothing: most likely misspelt.
 enum StrangeVariables {
     static func sentences(in environment: [String: String]) -> [String] {
         let known = Option.all.flatMap { option in

@@ -17,8 +17,8 @@ struct HelpText {
         Carillon sends Apple push notifications for apps that enqueue them as rows in PostgreSQL.
 
         \(list(commands, title: "Usage: carillon COMMAND [OPTIONS]"))
-        See 'carillon COMMAND --help' for what a command takes. Every option has a variable: --max-in-flight is
-        CARILLON_MAX_IN_FLIGHT. An argument counts before a variable, and that before the default.
+        'carillon COMMAND --help' shows the options of a command. Each option can also be set by an environment
+        variable: --max-in-flight by CARILLON_MAX_IN_FLIGHT. An argument overrides the variable.
         Exit status: 0 done, 1 failed, 2 usage, 69 service unavailable, 75 try again, 78 configuration.
 
         """

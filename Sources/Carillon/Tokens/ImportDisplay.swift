@@ -30,7 +30,7 @@ struct ImportDisplay {
         line.clear()
         if !otherColumns.isEmpty {
             let columns = otherColumns.map(\.visible).joined(separator: ", ")
-            console.note("Columns that were passed over: \(columns)")
+            console.note("Ignored columns: \(columns)")
         }
         guard tally.refused > 0 else { return }
         let count = tally.refused == 1 ? "1 line was refused" : "\(tally.refused.grouped) lines were refused"

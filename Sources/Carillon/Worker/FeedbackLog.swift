@@ -36,7 +36,7 @@ struct FeedbackLog: Sendable {
             "feedback": .int(Int64(tally.handled)), "seconds": .double(duration.roundedSeconds),
         ]
         if !tally.isWhole {
-            log.info("A feedback pass was broken off; another goes on with it.", fields)
+            log.info("A feedback pass was interrupted; another will continue it.", fields)
         } else if tally.total > 0 {
             log.info("Reaped dead tokens.", fields)
         } else {

@@ -9,14 +9,17 @@ struct WorkerLog: Sendable {
         case .started(let worker):
             log.info("The worker has started.", ["worker": .int(worker)])
         case .databaseLost(let reason):
-            log.warning("The database is lost; what was sent is settled when it is back.", ["reason": .string(reason)])
+            log.warning(
+                "The database is lost; what was sent will be settled when it is back.",
+                ["reason": .string(reason)]
+            )
         case .databaseBack:
             log.info("The database is back.")
         case .databaseError(let error, untold: 0):
             log.warning("A statement failed and will be tried again.", ["error": .string(error)])
         case .databaseError(let error, let untold):
             log.warning(
-                "Statements go on failing, and will be tried again.",
+                "Statements keep failing and will be tried again.",
                 ["error": .string(error), "more_since_last": .int(Int64(untold))]
             )
         case .leaseLost(let worker):
@@ -28,7 +31,7 @@ struct WorkerLog: Sendable {
             log.warning("The outcome of a claim came too late to be written.", ["claim": .int(claim)])
         case .unrecorded(let app, let message):
             log.error(
-                "PostgreSQL refused to write what became of a message; its failures say “Unrecorded”.",
+                "PostgreSQL refused to record the outcome of a message; its pushes are in failures as Unrecorded.",
                 ["app_id": .int(Int64(app)), "message": .int(message)]
             )
         case .tookOver(let workers, let claims, let jobs):
@@ -38,7 +41,7 @@ struct WorkerLog: Sendable {
             )
         case .split(let app, let message, let parts):
             log.info(
-                "A message had more tokens than may be in flight, and was cut.",
+                "A message had more tokens than may be in flight, and was cut into parts.",
                 ["app_id": .int(Int64(app)), "message": .int(message), "parts": .int(Int64(parts))]
             )
         case .credentialExpires(let name, let days) where days < 0:
@@ -62,14 +65,14 @@ struct WorkerLog: Sendable {
             log.info("The app can send again.", ["app": .string(name)])
         case .retrying(_, let name, let cause, let pushes):
             log.warning(
-                "Pushes are tried again later.",
+                "Pushes will be retried.",
                 [
                     "app": .string(name), "status": cause.status.map { .int(Int64($0)) } ?? .null,
                     "reason": .string(cause.reason), "pushes": .int(Int64(pushes)),
                 ]
             )
         case .maintained:
-            log.debug("History was put in order.")
+            log.debug("Maintenance has succeeded.")
         case .maintenanceFailed(let step, let error):
             log.warning(
                 "A step of maintenance failed and will be tried again.",
@@ -87,7 +90,7 @@ struct WorkerLog: Sendable {
         case .draining:
             log.info("Stopping: waiting for the answers to what was sent.")
         case .gaveUp:
-            log.warning("Stopping at once: what is unsent can be claimed again.")
+            log.warning("Stopping at once: other workers can claim what is unsent.")
         case .ended:
             log.info("The worker has ended.")
         }

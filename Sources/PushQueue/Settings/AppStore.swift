@@ -95,16 +95,17 @@ package struct AppStore: Sendable {
             guard pending == 0 else {
                 throw SettingsError(
                     .inUse,
-                    "App \(name) still has \(pending) jobs to send: let them end, or cancel them with carillon.cancel."
+                    "App \(name) still has \(pending == 1 ? "1 job" : "\(pending) jobs") to send: wait until they have "
+                        + "ended, or cancel them with 'carillon message cancel'."
                 )
             }
             let workers = try await LiveWorkers.names(on: self.connection)
             guard workers.isEmpty || app.isPaused else {
                 throw SettingsError(
                     .inUse,
-                    "\(workers.count == 1 ? "A worker serves" : "\(workers.count) workers serve") app \(name) "
-                        + "(\(workers.prefix(3).joined(separator: ", "))): pause it first with 'carillon app pause "
-                        + "\(name)', or stop them."
+                    "App \(name) is served by \(workers.count == 1 ? "a worker" : "\(workers.count) workers") "
+                        + "(\(workers.prefix(3).joined(separator: ", "))): run 'carillon app pause \(name)' first, or stop "
+                        + "the \(workers.count == 1 ? "worker" : "workers")."
                 )
             }
             return try await self.connection.query(AppStatements.losses, parameters) { rows in

@@ -75,8 +75,7 @@ package struct SettingsError: Error, Sendable, CustomStringConvertible {
 
     static func unknown(_ what: String, _ name: String, known: [String]) -> Self {
         let more = known.count > 10 ? " and \(known.count - 10) more" : ""
-        let list =
-            known.isEmpty ? "there is none yet" : "there are \(known.prefix(10).joined(separator: ", "))\(more)"
-        return Self(.unknownName, "There is no \(what) named \(name); \(list).")
+        let list = known.isEmpty ? "none yet" : known.prefix(10).joined(separator: ", ") + more
+        return Self(.unknownName, "There is no \(what) named \(name). Known \(what)s: \(list).")
     }
 }

@@ -105,7 +105,7 @@ import Testing
             )
             try await Self.enqueue(in: scene)
             let worker = try await scene.fleet.started(["--log-level", "debug"], lease: Fleet.calm)
-            try await worker.says("History was put in order.")
+            try await worker.says("Maintenance has succeeded.")
             #expect(worker.lines(containing: "A step of maintenance failed").isEmpty)
             #expect(worker.lines(containing: "A statement failed").isEmpty)
             try await scene.finish()
@@ -128,7 +128,7 @@ import Testing
             )
             try await scene.enqueue(500)
             let worker = try await scene.fleet.started(["--log-level", "debug"], lease: Fleet.calm)
-            try await worker.says("History was put in order.")
+            try await worker.says("Maintenance has succeeded.")
             #expect(worker.lines(containing: "A step of maintenance failed").isEmpty)
             #expect(
                 try await scene.client.number(

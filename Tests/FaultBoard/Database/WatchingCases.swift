@@ -15,7 +15,7 @@ import Testing
             )
             _ = try await watch.line(containing: "\"apps\"", on: scene.loop)
             try await scene.cluster.restart(.fast)
-            _ = try await watch.line(containing: "Looking again.", on: scene.loop)
+            _ = try await watch.line(containing: "Trying again.", on: scene.loop)
             try await scene.client.run("INSERT INTO carillon.apps (name) VALUES ('afterwards')")
             _ = try await watch.line(containing: "afterwards", on: scene.loop)
             #expect(try await watch.end(by: SIGTERM, on: scene.loop) == .status(0))

@@ -61,7 +61,7 @@ import Testing
 
     @Test func `W13: of two workers that race for a chore exactly one does it`() async throws {
         try await Scene.with { scene in
-            let done = { scene.fleet.all.reduce(0) { $0 + $1.lines(containing: "History was put in order").count } }
+            let done = { scene.fleet.all.reduce(0) { $0 + $1.lines(containing: "Maintenance has succeeded").count } }
             try await scene.fleet.started(2, ["--log-level", "debug"])
             try await scene.eventually("the chore of the beginning was done") { done() == 1 }
             let races = Board.sized(2, full: 10)

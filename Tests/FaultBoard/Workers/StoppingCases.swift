@@ -56,7 +56,7 @@ import Testing
                 return try await scene.client.number(known) > 0
             }
             try await scene.drained()
-            #expect(worker.lines(containing: "Pushes are tried again later.").count >= 1)
+            #expect(worker.lines(containing: "Pushes will be retried.").count >= 1)
             #expect(try await worker.metric("carillon_retries_total") == 1200)
             try await scene.finish()
         }

@@ -4,8 +4,8 @@ extension Command {
     static let appAdd = Command(
         "app",
         "add",
-        summary: "Add an app: a topic, the credential to send with, and where to send to.",
-        arguments: [Argument("NAME", "The name that carillon.enqueue will know the app by.")],
+        summary: "Add an app: its topic, its credential, and its gateway.",
+        arguments: [Argument("NAME", "The name to give to carillon.enqueue.")],
         required: [.topic, .credential],
         options: AppOptions.all + [.database],
         examples: [
@@ -36,7 +36,7 @@ private struct AppAdd {
         guard settings.text(.gatewayCA) == nil || settings.text(.gateway) ?? settings.text(.feedbackGateway) != nil
         else {
             throw UsageError(
-                "--gateway-ca is the root of --gateway, and there is none; Apple's roots are the system's."
+                "--gateway-ca is the root certificate for --gateway: give that too. Apple's gateways need no --gateway-ca."
             )
         }
         return NewApp(

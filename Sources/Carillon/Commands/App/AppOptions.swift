@@ -34,7 +34,7 @@ struct AppOptions {
                 .configuration,
                 "The file \(path) holds no root certificate in PEM: \(error.message)",
                 hint:
-                    "It begins with -----BEGIN CERTIFICATE-----; 'carillon simulator --ca-out FILE' writes such a one."
+                    "A root certificate begins with -----BEGIN CERTIFICATE-----; 'carillon simulator --ca-out FILE' writes one."
             )
         }
         return text
@@ -42,10 +42,6 @@ struct AppOptions {
 
     /// Says so when APNs will refuse what the app sends.
     static func warn(_ console: Console, of topic: String?, with credential: StoredCredential?) {
-        guard let credential, let topic, !credential.allows(topic) else { return }
-        console.warn(
-            "The certificate \(credential.name) is for \(credential.topics.joined(separator: ", ")), not for "
-                + "\(topic); APNs will refuse to send."
-        )
+        if let mismatch = credential?.mismatch(with: topic) { console.warn(mismatch) }
     }
 }

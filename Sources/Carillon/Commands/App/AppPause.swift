@@ -4,7 +4,7 @@ extension Command {
     static let appPause = Command(
         "app",
         "pause",
-        summary: "Stop sending for an app; what is enqueued waits.",
+        summary: "Stop sending for an app; its messages wait.",
         arguments: [Argument("NAME", "The app.")],
         options: [.database],
         run: { invocation in
@@ -19,7 +19,7 @@ extension Command {
     static let appResume = Command(
         "app",
         "resume",
-        summary: "Go on sending for an app that was paused.",
+        summary: "Send again for an app that was paused.",
         arguments: [Argument("NAME", "The app.")],
         options: [.database],
         run: { invocation in

@@ -4,11 +4,11 @@ extension Command {
     static let appRemove = Command(
         "app",
         "remove",
-        summary: "Remove an app for which nothing waits, with its tokens.",
+        summary: "Remove an app that has nothing left to send, with its tokens.",
         discussion:
-            "Says what goes with it, and does it with --yes or when a person on a terminal agrees. While messages "
-            + "of the app wait or are in flight it is refused: let them be sent, or cancel them; and while workers serve "
-            + "it: pause it, or stop them. What became of past messages stays in results and failures.",
+            "Says what is deleted with the app, and asks before it does so; --yes agrees. An app with messages that wait or "
+            + "are in flight is not removed: wait until they are sent, or cancel them. Nor is an app that workers serve: "
+            + "pause the app or stop the workers. Its results and failures stay.",
         arguments: [Argument("NAME", "The app.")],
         options: [.yes, .database],
         run: { invocation in
@@ -16,10 +16,10 @@ extension Command {
                 let store = AppStore(connection)
                 let removal = try await store.removal(of: invocation.name)
                 try Confirmation(invocation: invocation).obtain(
-                    "Removing the app \(invocation.name) takes \(removal.losses) with it. \(removal.rest)"
+                    "Removing the app \(invocation.name) deletes \(removal.losses). \(removal.rest)"
                 )
                 try await store.remove(invocation.name)
-                invocation.console.print("Removed the app \(invocation.name), with \(removal.losses).")
+                invocation.console.print("Removed the app \(invocation.name), \(removal.losses).")
             }
             return .done
         }
@@ -36,6 +36,6 @@ extension AppRemoval {
     }
 
     fileprivate var rest: String {
-        "\(Counted.text(history, "row of its history stays", "rows of its history stay")), under no name."
+        "\(Counted.text(history, "row of its history stays", "rows of its history stay"))."
     }
 }

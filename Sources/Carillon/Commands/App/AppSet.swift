@@ -4,10 +4,9 @@ extension Command {
     static let appSet = Command(
         "app",
         "set",
-        summary: "Change what is set of an app; running workers follow within a second.",
-        discussion: "Changes what is named and leaves the rest. --clear takes a setting back to none; "
-            + "--reap-bad-tokens=false turns that off. 'carillon app show' shows what is set, and 'app pause' and 'app "
-            + "resume' stop and go on.",
+        summary: "Change the settings of an app; running workers follow within a second.",
+        discussion: "Changes the settings that are given and leaves the others. --clear removes a setting; "
+            + "--reap-bad-tokens=false turns that one off. 'carillon app show' shows all settings.",
         arguments: [Argument("NAME", "The app.")],
         options: [.rename, .topic, .credential] + AppOptions.all + [.clear, .database],
         examples: [
@@ -43,7 +42,16 @@ private struct AppSet {
         let settings = invocation.settings
         let options = AppOptions(settings: settings)
         var change = AppChange()
-        change.cleared = Set(settings.texts(.clear).compactMap(AppChange.Clearable.init))
+        let cleared = settings.texts(.clear)
+        if let twice = [Option.topic, .gateway, .gatewayCA, .feedbackGateway, .maxRate]
+            .first(where: { cleared.contains($0.flag) && settings.isChosen($0) })
+        {
+            throw UsageError(
+                "--clear \(twice.flag) and --\(twice.flag) contradict each other: give one of them.",
+                command: invocation.command.words
+            )
+        }
+        change.cleared = Set(cleared.compactMap(AppChange.Clearable.init))
         change.name = settings.text(.rename)
         change.topic = settings.text(.topic)
         change.credential = settings.text(.credential)

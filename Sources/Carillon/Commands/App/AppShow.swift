@@ -6,7 +6,7 @@ extension Command {
     static let appShow = Command(
         "app",
         "show",
-        summary: "Show all that is set of an app, and how it stands.",
+        summary: "Show the settings and the state of an app.",
         arguments: [Argument("NAME", "The app.")],
         options: [.json, .database],
         run: { invocation in
@@ -18,9 +18,7 @@ extension Command {
             } else {
                 for line in view.lines { invocation.console.print(line) }
             }
-            if let app = view.mismatch {
-                invocation.console.warn(app)
-            }
+            if let mismatch = view.credential?.mismatch(with: view.app.topic) { invocation.console.warn(mismatch) }
             return .done
         }
     )
@@ -37,25 +35,16 @@ private struct AppView {
         let credential = try await CredentialStore(connection).list().first { $0.name == app.credential }
         var parameters = Parameters()
         parameters.append(name)
-        let status = try await connection.query(AppStatus.one, parameters) { rows in
-            rows.isEmpty ? nil : try AppStatus(rows, 0)
-        }
-        return AppView(app: app, credential: credential, status: status)
+        let statuses: [AppStatus] = try await connection.values(of: AppStatus.one, parameters)
+        return AppView(app: app, credential: credential, status: statuses.first)
     }
 
     /// The root certificate, for people.
     private var authority: String? {
         app.gatewayCA.map { pem in
-            guard let facts = try? CertificateFacts(pem: pem) else { return "a text that is no certificate" }
+            guard let facts = try? CertificateFacts(pem: pem) else { return "not a certificate" }
             return "\(facts.subject), valid until \(UnixDay.text(facts.notAfter * 1_000_000))"
         }
-    }
-
-    /// A sentence when the credential is not for the app's topic.
-    var mismatch: String? {
-        guard let credential, let topic = app.topic, !credential.allows(topic) else { return nil }
-        return "The certificate \(credential.name) is for \(credential.topics.joined(separator: ", ")), not for "
-            + "\(topic); APNs will refuse to send."
     }
 
     var members: [(String, JSONValue)] {
@@ -80,7 +69,7 @@ private struct AppView {
             ? "paused" + (app.pauseReason.map { ": \($0)" } ?? "")
             : status?.holdReason.map { "held: \($0)" } ?? "active"
         let rows: [(String, String?)] = [
-            ("name", app.name), ("state", state), ("topic", app.topic ?? "what the certificate says"),
+            ("name", app.name), ("state", state), ("topic", app.topic ?? "the certificate's"),
             ("credential", app.credential.map { "\($0): " + (credential?.sentence ?? "") } ?? "none"),
             ("environment", app.environment), ("protocol", app.protocol),
             ("gateway", app.gateway ?? "Apple's"), ("gateway-ca", authority ?? "the system's"),

@@ -4,8 +4,8 @@ extension Command {
     static let credentialCheck = Command(
         "credential",
         "check",
-        summary: "Look at stored credentials as a worker would, and say what is wrong with each.",
-        arguments: [Argument("NAME", required: false, "One credential; without it all of them.")],
+        summary: "Check the stored credentials, and say what is wrong with them.",
+        arguments: [Argument("NAME", required: false, "The credential; all of them if none is named.")],
         options: [.database],
         run: { invocation in
             let credentials = try await DatabaseScope.with(invocation) { connection, _ in

@@ -9,8 +9,8 @@ extension Command {
         "import",
         summary: "Store a certificate or signing key in the database, after a check.",
         discussion: "The files are read once; workers read the database only. Importing under a name that exists "
-            + "replaces that credential, and running workers take up the new one within seconds. Where apps use it and the "
-            + "new certificate is not for their topics, it asks first; --yes agrees.",
+            + "replaces that credential, and running workers use the new one within seconds. If apps use the credential and "
+            + "the new certificate is not for their topics, the command asks first; --yes agrees.",
         arguments: [Argument("NAME", "The name that 'app add --credential' will know it by.")],
         required: [.file],
         options: [.key, .keyID, .teamID, .passphrase, .yes, .database],
@@ -37,8 +37,8 @@ private struct CredentialImport {
         }
         if let certificate = text.certificate, let facts = try? CertificateFacts(pem: certificate), !facts.isApple {
             invocation.console.warn(
-                "The certificate is not Apple's (issued by \(facts.issuer)): it is good for a simulator or a private "
-                    + "gateway, and APNs will refuse it."
+                "The certificate is not Apple's (issued by \(facts.issuer)). A simulator or a private gateway may accept "
+                    + "it; APNs will refuse it."
             )
         }
         invocation.console.print("Imported \(invocation.name): \(stored.sentence)")
@@ -56,10 +56,9 @@ private struct CredentialImport {
         let names = Counted.list(apps.map { "\($0.name) (\($0.topic ?? ""))" })
         let waiting = try await AppStore(connection).pending(of: apps)
         try Confirmation(invocation: invocation).obtain(
-            "\(invocation.name) is in use, and the new certificate is for \(Counted.list(topics)): APNs would refuse what "
-                + "\(Counted.text(Int64(apps.count), "app")) \(apps.count == 1 ? "sends" : "send") with it: \(names). "
-                + "\(Counted.text(waiting, "job")) of \(apps.count == 1 ? "it" : "them") "
-                + "\(waiting == 1 ? "waits" : "wait")."
+            "The new certificate is for \(Counted.list(topics)), so APNs would refuse the pushes of "
+                + "\(apps.count == 1 ? "an app that uses" : "\(apps.count) apps that use") \(invocation.name): \(names). "
+                + "\(Counted.text(waiting, "job is", "jobs are")) waiting."
         )
     }
 

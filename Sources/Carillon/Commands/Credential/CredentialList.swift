@@ -28,7 +28,7 @@ extension Command {
                     credential.keyID.map { "key \($0)" } ?? "certificate",
                     credential.topics.isEmpty ? "-" : credential.topics.joined(separator: ","),
                     credential.notAfter.map(UnixDay.text) ?? "-",
-                    credential.status ?? "not looked at",
+                    credential.status ?? "not checked",
                     credential.apps.isEmpty ? "-" : credential.apps.joined(separator: ",")
                 )
             }

@@ -5,14 +5,14 @@ import PushQueue
 extension Command {
     static let feedback = Command(
         "feedback",
-        summary: "Delete dead tokens: run the feedback pass once, or whenever it is due.",
+        summary: "Delete dead tokens: run one feedback pass, or one whenever it is due.",
         discussion:
-            "Reads the lists of the legacy feedback service, for apps that have one, and then deletes each token that Apple "
-            + "called dead and that was not registered again since, in carillon.tokens and in the tables that apps have "
-            + "named by carillon.watch_tokens, in small transactions. Workers do so by themselves; this is for those that "
-            + "run with --feedback-interval 0s or --once. With --once a pass runs now; otherwise this runs those of the "
-            + "fleet on --feedback-interval, until SIGTERM. Ends with 1 when a list could not be read or a table not be "
-            + "reaped, which is named, and with 75 when it was interrupted in a pass.",
+            "Deletes each token that Apple called dead and that was not registered again since, in carillon.tokens and in the "
+            + "tables named by carillon.watch_tokens, in small transactions. For apps with a legacy feedback service, its "
+            + "list is read first. Workers run feedback passes by themselves, unless they run with --feedback-interval 0s "
+            + "or --once. With --once, one pass runs now; without, the fleet's passes run here whenever they are due, until "
+            + "SIGTERM. Ends with 1 when a list could not be read or a table could not be reaped, and with 75 when it was "
+            + "interrupted in a pass.",
         options: [.once, .dryRun, .app, .feedbackInterval, .json, .database],
         examples: ["carillon feedback --once", "carillon feedback --dry-run --app shop"],
         run: { invocation in
@@ -35,10 +35,10 @@ private struct Feedback: Sendable {
         lists = FeedbackListReader(log: console.log, database: settings.text(.database) ?? "")
         guard !settings.isOn(.once), !settings.isOn(.dryRun) else { return }
         if settings.text(.app) != nil {
-            throw UsageError("--app goes with --once or --dry-run: what is due is due for all apps.")
+            throw UsageError("--app needs --once or --dry-run: passes that are due run for all apps.")
         }
         if settings.duration(.feedbackInterval) == .zero {
-            throw UsageError("--feedback-interval takes more than 0s here; --once runs a pass now.")
+            throw UsageError("carillon feedback needs a --feedback-interval above 0s; --once runs one pass now.")
         }
     }
 
@@ -91,7 +91,7 @@ private struct Feedback: Sendable {
         if settings.isOn(.json) {
             console.print(.array(tables.map(\.json)))
         } else {
-            var table = TextTable(("APP", .left), ("TABLE", .left), ("WOULD GO", .right))
+            var table = TextTable(("APP", .left), ("TABLE", .left), ("DEAD TOKENS", .right))
             for row in tables {
                 table.add(row.app, row.relation, row.tokens.map { Int($0).grouped } ?? "-")
             }

@@ -26,14 +26,17 @@ struct FeedbackListReader: Sendable {
         } catch {
             // In a task of its own: told to stop, the command still has this to do.
             if lists.isUnderWay {
-                log.error("What was read of dead tokens waits for the database.", ["error": .string("\(error)")])
+                log.error(
+                    "The database is lost; the dead tokens that were read wait for it.",
+                    ["error": .string("\(error)")]
+                )
                 let begun = lists
                 lists = await Task { await finish(begun, by: backend, loop) }.value
             }
             await backend.shutdown()
             if lists.isUnderWay {
                 let unwritten = JSONValue.int(Int64(lists.unwritten))
-                log.error("Dead tokens that were read could not be written, and are lost.", ["tokens": unwritten])
+                log.error("Dead tokens that were read could not be recorded, and are lost.", ["tokens": unwritten])
             }
             for report in lists.takeReports() { FeedbackLog(log: log).tell(report) }
             throw error

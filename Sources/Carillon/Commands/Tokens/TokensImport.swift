@@ -7,14 +7,15 @@ extension Command {
     static let tokensImport = Command(
         "tokens",
         "import",
-        summary: "Register the device tokens of a file for an app; those that are there keep their newest time.",
+        summary: "Register the device tokens in a file for an app.",
         discussion:
-            "The file is CSV in UTF-8, parted by commas, semicolons or tabs. Its header names the columns token, "
-            + "last_update and owner in any order, and others, which are passed over; without a header a line is a token, "
-            + "perhaps followed by these two. last_update is a time with its zone, or seconds, milliseconds or "
-            + "microseconds since 1970; where there is none it counts as now, which no feedback of before can delete. "
-            + "Lines that are refused are listed, the others go on, and the status is 1. Interrupted, it ends with what "
-            + "it has read, and with 75. Running it again changes nothing that is there already.",
+            "The file is CSV in UTF-8, separated by commas, semicolons or tabs. A header names the columns token, last_update "
+            + "and owner, in any order; other columns are ignored. Without a header, each line is a token, optionally "
+            + "followed by last_update and owner. last_update is a time with its time zone, or seconds, milliseconds or "
+            + "microseconds since 1970; without it a token counts as registered now, so that no earlier feedback deletes "
+            + "it. A token that is registered already keeps the newer time. Lines that are refused are listed, all others "
+            + "are imported, and the command ends with 1. When interrupted, it keeps what it has imported and ends with 75. "
+            + "It can be run again at any time.",
         arguments: [Argument("FILE", "The file, or - for standard input.")],
         required: [.app],
         options: [.rejects, .json, .database],
@@ -101,7 +102,7 @@ private struct TokensImport: Sendable {
                 throw CommandError(
                     .configuration,
                     error.message.asSentence,
-                    hint: "Importing needs it: GRANT TEMPORARY ON DATABASE ... TO this user."
+                    hint: "Importing needs temporary tables: GRANT TEMPORARY ON DATABASE ... TO this user."
                 )
             }
             throw failure
@@ -113,7 +114,7 @@ private struct TokensImport: Sendable {
     }
 
     private func resumption(_ tally: ImportTally) -> String {
-        "It is done up to line \(tally.line). Run it again: what is there is not written twice."
+        "The file is imported up to line \(tally.line). Run it again: tokens that are imported stay as they are."
     }
 
     private func report(_ tally: ImportTally, _ time: Duration) {
