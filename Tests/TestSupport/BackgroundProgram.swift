@@ -30,15 +30,18 @@ package final class BackgroundProgram {
         close(voice)
     }
 
-    /// Waits for a whole line that contains the text. What is said last is one too, once the program has ended.
+    /// Waits for a whole line that contains the text, for a minute at most, whatever else the program says. What is said
+    /// last is a line too, once the program has ended.
     package func line(containing text: String, on loop: EventLoop) async throws -> String {
+        let deadline = MonotonicInstant.now + .seconds(60)
         var hasEnded = false
         while true {
             let count = hasEnded ? heard.count : heard.lastIndex(of: UInt8(ascii: "\n")) ?? 0
             let lines = String(decoding: heard.prefix(count), as: UTF8.self).split(separator: "\n")
             if let line = lines.first(where: { $0.contains(text) }) { return String(line) }
             if hasEnded { throw IOError(.reset, "the program ended without saying '\(text)', but: \(said)") }
-            hasEnded = try await !hear(on: loop)
+            guard .now < deadline else { throw IOError(.timedOut, "the program did not say '\(text)', but: \(said)") }
+            hasEnded = try await !hear(on: loop, until: deadline)
         }
     }
 
@@ -49,12 +52,12 @@ package final class BackgroundProgram {
 
     package func end(by number: CInt? = nil, on loop: EventLoop) async throws -> ChildProcess.Exit {
         if let number { child.signal(number) }
-        while try await hear(on: loop) {}
-        return try await child.wait(on: loop, until: .now + .seconds(60))
+        let deadline = MonotonicInstant.now + .seconds(60)
+        while try await hear(on: loop, until: deadline) {}
+        return try await child.wait(on: loop, until: deadline)
     }
 
-    private func hear(on loop: EventLoop) async throws -> Bool {
-        let deadline = MonotonicInstant.now + .seconds(60)
+    private func hear(on loop: EventLoop, until deadline: MonotonicInstant) async throws -> Bool {
         _ = try await loop.readiness(of: voice, for: .read, until: deadline, doing: "listening to the program")
         var chunk = [UInt8](repeating: 0, count: 65_536)
         let count = read(voice, &chunk, chunk.count)
