@@ -29,6 +29,11 @@ import Testing
             #expect(set.status == 0 && set.output == "Changed the app store.\n")
             let show = try await shop.run("app", "show", "store")
             #expect(show.status == 0)
+            #expect(
+                try await shop.run("app", "add", "store", "--topic", "a.b", "--credential", "shop").errors.contains(
+                    "app set"
+                )
+            )
             for text in ["com.example.shop.voip", "sandbox", "500 a second", "localhost:2196", "active"] {
                 #expect(show.output.contains(text))
             }
@@ -41,6 +46,7 @@ import Testing
     @Test func `a change leaves the rest as it is, and what is cleared is none`() async throws {
         try await Shop.with { shop in
             #expect(try await shop.run("app", "set", "shop", "--max-rate", "7").status == 0)
+            #expect(try await shop.run("app", "show", "shop").output.contains("feedback-gateway  none\n"))
             let before = try await shop.run("app", "show", "shop", "--json").output
             #expect(before.contains("localhost:\(shop.gateway.port)"))
             let cleared = try await shop.run("app", "set", "shop", "--clear", "gateway", "--clear", "max-rate")

@@ -86,9 +86,16 @@ import Testing
             #expect(try await shop.run("credential", "list").output.contains("com.example.shop"))
             #expect(try await shop.run("credential", "import", "shop", "--file", path, "--yes").status == 0)
             #expect(try await shop.run("credential", "list").output.contains("com.example.other"))
-            // A renewal asks nothing.
+            // A renewal asks nothing, nor does it where an app had the wrong topic before.
             let same = try CertificateAuthority(name: "Test").issue(commonName: "Test", topics: [Shop.topic])
             let renewed = try shop.folder.write("same.pem", same.certificatePEM + same.privateKeyPEM)
+            #expect(try await shop.run("credential", "import", "shop", "--file", renewed).status == 0)
+            try await shop.connection.script(
+                """
+                INSERT INTO carillon.apps (name, topic, certificate_id)
+                SELECT 'wrong', 'com.example.wrong', certificate_id FROM carillon.apps
+                """
+            )
             #expect(try await shop.run("credential", "import", "shop", "--file", renewed).status == 0)
         }
     }

@@ -11,11 +11,19 @@ extension Command {
         options: [.to, .database],
         run: { invocation in
             let target = invocation.settings.countIfAny(.to)
-            let done = try await DatabaseScope.with(invocation) { connection, _ in
-                try await Migrator(connection).up(to: target)
+            let (done, newest) = try await DatabaseScope.with(invocation) { connection, _ in
+                let migrator = Migrator(connection)
+                let done = try await migrator.up(to: target)
+                return (done, try await migrator.status().last { $0.condition != .pending }?.version ?? 0)
             }
             for migration in done { invocation.console.print("Applied \(migration.title).") }
-            if done.isEmpty { invocation.console.print("The schema is up to date.") }
+            if let target, newest > target {
+                invocation.console.print(
+                    "The schema is at version \(newest) already; 'carillon migrate down --to \(target)' goes back."
+                )
+            } else if done.isEmpty {
+                invocation.console.print("The schema is up to date.")
+            }
             return .done
         }
     )

@@ -19,7 +19,7 @@ package struct AppStore: Sendable {
         } catch let error as PostgresError where error.constraint == "apps_name_is_unique" {
             throw SettingsError(
                 .nameTaken,
-                "There is an app named \(app.name) already: choose another name, or remove that one first.",
+                "There is an app named \(app.name) already: choose another name, or change that one with 'carillon app set'.",
                 underlying: error
             )
         } catch {

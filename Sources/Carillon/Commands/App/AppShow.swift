@@ -73,7 +73,7 @@ private struct AppView {
             ("credential", app.credential.map { "\($0): " + (credential?.sentence ?? "") } ?? "none"),
             ("environment", app.environment), ("protocol", app.protocol),
             ("gateway", app.gateway ?? "Apple's"), ("gateway-ca", authority ?? "the system's"),
-            ("feedback-gateway", app.feedbackGateway ?? "Apple's"),
+            ("feedback-gateway", app.feedbackGateway ?? (app.protocol == "binary" ? "Apple's" : "none")),
             ("max-rate", app.maxRate.map { "\(Int($0).grouped) a second" } ?? "no limit"),
             ("max-attempts", String(app.maxAttempts)),
             ("reap-bad-tokens", app.reapsBadTokens ? "yes" : "no"),

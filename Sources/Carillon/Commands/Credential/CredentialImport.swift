@@ -48,9 +48,11 @@ private struct CredentialImport {
     /// Asks before apps are left with a certificate that is not for their topics.
     private func agree(to text: CredentialText, _ connection: PostgresConnection) async throws {
         let topics = try text.credential().facts.topics
+        let current = try await CredentialStore(connection).list().first { $0.name == invocation.name }
         let apps = try await AppStore(connection).list().filter { app in
-            app.credential == invocation.name
-                && app.topic.map { !StoredCredential.allows($0, among: topics) } ?? false
+            guard app.credential == invocation.name, let topic = app.topic else { return false }
+            // What the stored one does not allow either is no worse than before.
+            return current?.allows(topic) ?? true && !StoredCredential.allows(topic, among: topics)
         }
         guard !apps.isEmpty else { return }
         let names = Counted.list(apps.map { "\($0.name) (\($0.topic ?? ""))" })
