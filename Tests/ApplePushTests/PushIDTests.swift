@@ -37,6 +37,11 @@ import Testing
         let id = PushID(high: 0x0123_4567_89ab_cdef, low: 0x0000_0000_0000_00ff)
         #expect(id.description == "01234567-89ab-cdef-0000-0000000000ff")
         #expect(PushID(id.description) == id)
+        let all = PushID(high: 0xfedc_ba98_7654_3210, low: 0x0123_4567_89ab_cdef)
+        #expect(all.description == "fedcba98-7654-3210-0123-456789abcdef")
+        var text = Array("id ".utf8)
+        for id in [id, all] { id.write(into: &text) }
+        #expect(String(decoding: text, as: UTF8.self) == "id \(id)\(all)")
         #expect(PushID("0123") == nil)
         #expect(PushID("g1234567-89ab-cdef-0000-0000000000ff") == nil)
     }

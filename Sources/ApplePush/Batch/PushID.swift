@@ -66,26 +66,39 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Appends the 36 characters of the canonical form.
+    /// Appends the 36 characters of the canonical form. Every push has one, so they are written eight and four at a time.
     package func write(into text: inout [UInt8]) {
         let (first, second) = (Self.digits(self.high >> 32), Self.digits(self.high))
         let (third, fourth) = (Self.digits(self.low >> 32), Self.digits(self.low))
         text.append(addingCapacity: 36) { output in
-            Self.append(first, 0..<8, to: &output)
-            output.append(UInt8(ascii: "-"))
-            Self.append(second, 0..<4, to: &output)
-            output.append(UInt8(ascii: "-"))
-            Self.append(second, 4..<8, to: &output)
-            output.append(UInt8(ascii: "-"))
-            Self.append(third, 0..<4, to: &output)
-            output.append(UInt8(ascii: "-"))
-            Self.append(third, 4..<8, to: &output)
-            Self.append(fourth, 0..<8, to: &output)
+            // Safe, because each of the 36 places is written, and the span has room for them.
+            unsafe output.withUnsafeMutableBufferPointer { buffer, count in
+                let room = unsafe UnsafeMutableRawBufferPointer(buffer)[count...]
+                let text = unsafe UnsafeMutableRawBufferPointer(rebasing: room)
+                unsafe text.storeBytes(of: first.bigEndian, as: UInt64.self)
+                unsafe Self.write(second, afterHyphensAt: 8, into: text)
+                unsafe Self.write(third, afterHyphensAt: 18, into: text)
+                unsafe text.storeBytes(of: fourth.bigEndian, toByteOffset: 28, as: UInt64.self)
+                count += 36
+            }
         }
     }
 
-    /// The lower 32 bits as eight hexadecimal digits, the first of them in the highest byte. All at once, since every push
-    /// has four of these.
+    /// Twice a hyphen and four digits.
+    private static func write(
+        _ digits: UInt64,
+        afterHyphensAt place: Int,
+        into text: UnsafeMutableRawBufferPointer
+    ) {
+        unsafe text[place] = UInt8(ascii: "-")
+        let front = UInt32(truncatingIfNeeded: digits >> 32).bigEndian
+        unsafe text.storeBytes(of: front, toByteOffset: place + 1, as: UInt32.self)
+        unsafe text[place + 5] = UInt8(ascii: "-")
+        let back = UInt32(truncatingIfNeeded: digits).bigEndian
+        unsafe text.storeBytes(of: back, toByteOffset: place + 6, as: UInt32.self)
+    }
+
+    /// The lower 32 bits as eight hexadecimal digits, the first of them in the highest byte.
     private static func digits(_ word: UInt64) -> UInt64 {
         // One digit in each byte.
         var digits = (word & 0xFFFF_0000) << 16 | word & 0xFFFF
@@ -94,10 +107,6 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
         let isLetter = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
         // "a" is 39 places behind what would follow "9".
         return digits &+ 0x3030_3030_3030_3030 &+ isLetter &* 39
-    }
-
-    private static func append(_ characters: UInt64, _ places: Range<Int>, to output: inout OutputSpan<UInt8>) {
-        for place in places { output.append(UInt8(truncatingIfNeeded: characters &>> UInt64(56 - 8 * place))) }
     }
 
     /// The same bits with the version and the variant that RFC 9562 asks of a UUID.
