@@ -91,6 +91,32 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE j.id = find_job.id
 $$;
 
+-- The messages that ids belong to, each with its app: a job, one that is tried again or a part has that of its message. Of a
+-- message that was cut, each with what it is a part of. Without settings of its own, so that it becomes part of the query
+-- that asks, which knows how many ids there are.
+CREATE FUNCTION carillon.messages_of(ids bigint[])
+RETURNS TABLE (app_id integer, message_id bigint, broadcast_id bigint)
+LANGUAGE sql STABLE AS $$
+    SELECT m.app_id, coalesce(m.origin, m.id), m.broadcast_id FROM carillon.filled_lanes() l, carillon.messages m
+    WHERE m.app_id = l.app_id AND m.lane = l.lane
+        AND m.id = ANY (ids)
+    UNION ALL
+    SELECT s.app_id, coalesce(s.origin, s.id), s.broadcast_id FROM carillon.waiting_apps() w, carillon.scheduled s
+    WHERE s.app_id = w.app_id AND s.id = ANY (ids)
+    UNION ALL
+    SELECT i.app_id, coalesce(j.origin, j.id), j.broadcast_id
+    FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+    WHERE j.id = ANY (ids) OR j.origin = ANY (ids)
+    UNION ALL
+    SELECT u.app_id, u.message_id, u.broadcast_id FROM carillon.waiting_apps() w, carillon.unfinished u
+    WHERE u.app_id = w.app_id AND u.message_id = ANY (ids)
+    UNION ALL
+    SELECT b.app_id, b.id, b.id FROM carillon.broadcasts b WHERE b.id = ANY (ids)
+    UNION ALL
+    SELECT r.app_id, r.message_id, r.broadcast_id FROM carillon.results r
+    WHERE r.message_id = ANY (ids)
+$$;
+
 -- How far a broadcast, or any message, has come. Once its results are dropped by retention it is unknown. Where several apps
 -- have messages of one id, the app is to be named.
 CREATE FUNCTION carillon.broadcast_progress(

@@ -1,15 +1,15 @@
 -- Calling back what no worker has claimed.
 --
 -- The functions for callers run as their owner: an app may cancel, but not delete rows of the queue by itself. An id means
--- the message of that id, of the app that is named; where none is named, of every app that the caller may use.
+-- the whole message that it belongs to, of the app that is named; where none is named, of every app that the caller may use.
 --
--- Nobody waits in a circle here, because everybody takes locks in one order: first the advisory locks of the apps, then that
--- of the message or broadcast, then its row of broadcasts, then rows of messages and scheduled, of one app after the other,
+-- Nobody waits in a circle here, because everybody takes locks in one order: first the advisory locks of the apps, then those
+-- of the messages, then their rows of broadcasts, then rows of messages and scheduled, of one app after the other,
 -- and last, once in a call and sorted, rows of unfinished. Workers skip rows of the first kinds that somebody has locked,
 -- and wait for unfinished only, which they lock sorted too. Only a transaction that calls several of these functions can
 -- break the order: cancel_messages takes back any number of messages in one call.
 
--- Takes the advisory locks for taking back jobs of these apps, by the ids of their messages and broadcasts; they last until
+-- Takes the advisory locks for taking back jobs of these apps, by the ids of their messages; they last until
 -- the transaction ends. All sessions of the server share the room for locks, so a long list has one for each app in place of
 -- one for each id, and waits for all else that is being taken back of that app.
 CREATE FUNCTION carillon.lock_for_cancel(apps integer[], ids bigint[]) RETURNS void
@@ -87,14 +87,6 @@ BEGIN
 END
 $$;
 
--- How many tokens of a broadcast are in flight, of those of its messages that do not end in one piece.
-CREATE FUNCTION carillon.tokens_in_flight(app integer, broadcast bigint) RETURNS bigint
-LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT coalesce(sum(cardinality(j.tokens)), 0) FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
-    WHERE i.app_id = app AND j.broadcast_id = broadcast
-        AND EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = app AND u.message_id = coalesce(j.origin, j.id))
-$$;
-
 -- What is left of a message that was taken back: so many tokens are not counted yet, so many of them are in flight.
 CREATE TYPE carillon.remnant AS (message_id bigint, remaining bigint, flying bigint);
 
@@ -122,8 +114,9 @@ END
 $$;
 
 -- Takes the jobs of an app's messages out of the queue, and what of them waits for another attempt. What is in flight lands,
--- and is not tried again. What was taken is not counted yet: that locks rows of unfinished.
-CREATE FUNCTION carillon.take_back(app integer, message_ids bigint[]) RETURNS carillon.withdrawn[]
+-- and is not tried again: for those in `alone` that is noted here, of a message that was cut it stands in broadcasts. What
+-- was taken is not counted yet: that locks rows of unfinished.
+CREATE FUNCTION carillon.take_back(app integer, message_ids bigint[], alone bigint[]) RETURNS carillon.withdrawn[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
 DECLARE
@@ -175,56 +168,73 @@ BEGIN
     IF cardinality(sought) > 0 THEN
         INSERT INTO carillon.cancelled AS c (app_id, message_id)
         SELECT take_back.app, r.message_id FROM unnest(rest) r
-        WHERE r.flying > 0 OR r.remaining > (
-            SELECT coalesce(sum(t.tokens), 0) FROM unnest(retries) t WHERE t.message_id = r.message_id)
+        LEFT JOIN (SELECT t.message_id, sum(t.tokens) AS tokens FROM unnest(retries) t GROUP BY t.message_id) g
+            ON g.message_id = r.message_id
+        WHERE r.message_id = ANY (alone) AND (r.flying > 0 OR r.remaining > coalesce(g.tokens, 0))
         ON CONFLICT DO NOTHING;
     END IF;
     RETURN taken;
 END
 $$;
 
+-- What waits of messages that were cut: the ids of their parts. What flies and comes back meanwhile is put aside, for their
+-- rows of broadcasts are locked.
+CREATE FUNCTION carillon.waiting_parts(app integer, cut bigint[]) RETURNS bigint[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(array_agg(DISTINCT p.id), '{}') FROM (
+        SELECT m.id FROM carillon.broadcasts b CROSS JOIN LATERAL (
+            SELECT coalesce(m.origin, m.id) AS id FROM carillon.messages m
+            WHERE m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id AND m.broadcast_id = b.id) m
+        WHERE b.app_id = waiting_parts.app AND b.id = ANY (cut)
+        UNION ALL
+        SELECT coalesce(s.origin, s.id) FROM carillon.scheduled s
+        WHERE s.app_id = waiting_parts.app AND s.broadcast_id = ANY (cut)
+        UNION ALL
+        SELECT u.message_id FROM carillon.unfinished u
+        WHERE u.app_id = waiting_parts.app AND u.broadcast_id = ANY (cut)
+    ) AS p
+$$;
+
 -- Takes back messages, in whatever order they are named. Returns how many jobs that was. What is in flight lands, and is
--- not tried again.
+-- not tried again: workers look at cancelled, and at cancelled_at of broadcasts, before they put anything back.
 CREATE FUNCTION carillon.cancel_messages(message_ids bigint[], app text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
 DECLARE
-    ids CONSTANT bigint[] := ARRAY(
-        SELECT DISTINCT m.id FROM unnest(message_ids) AS m(id) WHERE m.id IS NOT NULL ORDER BY m.id);
     chosen CONSTANT integer[] := carillon.chosen_apps(cancel_messages.app);
     refusal carillon.refusal;
-    keys bigint[];
-    concerned integer[];
-    one integer;
+    whole carillon.message_key[];  -- each in one piece
+    cut carillon.message_key[];
+    one record;
     more carillon.withdrawn[];
     apps integer[] := '{}';
     taken carillon.withdrawn[] := '{}';
 BEGIN
-    IF app IS NOT NULL AND cardinality(chosen) = 0 THEN
-        refusal := carillon.unknown_app(app);
+    IF cancel_messages.app IS NOT NULL AND cardinality(chosen) = 0 THEN
+        refusal := carillon.unknown_app(cancel_messages.app);
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     END IF;
-    SELECT coalesce(array_agg(DISTINCT coalesce(f.broadcast_id, f.id)), '{}'), coalesce(array_agg(DISTINCT f.app_id), '{}')
-    INTO keys, concerned
-    FROM (
-        SELECT q.id, q.app_id, q.broadcast_id FROM carillon.filled_lanes() l, carillon.messages q
-        WHERE q.app_id = l.app_id AND q.lane = l.lane AND q.id = ANY (ids)
-        UNION ALL
-        SELECT s.id, s.app_id, s.broadcast_id FROM carillon.waiting_apps() w, carillon.scheduled s
-        WHERE s.app_id = w.app_id AND s.id = ANY (ids)
-        UNION ALL
-        SELECT j.id, i.app_id, j.broadcast_id FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
-        WHERE j.id = ANY (ids)
-        UNION ALL
-        SELECT u.message_id, u.app_id, u.broadcast_id FROM carillon.waiting_apps() w, carillon.unfinished u
-        WHERE u.app_id = w.app_id AND u.message_id = ANY (ids)
-    ) AS f WHERE chosen IS NULL OR f.app_id = ANY (chosen);
-    PERFORM carillon.lock_for_cancel(concerned, keys);
-    -- DISTINCT has sorted them.
-    FOREACH one IN ARRAY concerned LOOP
-        more := carillon.take_back(one, ids);
-        apps := apps || array_fill(one, ARRAY[cardinality(more)]);
+    SELECT coalesce(array_agg(DISTINCT (f.app_id, f.message_id)::carillon.message_key) FILTER (WHERE b.id IS NULL), '{}'),
+        coalesce(array_agg(DISTINCT (b.app_id, b.id)::carillon.message_key) FILTER (WHERE b.id IS NOT NULL), '{}')
+    INTO whole, cut
+    FROM carillon.messages_of(message_ids) f
+    LEFT JOIN carillon.broadcasts b ON b.app_id = f.app_id AND b.id = f.broadcast_id
+    WHERE chosen IS NULL OR f.app_id = ANY (chosen);
+    PERFORM carillon.lock_for_cancel(array_agg(k.app_id), array_agg(k.id)) FROM unnest(whole || cut) AS k;
+    PERFORM FROM carillon.broadcasts b JOIN unnest(cut) AS k ON k.app_id = b.app_id AND k.id = b.id
+    ORDER BY b.app_id, b.id FOR UPDATE OF b;
+    UPDATE carillon.broadcasts b SET cancelled_at = now() FROM unnest(cut) AS k
+    WHERE b.app_id = k.app_id AND b.id = k.id AND b.cancelled_at IS NULL;
+    FOR one IN
+        SELECT k.app_id, coalesce(array_agg(k.id) FILTER (WHERE NOT k.is_cut), '{}') AS whole,
+            coalesce(array_agg(k.id) FILTER (WHERE k.is_cut), '{}') AS cut
+        FROM (SELECT w.*, false AS is_cut FROM unnest(whole) AS w UNION ALL SELECT c.*, true FROM unnest(cut) AS c) AS k
+        GROUP BY k.app_id ORDER BY k.app_id
+    LOOP
+        more := carillon.take_back(one.app_id, one.whole || carillon.waiting_parts(one.app_id, one.cut), one.whole);
+        apps := apps || array_fill(one.app_id, ARRAY[cardinality(more)]);
         taken := taken || more;
     END LOOP;
     PERFORM carillon.write_off(apps, taken);
@@ -238,81 +248,10 @@ LANGUAGE sql AS $$
     SELECT carillon.cancel_messages(ARRAY[message_id], app)
 $$;
 
--- Takes the jobs of a broadcast out of the queue, and what of it waits for another attempt, likewise.
-CREATE FUNCTION carillon.take_back_broadcast(whole carillon.broadcasts) RETURNS carillon.withdrawn[]
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    more carillon.withdrawn[];
-    taken carillon.withdrawn[] := '{}';
-    remaining bigint;
-BEGIN
-    FOR look IN 1..2 LOOP
-        WITH ready AS (
-            DELETE FROM carillon.messages m WHERE m.app_id = whole.app_id AND m.lane = whole.lane
-                AND m.id BETWEEN whole.id AND whole.last_id AND m.broadcast_id = whole.id
-            RETURNING (coalesce(m.origin, m.id), cardinality(m.tokens), m.reference, m.broadcast_id,
-                m.attempt)::carillon.withdrawn
-        ), later AS (
-            DELETE FROM carillon.scheduled s WHERE s.app_id = whole.app_id AND s.broadcast_id = whole.id
-            RETURNING (coalesce(s.origin, s.id), cardinality(s.tokens), s.reference, s.broadcast_id,
-                s.attempt)::carillon.withdrawn
-        )
-        SELECT array_agg(g.row) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
-        taken := taken || more;
-        -- Retries that are due, and parts of jobs, lie behind the broadcast's own ids.
-        SELECT sum(u.remaining - coalesce(t.tokens, 0)) INTO remaining FROM carillon.unfinished u
-        LEFT JOIN (SELECT g.message_id, sum(g.tokens) AS tokens FROM unnest(taken) g GROUP BY g.message_id) t
-            ON t.message_id = u.message_id
-        WHERE u.app_id = whole.app_id AND u.broadcast_id = whole.id;
-        IF remaining > carillon.tokens_in_flight(whole.app_id, whole.id) THEN
-            WITH ready AS (
-                DELETE FROM carillon.messages m WHERE m.app_id = whole.app_id AND m.lane = whole.lane
-                    AND m.id > whole.last_id AND m.broadcast_id = whole.id
-                RETURNING (m.origin, cardinality(m.tokens), m.reference, m.broadcast_id, m.attempt)::carillon.withdrawn
-            )
-            SELECT array_agg(g.row) INTO more FROM ready g;
-            taken := taken || more;
-        END IF;
-    END LOOP;
-    RETURN taken;
-END
-$$;
-
--- Takes back what is left of a broadcast, or of any message. Returns how many jobs that was. What is in flight lands,
--- and is not tried again: workers look at cancelled_at before they put anything of a broadcast back.
+-- The same under the name of those that call a large message a broadcast.
 CREATE FUNCTION carillon.cancel_broadcast(id bigint, app text DEFAULT NULL) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-#variable_conflict use_variable
-DECLARE
-    chosen CONSTANT integer[] := carillon.chosen_apps(cancel_broadcast.app);
-    refusal carillon.refusal;
-    found CONSTANT integer[] := ARRAY(
-        SELECT b.app_id FROM carillon.broadcasts b
-        WHERE b.id = cancel_broadcast.id AND (chosen IS NULL OR b.app_id = ANY (chosen)));
-    whole carillon.broadcasts;
-    more carillon.withdrawn[];
-    apps integer[] := '{}';
-    taken carillon.withdrawn[] := '{}';
-BEGIN
-    IF app IS NOT NULL AND cardinality(chosen) = 0 THEN
-        refusal := carillon.unknown_app(app);
-        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
-            HINT = refusal.hint;
-    END IF;
-    IF cardinality(found) = 0 THEN
-        RETURN carillon.cancel(id, app);
-    END IF;
-    PERFORM carillon.lock_for_cancel(found, ARRAY[cancel_broadcast.id]);
-    UPDATE carillon.broadcasts b SET cancelled_at = coalesce(b.cancelled_at, now())
-    WHERE b.id = cancel_broadcast.id AND b.app_id = ANY (found);
-    FOR whole IN SELECT b.* FROM carillon.broadcasts b WHERE b.id = cancel_broadcast.id AND b.app_id = ANY (found) LOOP
-        more := carillon.take_back_broadcast(whole);
-        apps := apps || array_fill(whole.app_id, ARRAY[cardinality(more)]);
-        taken := taken || more;
-    END LOOP;
-    PERFORM carillon.write_off(apps, taken);
-    RETURN cardinality(taken);
-END
+LANGUAGE sql AS $$
+    SELECT carillon.cancel_messages(ARRAY[id], app)
 $$;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (9, 'cancel');

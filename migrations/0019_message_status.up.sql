@@ -57,38 +57,28 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND (coalesce(j.origin, j.id) = open_jobs.message OR j.broadcast_id = open_jobs.message)
 $$;
 
--- The messages of an id or a reference, each with its app; of a send that was cut, all of it.
+-- The messages of an id or a reference, each with its app; of a send that was cut, all of it. A reference reads the queue,
+-- and an id does not: what is known to be null before is not looked for.
 CREATE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) FROM carillon.results r
-    WHERE r.message_id = find_messages.id OR r.reference = find_messages.reference
+    SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) FROM carillon.messages_of(ARRAY[find_messages.id]) m
+    WHERE find_messages.id IS NOT NULL
     UNION
-    SELECT r.app_id, r.broadcast_id FROM carillon.results r WHERE r.broadcast_id = find_messages.id
-    UNION
-    SELECT u.app_id, coalesce(u.broadcast_id, u.message_id) FROM carillon.waiting_apps() w, carillon.unfinished u
-    WHERE u.app_id = w.app_id AND u.message_id = find_messages.id
-    UNION
-    SELECT u.app_id, coalesce(u.broadcast_id, u.message_id) FROM carillon.unfinished u
-    WHERE u.broadcast_id = find_messages.id OR u.reference = find_messages.reference
-    UNION
-    SELECT b.app_id, b.id FROM carillon.broadcasts b
-    WHERE b.id = find_messages.id OR b.reference = find_messages.reference
-    UNION
-    SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id) FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
-        SELECT * FROM carillon.messages m
-        WHERE m.app_id = l.app_id AND m.lane = l.lane AND m.id = find_messages.id) m
-    UNION
-    SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id) FROM carillon.messages m
-    WHERE m.reference = find_messages.reference
-    UNION
-    SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id) FROM carillon.waiting_apps() w, carillon.scheduled s
-    WHERE s.app_id = w.app_id AND s.id = find_messages.id
-    UNION
-    SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id) FROM carillon.scheduled s
-    WHERE s.origin = find_messages.id OR s.reference = find_messages.reference
-    UNION
-    SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id) FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
-    WHERE find_messages.id IN (j.id, j.origin) OR j.reference = find_messages.reference
+    SELECT k.app_id, k.id FROM (
+        SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) AS id, r.reference FROM carillon.results r
+        UNION ALL
+        SELECT u.app_id, coalesce(u.broadcast_id, u.message_id), u.reference FROM carillon.unfinished u
+        UNION ALL
+        SELECT b.app_id, b.id, b.reference FROM carillon.broadcasts b
+        UNION ALL
+        SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id), m.reference FROM carillon.messages m
+        UNION ALL
+        SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id), s.reference FROM carillon.scheduled s
+        UNION ALL
+        SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id), j.reference
+        FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+    ) AS k
+    WHERE find_messages.reference IS NOT NULL AND k.reference = find_messages.reference
 $$;
 
 -- By its id this goes by indexes; by a reference it reads the queue. No row: there is none, or its day was dropped by the

@@ -7,7 +7,8 @@ extension Command {
         summary: "Cancel a message or broadcast, as far as it is not sent yet.",
         discussion:
             "Jobs that no worker has claimed are not sent. A push in flight may arrive; if it fails, it is not retried. Ends "
-            + "with 0 when something was cancelled or is in flight, and with 1 when nothing was left to cancel. Where several "
+            + "with 0 when something was cancelled or is in flight, and with 1 when nothing was left to cancel. The id of any "
+            + "part of a message means the whole message. Where several "
             + "apps have messages with the same id, --app names one; without it all are cancelled.",
         arguments: [Argument("ID", "The id that enqueue or broadcast returned.")],
         options: [.app, .json, .database],
@@ -17,22 +18,24 @@ extension Command {
                 try await cancel(id, of: invocation.settings.text(.app), connection)
             }
             let waiting = messages.reduce(0) { $0 + $1.waiting }
+            // The id that was given may be that of a part.
+            let whole = messages.count == 1 ? messages[0].id : id
             if invocation.settings.isOn(.json) {
                 invocation.console.print(
                     .object([
-                        ("id", .int(id)), ("jobs", .int(jobs)),
+                        ("id", .int(whole)), ("jobs", .int(jobs)),
                         ("cancelled", .int(Int64(messages.reduce(0) { $0 + $1.cancelled }))),
                         ("waiting", .int(Int64(waiting))),
                         ("state", messages.count == 1 ? .string(messages[0].state) : .null),
                     ])
                 )
             } else if jobs > 0 {
-                invocation.console.print("Cancelled \(Counted.text(jobs, "job")) of message \(id).")
+                invocation.console.print("Cancelled \(Counted.text(jobs, "job")) of message \(whole).")
             }
             if jobs == 0, waiting == 0 {
                 throw CommandError(
                     .failed,
-                    "Message \(id) has ended (\(Counted.list(messages.map(\.state)))): nothing was left to cancel."
+                    "Message \(whole) has ended (\(Counted.list(messages.map(\.state)))): nothing was left to cancel."
                 )
             }
             if waiting > 0 {
@@ -45,9 +48,9 @@ extension Command {
         }
     )
 
-    private static let cancelAll = Statement(
+    private static let cancelMessage = Statement(
         "message_cancel",
-        "SELECT carillon.cancel_broadcast($1, app => $2)::int8"
+        "SELECT carillon.cancel($1, app => $2)::int8"
     )
 
     /// How many jobs that were, and how the messages of that id stand after it.
@@ -62,7 +65,7 @@ extension Command {
         var parameters = Parameters()
         parameters.append(id)
         parameters.append(app)
-        let jobs = try await connection.query(cancelAll, parameters) { rows in try rows.int64(0, 0) }
+        let jobs = try await connection.query(cancelMessage, parameters) { rows in try rows.int64(0, 0) }
         return (jobs, try await MessageProgress.all(id, of: app, on: connection))
     }
 }
