@@ -4,7 +4,9 @@ CREATE TYPE carillon.message_state AS (
     id              bigint,  -- what enqueue returned
     app             text,
     reference       text,
-    state           text,  -- scheduled, ready, in flight, retrying; at the end sent, failed, expired or cancelled
+    -- scheduled, ready, in flight, retrying; at the end sent or partly sent, or where nothing was sent failed, expired,
+    -- cancelled, or empty of a row that had no token
+    state           text,
     attempts        integer,
     next_attempt_at timestamptz,
     last_status     smallint,  -- of the last attempt; null: no answer came
@@ -172,8 +174,11 @@ BEGIN
             WHEN answer.waiting > 0 AND waiting.attempt > 1 THEN 'retrying'
             WHEN 'ready' = ANY (waiting.states) THEN 'ready'
             WHEN answer.waiting > 0 THEN 'scheduled'
-            WHEN known.failed > 0 THEN 'failed' WHEN known.expired > 0 THEN 'expired'
-            WHEN known.cancelled > 0 THEN 'cancelled' ELSE 'sent' END;
+            WHEN known.sent > 0 AND known.failed + known.expired + known.cancelled > 0 THEN 'partly sent'
+            WHEN known.sent > 0 THEN 'sent'
+            WHEN known.failed > 0 THEN 'failed'
+            WHEN known.expired > 0 THEN 'expired'
+            WHEN known.cancelled > 0 THEN 'cancelled' ELSE 'empty' END;
         IF answer.waiting = 0 THEN
             answer.finished_at := known.finished_at;
         ELSE

@@ -20,4 +20,27 @@ import Testing
             #expect(again.status == 1 && again.errors.contains("Message \(id) has ended"), "\(again.errors)")
         }
     }
+
+    @Test func `a message of which some was sent is partly sent, and tokens that are not listed are counted`()
+        async throws
+    {
+        try await Shop.with { shop in
+            let id = try await shop.number(Self.enqueue)
+            let waiting = try await shop.run("message", "show", "\(id)").output
+            #expect(waiting.contains("and 1,500 more"), "\(waiting.suffix(200))")
+            try await shop.connection.script(
+                """
+                DELETE FROM carillon.messages WHERE id = \(id);
+                INSERT INTO carillon.results (message_id, app_id, broadcast_id, sent)
+                SELECT \(id), a.id, \(id), 1000 FROM carillon.apps a;
+                SELECT carillon.cancel(\(id))
+                """
+            )
+            let show = try await shop.run("message", "show", "\(id)").output
+            #expect(show.contains("Message \(id) of shop: partly sent.") && show.contains("1000 sent"), "\(show)")
+            #expect(!show.contains("more"))
+            let json = try await shop.run("message", "show", "\(id)", "--json").output
+            #expect(json.contains("\"state\":\"partly sent\""), "\(json)")
+        }
+    }
 }

@@ -144,11 +144,51 @@ import Testing
             #expect(
                 try await database.rows(
                     "SELECT id, state, last_status, last_reason FROM carillon.message_status(reference => 'r')"
-                ) == ["(70,sent,200,)", "(71,failed,400,BadTopic)"]
+                ) == ["(70,sent,200,)", "(71,\"partly sent\",400,BadTopic)"]
             )
             #expect(try await database.value("SELECT state FROM carillon.message_status(72)") == "cancelled")
             #expect(try await database.rows("SELECT * FROM carillon.message_status(1)") == [])
             await #expect(throws: PostgresError.self) { try await database.run("SELECT carillon.message_status()") }
+        }
+    }
+
+    private static let endings = [
+        ("2, 0, 0, 0", "sent"), ("9, 1, 0, 0", "partly sent"), ("9, 0, 1, 0", "partly sent"),
+        ("9, 0, 0, 1", "partly sent"),
+        ("0, 1, 1, 1", "failed"), ("0, 0, 1, 1", "expired"), ("0, 0, 0, 1", "cancelled"), ("0, 0, 0, 0", "empty"),
+    ]
+
+    @Test(arguments: endings)
+    func `a message is sent where all of it was, and failed, expired or cancelled where none was`(
+        counts: String,
+        state: String
+    ) async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.results (message_id, app_id, sent, failed, expired, cancelled) VALUES (70, 1, \(counts))
+                """
+            )
+            #expect(try await database.value("SELECT state FROM carillon.message_status(70)") == state)
+        }
+    }
+
+    @Test func `whoever asks by an id does not read the queue`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.messages (app_id, tokens, payload)
+                SELECT 1, '{aa}', '{}' FROM generate_series(1, 20000) i;
+                ANALYZE carillon.messages
+                """
+            )
+            let pages = "SELECT pg_stat_get_xact_blocks_fetched('carillon.messages'::regclass)"
+            try await database.run("BEGIN")
+            let before = try #require(Int(try await database.value(pages) ?? ""))
+            #expect(try await database.value("SELECT state FROM carillon.message_status(10000)") == "ready")
+            let after = try #require(Int(try await database.value(pages) ?? ""))
+            #expect(after - before < 50, "\(after - before) pages")
+            try await database.run("ROLLBACK")
         }
     }
 

@@ -37,6 +37,9 @@ extension Command {
         for (name, time) in [("enqueued", message.createdAt), ("finished", message.finishedAt)] {
             if let time { console.print("  \(name) \(UnixTimeText.text(time))") }
         }
-        for token in message.tokenLines { console.print("  \(token.visible)") }
+        let tokens = message.tokenLines
+        for token in tokens { console.print("  \(token.visible)") }
+        let more = message.failed + message.waiting - tokens.count
+        if more > 0 { console.print("  and \(more.grouped) more that failed or wait") }
     }
 }
