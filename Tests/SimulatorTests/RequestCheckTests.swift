@@ -107,6 +107,22 @@ struct RequestCheckTests {
         }
     }
 
+    @Test func `a push type that is not the topic's is refused as such, and a missing one is taken`() {
+        let endings = PushTypeRule.all.filter { $0.topicSuffix.utf8CodeUnitCount > 0 }
+        #expect(endings.count == 8)
+        for ending in endings {
+            let topic = "com.example.app" + ending.topicSuffix.description
+            for rule in PushTypeRule.all where rule.name.description != ending.name.description {
+                let fields: KeyValuePairs = ["apns-push-type": rule.name.description, "apns-priority": "5"]
+                #expect(refusal(SampleRequest(topic: topic, fields)) == .invalidPushType, "\(rule.name) to \(topic)")
+                let certificate = ClientCredential.certificate(.init(topics: [topic]))
+                #expect(refusal(SampleRequest(topic: nil, fields), credential: certificate) == .invalidPushType)
+            }
+            #expect(refusal(SampleRequest(topic: topic)) == nil)
+            #expect(refusal(SampleRequest(topic: topic), topics: ["com.example.app"]) == nil)
+        }
+    }
+
     @Test func `there are eleven push types`() {
         #expect(PushTypeRule.all.count == 11)
     }
@@ -153,7 +169,7 @@ struct RequestCheckTests {
 
     @Test func `statuses are those of Apple's table`() {
         for refusal in Refusal.allCases {
-            #expect([400, 403, 404, 405, 413, 429].contains(refusal.status))
+            #expect([400, 403, 404, 405, 413, 429, 431].contains(refusal.status))
         }
         #expect(String(decoding: AnswerBody.of(.badDeviceToken), as: UTF8.self) == #"{"reason":"BadDeviceToken"}"#)
     }

@@ -58,6 +58,17 @@ struct TokenOwnersTests {
         #expect(refusal(&judge, topic: "org.example.one") == .deviceTokenNotForTopic)
     }
 
+    @Test func `a push whose type is not its topic's takes no token`() {
+        var judge = Judge(SimulatorConfiguration())
+        for type in ["alert", "background"] {
+            #expect(refusal(&judge, topic: "org.example.one.voip", type: type) == .invalidPushType)
+        }
+        #expect(refusal(&judge, topic: nil, type: "alert", certificate: ["org.example.one.voip"]) == .invalidPushType)
+        #expect(refusal(&judge, topic: "org.example.one.voip", type: "voip") == nil)
+        #expect(refusal(&judge, topic: "org.example.one.voip") == nil)
+        #expect(refusal(&judge, topic: "org.example.one", type: "alert") == nil)
+    }
+
     @Test func `it can be turned off`() {
         var judge = judge { $0.bindsTokens = false }
         #expect(refusal(&judge, topic: "org.example.one") == nil)

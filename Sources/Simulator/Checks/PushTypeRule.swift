@@ -83,6 +83,24 @@ struct PushTypeRule: Sendable {
         return nil
     }
 
+    /// Whether a topic ends as some push type has it.
+    static func hasEnding(_ topic: Span<UInt8>) -> Bool {
+        for rule in all where !rule.topicSuffix.isEmpty && rule.isEnding(of: topic) { return true }
+        return false
+    }
+
+    private func isEnding(of topic: Span<UInt8>) -> Bool {
+        topic.count > topicSuffix.utf8CodeUnitCount && topic.hasSuffix(topicSuffix)
+    }
+
+    /// Why no push of this type goes to that topic, which may end as another type has it. Without a type any may.
+    func refusal(of topic: Span<UInt8>, hasEnding: Bool) -> Refusal? {
+        if name.isEmpty { return nil }
+        let fits = topicSuffix.isEmpty ? !hasEnding : isEnding(of: topic)
+        if fits { return nil }
+        return hasEnding ? .invalidPushType : .topicDisallowed
+    }
+
     /// Which bytes of a topic name the app: all but the ending that some push type has.
     func app(in topic: Span<UInt8>) -> Range<Int> {
         if !name.isEmpty { return 0..<topic.count - topicSuffix.utf8CodeUnitCount }

@@ -8,6 +8,8 @@ struct RequestCheck {
     private var json = JSONObjectCheck()
     /// The last payload found good: one payload for many tokens is walked once.
     private var goodPayload: [UInt8] = []
+    /// The last good topic without the ending of a push type: most requests name it, and it is walked once.
+    private var plainTopic: [UInt8] = []
 
     init(topics: [String]) {
         self.topics = topics.map { Array($0.utf8) }
@@ -60,7 +62,7 @@ struct RequestCheck {
         return HeaderForm.isDeviceToken(bytes.extracting(Self.token(of: head, in: bytes))) ? nil : .badDeviceToken
     }
 
-    private func refusalOfTopic(
+    private mutating func refusalOfTopic(
         _ topic: Span<UInt8>,
         isPresent: Bool,
         rule: PushTypeRule,
@@ -72,17 +74,24 @@ struct RequestCheck {
                 return .missingTopic
             }
             let only = certificate.topics[0]
-            return only.span.hasSuffix(rule.topicSuffix) ? nil : .topicDisallowed
+            return rule.refusal(of: only.span, hasEnding: PushTypeRule.hasEnding(only.span))
         }
-        guard HeaderForm.isTopic(topic) else { return .badTopic }
-        let suffix = rule.topicSuffix.utf8CodeUnitCount
-        guard topic.count > suffix, topic.hasSuffix(rule.topicSuffix) else { return .topicDisallowed }
+        var hasEnding = false
+        if topic.isEmpty || !topic.equals(plainTopic.span) {
+            guard HeaderForm.isTopic(topic) else { return .badTopic }
+            hasEnding = PushTypeRule.hasEnding(topic)
+            if !hasEnding {
+                plainTopic.removeAll(keepingCapacity: true)
+                plainTopic.append(topic)
+            }
+        }
+        if let refusal = rule.refusal(of: topic, hasEnding: hasEnding) { return refusal }
         switch credential {
         case .certificate(let certificate):
             return certificate.allows(topic) && !rule.needsProviderToken ? nil : .topicDisallowed
         case .providerToken:
             if topics.isEmpty { return nil }
-            let app = topic.extracting(0..<topic.count - suffix)
+            let app = topic.extracting(rule.app(in: topic))
             for known in topics where app.equals(known.span) { return nil }
             return .topicDisallowed
         }
