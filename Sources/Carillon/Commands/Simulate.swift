@@ -11,9 +11,9 @@ extension Command {
             "It creates a certificate authority and writes the root certificate to --ca-out or standard output; give "
             + "that to 'app add --gateway-ca'. With --state, later starts have the same root certificate. It accepts any "
             + "client certificate, and provider tokens signed by any key, or only by the key in --file. With "
-            + "--feedback-port, it is also the legacy feedback service, which tells each client certificate once which "
-            + "tokens of its topics were answered with 410. SIGTERM ends it. Ends with 1 when the request log could not be "
-            + "written.",
+            + "--feedback-port, it is also the legacy feedback service, which tells which tokens of a topic were answered "
+            + "with 410: once, to the first client with a certificate for that topic. SIGTERM ends it. Ends with 1 when "
+            + "the request log could not be written.",
         options: [
             .host, .port, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut, .state, .pedantic, .anyTopic,
             .requestLog, .answer, .delay, .distance, .goAwayAfter, .resetAfter, .maxStreams, .http, .environment, .file,
