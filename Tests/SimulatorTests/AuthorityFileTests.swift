@@ -34,6 +34,24 @@ struct AuthorityFileTests {
         }
     }
 
+    @Test func `a file that holds no authority is named as it is`() throws {
+        try TemporaryFolder.with { folder in
+            _ = try self.simulator(in: folder.path)
+            _ = try folder.write("authority.pem", "nothing")
+            let error = #expect(throws: SimulatorError.self) { try self.simulator(in: folder.path) }
+            // A sentence begins with a capital, and a path does not.
+            #expect(error?.message.hasPrefix("The file \(folder.path)/authority.pem holds no authority") == true)
+        }
+    }
+
+    @Test func `a file where a folder belongs is told apart`() throws {
+        try TemporaryFolder.with { folder in
+            let file = try folder.write("AuthKey.p8", "a key")
+            let error = #expect(throws: SimulatorError.self) { try self.simulator(in: file) }
+            #expect(error?.message.contains("\(file) is a file") == true)
+        }
+    }
+
     @Test func `the key is for its owner's eyes only`() throws {
         try TemporaryFolder.with { folder in
             _ = try self.simulator(in: folder.file("state"))

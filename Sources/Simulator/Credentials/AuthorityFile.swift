@@ -11,8 +11,16 @@ struct AuthorityFile {
     /// The file in that folder, which is made if there is none.
     init(in folder: String) throws(SimulatorError) {
         path = folder.hasSuffix("/") ? folder + Self.name : "\(folder)/\(Self.name)"
-        if mkdir(folder, 0o700) != 0, errno != EEXIST {
+        if mkdir(folder, 0o700) == 0 { return }
+        guard errno == EEXIST else {
             throw Self.failure("The folder \(folder) cannot be made", errno, "name one in a folder that may be written")
+        }
+        var facts = stat()
+        if stat(folder, &facts) == 0, facts.st_mode & S_IFMT != S_IFDIR {
+            throw SimulatorError(
+                .unavailable,
+                "The authority is kept in a folder, and \(folder) is a file: name a folder, which is made if there is none."
+            )
         }
     }
 
@@ -25,7 +33,7 @@ struct AuthorityFile {
         guard let kept = try read() else {
             throw SimulatorError(
                 .unavailable,
-                "\(path) was made and removed by somebody else: start the simulator again."
+                "The file \(path) was made and removed by somebody else: start the simulator again."
             )
         }
         return kept
@@ -44,20 +52,24 @@ struct AuthorityFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
-            throw Self.failure("\(path) cannot be read", errno, "give it back to the user who runs the simulator")
+            throw Self.failure(
+                "The file \(path) cannot be read",
+                errno,
+                "give it back to the user who runs the simulator"
+            )
         }
         defer { close(descriptor) }
         var text = [UInt8](repeating: 0, count: 65_536)
         let count = Glibc.read(descriptor, &text, text.count)
         guard count >= 0 else {
-            throw Self.failure("\(path) cannot be read", errno, "remove it to have a new one made")
+            throw Self.failure("The file \(path) cannot be read", errno, "remove it to have a new one made")
         }
         do {
             return try CertificateAuthority(keptAs: Array(text[..<count]))
         } catch {
             throw SimulatorError(
                 .badConfiguration,
-                "\(path) holds no authority to go on with: \(error.message). Remove it to have a new one made, and give "
+                "The file \(path) holds no authority to go on with: \(error.message). Remove it to have a new one made, and give "
                     + "clients the new root.",
                 underlying: error
             )
@@ -68,7 +80,9 @@ struct AuthorityFile {
     private func write(_ text: String) throws(SimulatorError) -> Bool {
         let draft = "\(path).\(String(UInt64.random(in: 0 ... .max), radix: 16))"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.failure("\(draft) cannot be made", errno, "is the folder writable?") }
+        guard descriptor >= 0 else {
+            throw Self.failure("The file \(draft) cannot be made", errno, "is the folder writable?")
+        }
         defer {
             close(descriptor)
             unlink(draft)
@@ -78,16 +92,16 @@ struct AuthorityFile {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 {
                 if errno == EINTR { continue }
-                throw Self.failure("\(draft) cannot be written", errno, "is the disk full?")
+                throw Self.failure("The file \(draft) cannot be written", errno, "is the disk full?")
             }
             rest = rest.dropFirst(count)
         }
         guard fsync(descriptor) == 0 else {
-            throw Self.failure("\(draft) cannot be written", errno, "is the disk full?")
+            throw Self.failure("The file \(draft) cannot be written", errno, "is the disk full?")
         }
         if link(draft, path) == 0 { return true }
         if errno == EEXIST { return false }
-        throw Self.failure("\(path) cannot be made", errno, "is the folder writable?")
+        throw Self.failure("The file \(path) cannot be made", errno, "is the folder writable?")
     }
 
     private static func failure(_ what: String, _ number: CInt, _ advice: String) -> SimulatorError {
