@@ -3,6 +3,8 @@ struct EventQueue<Event> {
     private var events: [Event] = []
     private var read = 0
 
+    var isEmpty: Bool { self.read == self.events.count }
+
     mutating func append(_ event: Event) { self.events.append(event) }
 
     /// The oldest that was not read yet.

@@ -1,8 +1,10 @@
 /// A request. The bytes it refers to are the session's: ``ServerSession/withRequest(_:_:)``.
 package struct Request: Sendable {
     package let stream: Int32
-    /// The header fields were more than the limit; the first of them are here.
+    /// The header fields were more than the limits; the first of them are here.
     package let hasTooManyFields: Bool
+    /// The stream was gone before the request was read: there is nobody to answer.
+    package let isGone: Bool
     /// The length of the whole body, kept or not.
     package let bodyCount: Int
     /// The body, or its beginning, in the request's bytes.

@@ -84,13 +84,21 @@ enum ServerCallbacks {
             Self.frameArrived(session, frame!, Self.state(context))
             return 0
         }
-        nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, context in
-            if frame!.pointee.hd.type == UInt8(NGHTTP2_GOAWAY.rawValue) {
+        nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { session, frame, context in
+            switch UInt32(frame!.pointee.hd.type) {
+            case NGHTTP2_GOAWAY.rawValue:
                 let (code, reason) = Engine.goAway(frame!)
                 Self.state(context).pointee.goAwayWritten(code, reason: reason)
+            case NGHTTP2_RST_STREAM.rawValue:
+                // With a slot, it is a request that did not come in full.
+                guard let slot = Self.slot(session, frame!.pointee.hd.stream_id) else { break }
+                let code = ErrorCode(rawValue: frame!.pointee.rst_stream.error_code)
+                Self.state(context).pointee.requestRefused(slot, code)
+            default: break
             }
             return 0
         }
+        self.setFaults(callbacks)
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { session, stream, code, context in
             let state = Self.state(context)
             let code = ErrorCode(rawValue: code)
@@ -100,6 +108,22 @@ enum ServerCallbacks {
             case .body(let body):
                 state.pointee.shared.release(body)
                 state.pointee.streamClosed(stream, slot: nil, code)
+            }
+            return 0
+        }
+    }
+
+    private static func setFaults(_ callbacks: OpaquePointer?) {
+        nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks) { _, frame, code, context in
+            if code == NGHTTP2_ERR_REFUSED_STREAM.rawValue {
+                Self.state(context).pointee.streamRefused(frame!.pointee.hd.stream_id)
+            }
+            return 0
+        }
+        nghttp2_session_callbacks_set_error_callback2(callbacks) { _, code, words, count, context in
+            if code == NGHTTP2_ERR_HTTP_HEADER.rawValue {
+                let words = UnsafeRawBufferPointer(start: words, count: count)
+                Self.state(context).pointee.fieldRefused(String(decoding: words, as: UTF8.self))
             }
             return 0
         }

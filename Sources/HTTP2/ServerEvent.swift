@@ -2,6 +2,9 @@
 package enum ServerEvent: Sendable {
     /// A request came in full. Its bytes stay readable until the next ``ServerSession/nextEvent()`` or feed.
     case request(Request)
+    /// A request did not come in full: its stream was reset here, for what RFC 9113 forbids or because there were too many
+    /// streams. What is there of it can be read as that of a request, if the stream was opened at all.
+    case refused(Request, ErrorCode)
     /// A stream ended before its response was sent in full: reset by the peer, or malformed.
     case closed(stream: Int32, ErrorCode)
     /// The peer has taken note of our settings.

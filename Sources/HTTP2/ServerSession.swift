@@ -48,6 +48,8 @@ package final class ServerSession {
             case .afterReset(let stream): try self.reset(stream, .streamClosed)
             case .afterEnd(let stream):
                 throw self.ended(by: .streamClosed, "the peer sent more on stream \(stream), which it had ended")
+            case .tooLow(let stream):
+                throw self.ended(by: .protocolError, "the peer opened stream \(stream) after one of a higher number")
             }
         }
     }
@@ -80,6 +82,15 @@ package final class ServerSession {
 
     // MARK: Requests
 
+    /// Whether something happened that was not read yet.
+    package var hasEvents: Bool { self.streams.pointee.hasEvents }
+
+    /// What the protocol engine says of the field for which it refused a request, if it was for one.
+    package func fault(of request: Request) -> String? { self.streams.pointee.fault(of: request) }
+
+    /// Who has read the whole of a body of which only the beginning was kept: see ``ServerSettings/longBodyReader``.
+    package func bodyReader(of request: Request) -> (any BodyReader)? { self.streams.pointee.bodyReader(of: request) }
+
     /// What happened next. Call it until nil after each feed and drain.
     package func nextEvent() -> ServerEvent? {
         guard let (event, detached) = self.streams.pointee.nextEvent() else { return nil }
@@ -89,6 +100,7 @@ package final class ServerSession {
 
     /// Reads a request: its bytes, and the fields as stretches of them. Only until the next event is read.
     package func withRequest<R>(_ request: Request, _ read: (RawSpan, Span<Field>) -> R) -> R {
+        guard request.slot != ServerSlot.none else { return read(RawSpan(), Span()) }
         let slot = self.streams.pointee.slots[Int(request.slot)]
         let bytes = UnsafeRawBufferPointer(start: slot.bytes, count: slot.count)
         let fields = UnsafeBufferPointer(start: slot.fields, count: slot.fieldCount)

@@ -8,10 +8,13 @@ package struct ServerSettings: Sendable {
     package var connectionWindow: Int32 = 16 << 20
     /// The compression table that the peer may use.
     package var headerTableSize: UInt32 = 4_096
-    /// How many bytes of header fields a request should have; announced, and kept with a margin.
+    /// How many bytes of header fields a request may have, each counted with 32 bytes more; announced, and kept with a
+    /// margin.
     package var maxHeaderListSize: UInt32 = 8_000
     /// How much of a request's body is kept; of a longer one, the beginning.
     package var bodyLimit: Int = 5_120
+    /// Makes the reader of a body that is longer than that, who is given all of it; nil: nobody wants it.
+    package var longBodyReader: (@Sendable () -> any BodyReader)?
     /// How many header fields of a request are kept.
     package var fieldCountLimit: Int = 64
 

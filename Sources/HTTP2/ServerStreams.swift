@@ -4,6 +4,7 @@ struct ServerStreams: EngineState, ~Copyable {
     /// An event in its shortest form.
     enum Queued {
         case request(slot: UInt32)
+        case refused(slot: UInt32, ErrorCode)
         case other(ServerEvent)
     }
 
@@ -15,7 +16,11 @@ struct ServerStreams: EngineState, ~Copyable {
     private var atReader = ServerSlot.none
     /// The slot of the header block that is being received, or `none`.
     var receiving = ServerSlot.none
-    /// What the peer sends on streams that it has ended.
+    /// What the engine says of fields for which it resets a stream, by slot.
+    private var faults: [UInt32: String] = [:]
+    /// Who reads the bodies that are longer than what is kept, by slot.
+    private var bodyReaders: [UInt32: any BodyReader] = [:]
+    /// What the peer sends on streams where it may send nothing.
     var lateFrames = LateFrames()
     /// The bodies of responses.
     var shared = SharedMemory()
@@ -78,9 +83,50 @@ struct ServerStreams: EngineState, ~Copyable {
 
     mutating func bodyArrived(_ index: UInt32, _ bytes: UnsafePointer<UInt8>?, _ count: Int) {
         let slot = Int(index)
-        let kept = self.slots[slot].count - self.slots[slot].bodyStart
+        let room = self.settings.bodyLimit - (self.slots[slot].count - self.slots[slot].bodyStart)
+        if count > room { self.bodyOutgrew(index, UnsafeRawBufferPointer(start: bytes, count: count)) }
         self.slots[slot].bodyCount += count
-        self.slots[slot].append(bytes, min(count, self.settings.bodyLimit - kept))
+        self.slots[slot].append(bytes, min(count, room))
+    }
+
+    private mutating func bodyOutgrew(_ index: UInt32, _ bytes: UnsafeRawBufferPointer) {
+        guard let makeReader = self.settings.longBodyReader else { return }
+        let reader = self.bodyReaders[index] ?? makeReader()
+        if self.bodyReaders[index] == nil {
+            self.bodyReaders[index] = reader
+            let slot = self.slots[Int(index)]
+            let kept = UnsafeRawBufferPointer(start: slot.bytes + slot.bodyStart, count: slot.count - slot.bodyStart)
+            reader.add(kept.bytes)
+        }
+        reader.add(bytes.bytes)
+    }
+
+    /// The engine resets the stream for one of its fields, and says so.
+    mutating func fieldRefused(_ words: String) {
+        guard self.receiving != ServerSlot.none else { return }
+        self.faults[self.receiving] = words
+    }
+
+    /// A stream was reset here before its request came in full.
+    mutating func requestRefused(_ index: UInt32, _ code: ErrorCode) {
+        guard !self.slots[Int(index)].isQueued else { return }
+        self.slots[Int(index)].isQueued = true
+        if !self.slots[Int(index)].hasHeader { self.slots[Int(index)].bodyStart = self.slots[Int(index)].count }
+        self.events.append(.refused(slot: index, code))
+    }
+
+    /// The peer opened a stream too many, of which nothing is known.
+    mutating func streamRefused(_ stream: Int32) {
+        let nothing = ByteRange(start: 0, count: 0)
+        let request = Request(
+            stream: stream,
+            hasTooManyFields: false,
+            isGone: true,
+            bodyCount: 0,
+            body: nothing,
+            slot: ServerSlot.none
+        )
+        self.events.append(.other(.refused(request, .refusedStream)))
     }
 
     mutating func requestEnded(_ index: UInt32) {
@@ -123,6 +169,9 @@ struct ServerStreams: EngineState, ~Copyable {
 
     // MARK: What is read
 
+    /// Whether something happened that was not read yet.
+    var hasEvents: Bool { !self.events.isEmpty }
+
     /// The next event. Of a request, also the stream's number if the engine still has the stream and should forget
     /// the slot.
     mutating func nextEvent() -> (event: ServerEvent, detached: Int32?)? {
@@ -131,18 +180,31 @@ struct ServerStreams: EngineState, ~Copyable {
         switch queued {
         case .other(let event): return (event, nil)
         case .request(let index):
-            self.atReader = index
-            let slot = self.slots[Int(index)]
-            let request = Request(
-                stream: slot.stream,
-                hasTooManyFields: slot.hasTooManyFields,
-                bodyCount: slot.bodyCount,
-                body: ByteRange(start: slot.bodyStart, count: slot.count - slot.bodyStart),
-                slot: index
-            )
-            return (.request(request), slot.isClosed ? nil : slot.stream)
+            let request = self.read(index)
+            return (.request(request), request.isGone ? nil : request.stream)
+        case .refused(let index, let code): return (.refused(self.read(index), code), nil)
         }
     }
+
+    private mutating func read(_ index: UInt32) -> Request {
+        self.atReader = index
+        let slot = self.slots[Int(index)]
+        let fieldBytes = slot.bodyStart + 32 * slot.fieldCount
+        return Request(
+            stream: slot.stream,
+            hasTooManyFields: slot.hasTooManyFields || fieldBytes > Int(self.settings.maxHeaderListSize),
+            isGone: slot.isClosed,
+            bodyCount: slot.bodyCount,
+            body: ByteRange(start: slot.bodyStart, count: slot.count - slot.bodyStart),
+            slot: index
+        )
+    }
+
+    /// What the engine said of a request that was refused for one of its fields.
+    func fault(of request: Request) -> String? { self.faults[request.slot] }
+
+    /// Who has read the body of a request, if not all of it was kept.
+    func bodyReader(of request: Request) -> (any BodyReader)? { self.bodyReaders[request.slot] }
 
     /// The reader is done with the request it has.
     mutating func requestRead() {
@@ -152,6 +214,8 @@ struct ServerStreams: EngineState, ~Copyable {
     }
 
     private mutating func recycle(_ index: UInt32) {
+        if !self.faults.isEmpty { self.faults[index] = nil }
+        if !self.bodyReaders.isEmpty { self.bodyReaders[index] = nil }
         self.slots[Int(index)].nextFree = self.firstFree
         self.firstFree = index
     }

@@ -59,6 +59,31 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `a new stream below one that was opened before is an error of the connection`(atOnce: Bool) throws {
+        let before = Frames.headers(5, Self.good, end: true)
+        for late in [Frames.headers(3, Self.good, end: true), Frames.headers(1, Self.good)] {
+            let (bytes, isOver) = try self.answer(before, late, atOnce: atOnce)
+            #expect(isOver)
+            let goAway = bytes.indices.first { bytes[$0...].starts(with: [7, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 1]) }
+            #expect(goAway.map { $0 >= 3 } == true, "\(bytes)")
+        }
+    }
+
+    @Test func `trailers of a stream are none too low, and a reset of an old one hides no new one`() throws {
+        let server = try self.server()
+        try server.feed(Frames.headers(1, Self.good) + Frames.headers(3, Self.good, end: true))
+        try server.feed(Frames.headers(1, [("x", "y")], end: true))
+        #expect(server.received.map(\.stream) == [3, 1])
+        var late = LateFrames()
+        let old = Frames.headers(1, [], end: true) + Frames.headers(2_049, [], end: true) + Frames.reset(1, 8)
+        let found = (Frames.preface + old + Frames.data(2_049, [])).withUnsafeBytes { bytes in
+            late.observe(bytes)
+            return late.take()
+        }
+        #expect(found == [.afterEnd(stream: 2_049)])
+    }
+
     @Test func `a stream may be half closed when it comes too late`() throws {
         let server = try self.server()
         server.answer = { _ in nil }

@@ -36,7 +36,7 @@ struct RecordTests {
         let time: String
         let connection: Int
         let stream: Int
-        let apns_id: String
+        let apns_id: String?
         let token: String
         let topic: String?
         let push_type: String?

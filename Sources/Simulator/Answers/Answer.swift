@@ -4,7 +4,7 @@ struct Answer {
     let status: UInt16?
     let reason: String?
     /// What the reason leaves open, for the log.
-    let detail: StaticString?
+    let detail: String?
     let retryAfter: [UInt8]
     /// Since when the token is dead, in milliseconds since 1970, where a rule says so.
     private let milliseconds: Int64?
@@ -16,7 +16,7 @@ struct Answer {
     private init(
         status: UInt16?,
         reason: String? = nil,
-        detail: StaticString? = nil,
+        detail: String? = nil,
         retryAfter: UInt32? = nil,
         milliseconds: Int64? = nil,
         body: [UInt8] = [],
@@ -34,12 +34,13 @@ struct Answer {
     }
 
     static let accepted = Answer(status: 200)
-    static let none = Answer(status: nil)
+    static let connectionReset = Answer(status: nil, detail: "The connection was reset instead, as was asked for.")
+    static let clientGone = Answer(status: nil, detail: "The client reset the stream before it was answered.")
 
     init(_ refusal: Refusal) {
         self.init(
             status: refusal.status,
-            reason: refusal.reason.description,
+            reason: refusal.reason?.description,
             detail: refusal.detail,
             body: AnswerBody.of(refusal)
         )
@@ -47,8 +48,8 @@ struct Answer {
 
     init(_ rule: AnswerRule) {
         switch rule.action {
-        case .silence: self.init(status: nil)
-        case .reset: self.init(status: nil, resetsStream: true)
+        case .silence: self.init(status: nil, detail: "A rule leaves it without an answer.")
+        case .reset: self.init(status: nil, detail: "A rule resets the stream (INTERNAL_ERROR).", resetsStream: true)
         case .answer(let status, let reason, let timestamp):
             self.init(
                 status: status,

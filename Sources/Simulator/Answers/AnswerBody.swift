@@ -1,9 +1,10 @@
 /// The JSON bodies of answers: `{"reason":"…"}`, with a `timestamp` where Apple sends one.
 enum AnswerBody {
     static func of(_ refusal: Refusal) -> [UInt8] {
+        guard let reason = refusal.reason else { return [] }
         var body: [UInt8] = []
         body.append("{\"reason\":\"")
-        body.append(refusal.reason)
+        body.append(reason)
         body.append("\"}")
         return body
     }

@@ -28,6 +28,7 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
     case badPath
     case methodNotAllowed
     case payloadTooLarge
+    case headerListTooLarge
     case tooManyProviderTokenUpdates
 
     var status: UInt16 {
@@ -43,10 +44,12 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
         case .methodNotAllowed: 405
         case .payloadTooLarge: 413
         case .tooManyProviderTokenUpdates: 429
+        case .headerListTooLarge: 431
         }
     }
 
-    var reason: StaticString {
+    /// Nil for the one that HTTP itself has, of which Apple says nothing.
+    var reason: StaticString? {
         switch self {
         case .badCollapseID: "BadCollapseId"
         case .badDeviceToken: "BadDeviceToken"
@@ -72,16 +75,20 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
         case .methodNotAllowed: "MethodNotAllowed"
         case .payloadTooLarge: "PayloadTooLarge"
         case .tooManyProviderTokenUpdates: "TooManyProviderTokenUpdates"
+        case .headerListTooLarge: nil
         }
     }
 
     /// What Apple's word leaves open, for the log.
-    var detail: StaticString? {
+    var detail: String? {
         switch self {
         case .badDefaultPriority: "A background push without apns-priority counts as one of 10, and may only have 5."
         case .derSignature: "The signature of the provider token is DER; a JSON Web Token has r and s in 64 bytes."
         case .quotedIssueTime: "The provider token's iat is a string; a JSON Web Token has a number."
         case .deviceTokenNotForTopic: "The device token was first taken for another topic."
+        case .headerListTooLarge:
+            "There are more than 64 header fields, or more than the 8,000 bytes of SETTINGS_MAX_HEADER_LIST_SIZE, "
+                + "where each field counts 32 bytes more."
         default: nil
         }
     }

@@ -1,3 +1,5 @@
+import HTTP2
+
 /// Where the parts of one request's head lie in the bytes it came in.
 struct RequestHead: Sendable {
     /// A run of bytes; `isPresent` tells an empty value from a missing one.
@@ -30,6 +32,12 @@ struct RequestHead: Sendable {
     private(set) var hasDuplicates = false
 
     init() {}
+
+    init(_ fields: Span<Field>, in bytes: Span<UInt8>) {
+        for index in 0..<fields.count {
+            note(bytes.extracting(fields[index].name.bounds), at: fields[index].value.bounds)
+        }
+    }
 
     /// Takes one field; what APNs does not know it does not look at.
     mutating func note(_ name: Span<UInt8>, at value: Range<Int>) {

@@ -5,6 +5,12 @@ enum ClientCredential: Sendable {
     /// The handshake brought a certificate, and any `authorization` is ignored.
     case certificate(Certificate)
 
+    /// The topic of a request that names none: the one of a certificate that has no other.
+    var onlyTopic: [UInt8]? {
+        guard case .certificate(let certificate) = self, certificate.topics.count == 1 else { return nil }
+        return certificate.topics[0]
+    }
+
     /// What matters of a client certificate.
     struct Certificate: Sendable {
         /// What it may push to; empty for a certificate that names nothing, which may push anywhere.

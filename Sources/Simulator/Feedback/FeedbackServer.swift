@@ -5,7 +5,6 @@ import TLS
 /// The legacy feedback service: whoever comes with a certificate is told at once which tokens of its topics are dead, and
 /// then never again.
 actor FeedbackServer: SimulatorService {
-    private static let handshakeTimeout = Duration.seconds(10)
     /// How long a client may take nothing.
     private static let writeTimeout = Duration.seconds(30)
 
@@ -74,12 +73,7 @@ actor FeedbackServer: SimulatorService {
 
     private func tell(_ descriptor: CInt, _ number: Int) async {
         do {
-            var stream = try await TLSStream.accept(
-                Socket(owning: descriptor),
-                context: context,
-                timeout: Self.handshakeTimeout,
-                on: loop
-            )
+            var stream = try await shakeHands(descriptor, context)
             let credential = ClientCredential(stream.peerCertificate, environment: environment, now: Int64(time(nil)))
             guard case .certificate(let certificate) = credential, certificate.refusal == nil else { return }
             let entries = deadTokens.take(for: certificate)

@@ -13,7 +13,21 @@ struct Counters {
         ruled = Array(repeating: 0, count: rules.count)
     }
 
-    /// No verdict: the request was taken and its connection reset.
+    /// A request waits for its answer: until it has it, there is none.
+    mutating func requestHeld(payload: Int) {
+        payloadBytes += payload
+        rare.requests += 1
+        rare.unanswered += 1
+    }
+
+    /// A request that waited has its answer.
+    mutating func heldAnswered(_ verdict: Verdict) {
+        rare.requests -= 1
+        rare.unanswered -= 1
+        requestJudged(verdict, payload: 0)
+    }
+
+    /// No verdict: the request was taken and nobody is there to answer.
     mutating func requestJudged(_ verdict: Verdict?, payload: Int) {
         payloadBytes += payload
         switch verdict {
@@ -31,7 +45,7 @@ struct Counters {
         told.payloadBytes = payloadBytes
         told.note(accepted, status: 200, reason: nil)
         for refusal in Refusal.allCases {
-            told.note(refusals[Int(refusal.rawValue)], status: refusal.status, reason: refusal.reason.description)
+            told.note(refusals[Int(refusal.rawValue)], status: refusal.status, reason: refusal.reason?.description)
         }
         for (rule, count) in zip(rules, ruled) {
             if case .answer(let status, let reason, _) = rule.action {

@@ -12,10 +12,18 @@ struct LogLine {
         let now: Int64
         let connection: Int
         let stream: Int32
-        let status: UInt16?
-        let reason: String?
+        var status: UInt16?
+        var reason: String?
         /// What the reason leaves open.
-        var detail: StaticString?
+        var detail: String?
+        /// The whole body's length and hash, where only its beginning is at hand.
+        var longBody: LongBody?
+    }
+
+    /// A body that is longer than what is kept of one.
+    struct LongBody {
+        let count: Int
+        let digest: [UInt8]
     }
 
     /// A connection's end by a fault, of which no request tells.
@@ -49,7 +57,7 @@ struct LogLine {
         line.append(",\"stream\":")
         line.append(decimal: facts.stream)
         line.append(",\"apns_id\":")
-        line.appendQuoted(id)
+        if id.isEmpty { line.append("null") } else { line.appendQuoted(id) }
         line.append(",\"token\":")
         line.appendQuoted(repairing: bytes.extracting(RequestCheck.token(of: head, in: bytes)))
         Self.append("topic", head.topic, in: bytes, to: &line)
@@ -67,11 +75,19 @@ struct LogLine {
             line.append("null")
         }
         if let detail = facts.detail {
-            line.append(",\"detail\":\"")
-            line.append(detail)
-            line.append("\"")
+            line.append(",\"detail\":")
+            let text = Array(detail.utf8)
+            line.appendQuoted(repairing: text.span)
         }
-        appendPayload(payload, to: &line)
+        if facts.status == 404 || facts.status == 405 {
+            Self.append("method", head.method, in: bytes, to: &line)
+            Self.append("path", head.path, in: bytes, to: &line)
+        }
+        if let body = facts.longBody {
+            Self.appendEnd(body.count, body.digest, payload, to: &line)
+        } else {
+            appendPayload(payload, to: &line)
+        }
     }
 
     private static func append(
@@ -98,17 +114,21 @@ struct LogLine {
         if lastEnd.isEmpty || !payload.equals(lastPayload.span) {
             lastPayload = payload.array
             lastEnd.removeAll(keepingCapacity: true)
-            lastEnd.append(",\"bytes\":")
-            lastEnd.append(decimal: payload.count)
-            lastEnd.append(",\"sha256\":\"")
-            for byte in Digest.sha256(lastPayload.span.bytes) {
-                lastEnd.append(Hexadecimal.digit(byte >> 4))
-                lastEnd.append(Hexadecimal.digit(byte))
-            }
-            lastEnd.append("\",\"payload\":")
-            lastEnd.appendQuoted(repairing: payload)
-            lastEnd.append("}\n")
+            Self.appendEnd(payload.count, Digest.sha256(lastPayload.span.bytes), payload, to: &lastEnd)
         }
         line.append(contentsOf: lastEnd)
+    }
+
+    private static func appendEnd(_ count: Int, _ digest: [UInt8], _ payload: Span<UInt8>, to line: inout [UInt8]) {
+        line.append(",\"bytes\":")
+        line.append(decimal: count)
+        line.append(",\"sha256\":\"")
+        for byte in digest {
+            line.append(Hexadecimal.digit(byte >> 4))
+            line.append(Hexadecimal.digit(byte))
+        }
+        line.append("\",\"payload\":")
+        line.appendQuoted(repairing: payload)
+        line.append("}\n")
     }
 }

@@ -1,12 +1,5 @@
 /// Keeps what was asked to be kept of each request: counts always, log lines and deliveries on demand.
 struct Recorder: ~Copyable {
-    /// Where a request came from, and when.
-    struct Origin {
-        let now: Int64
-        let connection: Int
-        let stream: Int32
-    }
-
     private(set) var counters: Counters
     private(set) var deliveries: [Delivery] = []
     private let keepsDeliveries: Bool
@@ -42,38 +35,56 @@ struct Recorder: ~Copyable {
         counters.requestJudged(verdict, payload: payload)
     }
 
+    mutating func countHeld(payload: Int) {
+        counters.requestHeld(payload: payload)
+    }
+
     mutating func countRare(_ change: (inout SimulatorStatistics) -> Void) {
         change(&counters.rare)
     }
 
-    /// Returns what is to be told again once it is answered.
-    mutating func keep(
+    /// Whether there is a log.
+    var logs: Bool { log != nil }
+
+    /// Gathers the line of a request, if there is a log.
+    mutating func log(
+        _ facts: LogLine.Facts,
         _ head: RequestHead,
         in bytes: Span<UInt8>,
         id: Span<UInt8>,
-        payload: Span<UInt8>,
-        from origin: Origin,
-        answer: Answer
+        payload: Span<UInt8>
+    ) {
+        guard logs else { return }
+        line.append(facts, head: head, in: bytes, id: id, payload: payload, to: &lines)
+    }
+
+    /// A request that waited for its answer has it, or will have none for that reason.
+    mutating func settle(_ held: HeldAnswers.Held, unanswered reason: String?) {
+        if reason == nil { counters.heldAnswered(held.verdict) }
+        guard let request = held.request else { return }
+        var facts = request.facts
+        if let reason { (facts.status, facts.reason, facts.detail) = (nil, nil, reason) }
+        let bytes = request.bytes.span
+        let payload = bytes.extracting(request.payload)
+        log(facts, request.head, in: bytes, id: request.id.span, payload: payload)
+    }
+
+    /// Returns what is to be told again once it is answered.
+    mutating func keepDelivery(
+        _ facts: LogLine.Facts,
+        _ head: RequestHead,
+        in bytes: Span<UInt8>,
+        id: Span<UInt8>,
+        payload: Span<UInt8>
     ) -> Delivery? {
-        if log != nil {
-            let facts = LogLine.Facts(
-                now: origin.now,
-                connection: origin.connection,
-                stream: origin.stream,
-                status: answer.status,
-                reason: answer.reason,
-                detail: answer.detail
-            )
-            line.append(facts, head: head, in: bytes, id: id, payload: payload, to: &lines)
-        }
         guard keepsDeliveries || observer != nil else { return nil }
         func text(_ part: RequestHead.Part, _ bytes: Span<UInt8>) -> String? {
             part.isPresent ? bytes.extracting(part.range).text : nil
         }
         let delivery = Delivery(
-            time: origin.now,
-            connection: origin.connection,
-            stream: origin.stream,
+            time: facts.now,
+            connection: facts.connection,
+            stream: facts.stream,
             apnsID: id.text,
             token: bytes.extracting(RequestCheck.token(of: head, in: bytes)).text,
             topic: text(head.topic, bytes),
@@ -83,8 +94,8 @@ struct Recorder: ~Copyable {
             collapseID: text(head.collapseID, bytes),
             authorization: text(head.authorization, bytes),
             payload: payload.array,
-            status: answer.status.map(Int.init),
-            reason: answer.reason
+            status: facts.status.map(Int.init),
+            reason: facts.reason
         )
         if keepsDeliveries { deliveries.append(delivery) }
         guard let observer else { return nil }

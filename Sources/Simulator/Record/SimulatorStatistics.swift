@@ -8,7 +8,7 @@ public struct SimulatorStatistics: Sendable, Hashable, Codable {
     public var delivered = 0
     /// Requests answered with another status.
     public var refused = 0
-    /// Requests that a rule left without an answer.
+    /// Requests without an answer: a rule or a reset left them so, or they still wait for it.
     public var unanswered = 0
     /// Answers by status.
     public var byStatus: [String: Int] = [:]
@@ -32,6 +32,9 @@ public struct SimulatorStatistics: Sendable, Hashable, Codable {
     public var deadTokensTold = 0
     /// Dead tokens that nobody has asked it for yet.
     public var deadTokensWaiting = 0
+    /// Requests whose stream was reset before they were taken: they broke the rules of HTTP/2, or there were too many at
+    /// once.
+    public var streamsRefused = 0
     /// Times that the log could not be written.
     public var logErrors = 0
 
@@ -46,6 +49,7 @@ public struct SimulatorStatistics: Sendable, Hashable, Codable {
         case goAways = "goaways"
         case deadTokensTold = "dead_tokens_told"
         case deadTokensWaiting = "dead_tokens_waiting"
+        case streamsRefused = "streams_refused"
         case logErrors = "log_errors"
     }
 

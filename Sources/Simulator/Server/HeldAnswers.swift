@@ -8,6 +8,9 @@ struct HeldAnswers {
         let stream: Int32
         let block: HeaderBlock
         let body: [UInt8]
+        let verdict: Verdict
+        /// What the log will say, if there is one.
+        let request: HeldRequest?
         /// What the observer is told when it has gone out.
         let delivery: Delivery?
     }
@@ -20,6 +23,12 @@ struct HeldAnswers {
 
     mutating func hold(_ held: Held) {
         waiting.append(held)
+    }
+
+    /// All of them, due or not: their connection is over.
+    mutating func takeAll() -> ArraySlice<Held> {
+        defer { (waiting, first) = ([], 0) }
+        return waiting[first...]
     }
 
     /// The next answer that is due at `now`.

@@ -28,6 +28,8 @@ final class SimulatorConnection {
     private var highestStream: Int32 = 0
     /// Set by GOAWAY: what came on higher streams counts as never seen.
     private var lastStream = Int32.max
+    /// The peer has broken the rules.
+    private(set) var hasFailed = false
 
     init(
         number: Int,
@@ -44,6 +46,7 @@ final class SimulatorConnection {
         settings.connectionWindow = desk.window
         settings.initialWindow = UInt32(desk.window)
         settings.bodyLimit = 16_384  // beyond what any push may have, so that the log shows what was wrong
+        if desk.recorder.logs { settings.longBodyReader = { RunningDigest() } }
         session = try ServerSession(settings)
     }
 
@@ -57,10 +60,10 @@ final class SimulatorConnection {
     func turn(_ desk: inout Desk) -> Next {
         desk.readClock()
         do {
-            let mayRead = try flush() == .ready(.read)
+            let mayRead = try flush(&desk) == .ready(.read)
             let reading = mayRead ? try read(&desk) : .ready(.write)
             if reading == .closed { return .closed }
-            try answerHeld()
+            try answerHeld(&desk)
             let writing = try answer(&desk)
             if session.isFinished, session.failure != nil || held.nextDue == nil {
                 if let failure = session.failure { tell(failure, &desk) }
@@ -72,25 +75,34 @@ final class SimulatorConnection {
             if let failure = error as? HTTP2Error { tell(failure, &desk) }
             desk.recorder.flush()
             // What is wrong with the peer is told in the GOAWAY that the session has ready.
-            _ = try? flush()
+            _ = try? flush(&desk)
             stream.closeNotify()
             return .closed
         }
     }
 
     /// Says goodbye, as far as the socket takes it at once.
-    func close() {
+    func close(_ desk: inout Desk) {
         do {
             try session.goAway()
-            _ = try flush()
+            _ = try flush(&desk)
         } catch {
             return
         }
         stream.closeNotify()
     }
 
+    /// The connection is over, one way or the other: what still waits for its answer will have none.
+    func ended(_ desk: inout Desk) {
+        for answer in held.takeAll() {
+            desk.recorder.settle(answer, unanswered: "The connection ended before it was answered.")
+        }
+        desk.recorder.flush()
+    }
+
     /// The peer has broken the rules.
     private func tell(_ failure: HTTP2Error, _ desk: inout Desk) {
+        hasFailed = true
         desk.recorder.failed(
             ConnectionFailure(time: desk.now, connection: number, isHandshake: false, message: failure.message)
         )
@@ -121,10 +133,11 @@ final class SimulatorConnection {
     /// False when the connection was reset on purpose.
     private func handleEvents(_ desk: inout Desk) throws -> Bool {
         while let event = session.nextEvent() {
+            if case .refused(let request, let code) = event { refused(request, code, &desk) }
             guard case .request(let request) = event, request.stream <= lastStream else { continue }
             state.requestReceived()
             if state.requests == desk.resetAfter {
-                try take(request, &desk, isAnswered: false)
+                try take(request, &desk, instead: .connectionReset)
                 desk.recorder.countRare { $0.resets += 1 }
                 desk.recorder.flush()
                 resetWhenClosed()
@@ -140,10 +153,12 @@ final class SimulatorConnection {
         return true
     }
 
-    private func take(_ request: Request, _ desk: inout Desk, isAnswered: Bool = true) throws {
+    /// - Parameter instead: What becomes of it, whatever it deserves.
+    private func take(_ request: Request, _ desk: inout Desk, instead: Answer? = nil) throws {
         highestStream = max(highestStream, request.stream)
-        let (answer, delivery) = session.withRequest(request) { bytes, fields in
-            judge(request, Span<UInt8>(_bytes: bytes), fields, &desk, isAnswered: isAnswered)
+        let instead = instead ?? (request.isGone ? .clientGone : nil)
+        let judged = session.withRequest(request) { bytes, fields in
+            judge(request, Span<UInt8>(_bytes: bytes), fields, &desk, instead: instead)
         }
         if !isTrusted, state.isTrusted {
             isTrusted = true
@@ -151,21 +166,39 @@ final class SimulatorConnection {
                 try session.allow(maxConcurrentStreams: desk.streams(isTrusted: true))
             }
         }
-        guard isAnswered else { return }
+        let answer = judged.answer
         guard answer.status != nil else {
             if answer.resetsStream { try session.reset(request.stream, .internalError) }
             return
         }
-        let body = answer.body(now: desk.now)
+        let body = judged.isHead ? [] : answer.body(now: desk.now)
         if desk.delay > .zero {
-            let due = MonotonicInstant.now + desk.delay
             held.hold(
-                HeldAnswers.Held(due: due, stream: request.stream, block: desk.block, body: body, delivery: delivery)
+                HeldAnswers.Held(
+                    due: MonotonicInstant.now + desk.delay,
+                    stream: request.stream,
+                    block: desk.block,
+                    body: body,
+                    verdict: judged.verdict,
+                    request: judged.held,
+                    delivery: judged.delivery
+                )
             )
         } else {
             try respond(to: request.stream, desk.block, body)
-            if let delivery { answered.append(delivery) }
+            if let delivery = judged.delivery { answered.append(delivery) }
         }
+    }
+
+    /// What was made of a request.
+    private struct Judged {
+        let verdict: Verdict
+        let answer: Answer
+        /// An answer to HEAD has no body.
+        var isHead = false
+        var delivery: Delivery?
+        /// What waits with the answer.
+        var held: HeldRequest?
     }
 
     /// Judges one request and records it; leaves the fields of its answer in `desk.block`.
@@ -174,17 +207,25 @@ final class SimulatorConnection {
         _ bytes: Span<UInt8>,
         _ fields: Span<Field>,
         _ desk: inout Desk,
-        isAnswered: Bool
-    ) -> (Answer, Delivery?) {
-        var head = RequestHead()
-        for index in 0..<fields.count {
-            head.note(bytes.extracting(fields[index].name.bounds), at: fields[index].value.bounds)
-        }
+        instead: Answer?
+    ) -> Judged {
+        let head = RequestHead(fields, in: bytes)
         let payload = bytes.extracting(request.body.bounds)
         let seconds = Double(desk.now) / 1000
-        let verdict = desk.judge.verdict(on: head, in: bytes, payload: payload, from: &state, now: seconds)
-        let answer = isAnswered ? desk.answers[verdict] : .none
-        desk.recorder.count(isAnswered ? verdict : nil, payload: request.bodyCount)
+        let verdict: Verdict
+        if request.hasTooManyFields {
+            verdict = .refused(.headerListTooLarge)
+        } else {
+            verdict = desk.judge.verdict(on: head, in: bytes, payload: payload, from: &state, now: seconds)
+        }
+        var judged = Judged(verdict: verdict, answer: instead ?? desk.answers[verdict])
+        let answer = judged.answer
+        let isHeld = answer.status != nil && desk.delay > .zero
+        if isHeld {
+            desk.recorder.countHeld(payload: request.bodyCount)
+        } else {
+            desk.recorder.count(instead == nil ? verdict : nil, payload: request.bodyCount)
+        }
 
         // The memory is the desk's, taken for a while so that it is not in the desk's way.
         var id = exchange(&desk.id, with: [])
@@ -196,17 +237,28 @@ final class SimulatorConnection {
         } else {
             desk.ids.append(to: &id)
         }
-        var delivery: Delivery?
         if desk.recorder.keeps(head, in: bytes) {
-            let origin = Recorder.Origin(now: desk.now, connection: number, stream: request.stream)
-            delivery = desk.recorder.keep(head, in: bytes, id: id.span, payload: payload, from: origin, answer: answer)
+            let facts = facts(of: request, desk.now, answer.status, answer.reason, answer.detail)
+            if isHeld {
+                judged.held = HeldRequest(
+                    facts: facts,
+                    head: head,
+                    bytes: bytes.array,
+                    payload: request.body.bounds,
+                    id: id
+                )
+            } else {
+                desk.recorder.log(facts, head, in: bytes, id: id.span, payload: payload)
+            }
+            judged.delivery = desk.recorder.keepDelivery(facts, head, in: bytes, id: id.span, payload: payload)
         }
         if let deadTokens = desk.deadTokens, let seconds = answer.death(now: desk.now) {
             let token = HeaderForm.bytes(of: bytes.extracting(RequestCheck.token(of: head, in: bytes)))
-            let topic = head.topic.isPresent ? bytes.extracting(head.topic.range).array : nil
+            let topic = head.topic.isPresent ? bytes.extracting(head.topic.range).array : state.credential.onlyTopic
             if let token { deadTokens.add(token, seconds: seconds, topic: topic) }
         }
-        guard let status = answer.status else { return (answer, nil) }
+        guard let status = answer.status else { return judged }
+        if status != 200 { judged.isHead = bytes.extracting(head.method.range).equals("HEAD") }
         desk.block.reset(status: status)
         desk.block.append("apns-id", id.span.bytes, indexing: .never)
         if desk.isSandbox {
@@ -215,33 +267,82 @@ final class SimulatorConnection {
             desk.block.append("apns-unique-id", id.span.bytes, indexing: .never)
         }
         if !answer.retryAfter.isEmpty { desk.block.append("retry-after", answer.retryAfter.span.bytes) }
-        return (answer, delivery)
+        return judged
+    }
+
+    private func facts(
+        of request: Request,
+        _ now: Int64,
+        _ status: UInt16?,
+        _ reason: String?,
+        _ detail: String?
+    ) -> LogLine.Facts {
+        var facts = LogLine.Facts(
+            now: now,
+            connection: number,
+            stream: request.stream,
+            status: status,
+            reason: reason,
+            detail: detail
+        )
+        if request.isBodyTooLarge, let digest = session.bodyReader(of: request) as? RunningDigest {
+            facts.longBody = LogLine.LongBody(count: request.bodyCount, digest: digest.finish())
+        }
+        return facts
+    }
+
+    /// The stream of a request was reset before it had come in full, and nobody was asked what to answer.
+    private func refused(_ request: Request, _ code: ErrorCode, _ desk: inout Desk) {
+        desk.recorder.countRare { $0.streamsRefused += 1 }
+        let isFirst = !isTrusted && desk.maximumStreams == nil
+        let detail = Self.words(on: code, session.fault(of: request), isFirst: isFirst)
+        session.withRequest(request) { bytes, fields in
+            let bytes = Span<UInt8>(_bytes: bytes)
+            let head = RequestHead(fields, in: bytes)
+            guard desk.recorder.keeps(head, in: bytes) else { return }
+            let facts = facts(of: request, desk.now, nil, nil, detail)
+            let payload = bytes.extracting(request.body.bounds)
+            desk.recorder.log(facts, head, in: bytes, id: bytes.extracting(head.id.range), payload: payload)
+        }
+    }
+
+    private static func words(on code: ErrorCode, _ fault: String?, isFirst: Bool) -> String {
+        if code == .refusedStream {
+            return isFirst
+                ? "The stream was refused (REFUSED_STREAM): a connection has one until its first good provider token."
+                : "The stream was refused (REFUSED_STREAM): more were open than the SETTINGS allow."
+        }
+        let why = fault ?? "a pseudo-header field is missing or wrong, or content-length is not the length of the body"
+        return "The stream was reset (\(code)): \(why)."
     }
 
     // MARK: Writing
 
-    private func answerHeld() throws {
+    private func answerHeld(_ desk: inout Desk) throws {
         guard held.nextDue != nil else { return }
         let now = MonotonicInstant.now
         while let answer = held.next(at: now) {
-            try respond(to: answer.stream, answer.block, answer.body)
-            if let delivery = answer.delivery { answered.append(delivery) }
+            let isThere = try respond(to: answer.stream, answer.block, answer.body)
+            desk.recorder.settle(answer, unanswered: isThere ? nil : Answer.clientGone.detail)
+            if isThere, let delivery = answer.delivery { answered.append(delivery) }
         }
     }
 
-    /// Answers a request, unless its stream is gone by now: then there is nobody to tell.
-    private func respond(to stream: Int32, _ block: borrowing HeaderBlock, _ body: [UInt8]) throws {
+    /// Answers a request. False if its stream is gone by now: then there is nobody to tell.
+    @discardableResult
+    private func respond(to stream: Int32, _ block: borrowing HeaderBlock, _ body: [UInt8]) throws -> Bool {
         do throws(HTTP2Error) {
             try session.respond(to: stream, block, body: body.span.bytes)
+            return true
         } catch  where error.code == .unknownStream {
-            return
+            return false
         }
     }
 
     /// Writes the log and then the answers, as far as the socket takes them.
     private func answer(_ desk: inout Desk) throws -> Next {
         desk.recorder.flush()
-        let writing = try flush()
+        let writing = try flush(&desk)
         if writing == .ready(.read) { tellAnswered(desk) }
         return writing
     }
@@ -252,10 +353,11 @@ final class SimulatorConnection {
     }
 
     /// Writes what there is to write; ready to read when all of it went out.
-    private func flush() throws -> Next {
+    private func flush(_ desk: inout Desk) throws -> Next {
         while true {
             if outbox.isEmpty {
                 try outbox.fill(from: session)
+                if session.hasEvents { recordRefused(&desk) }
                 if outbox.isEmpty { return .ready(.read) }
             }
             switch try outbox.write(to: &stream) {
@@ -264,6 +366,14 @@ final class SimulatorConnection {
             case .wantsRead: return .ready(.read)
             }
         }
+    }
+
+    /// The session resets streams as it writes: their requests have a line in the log before that goes out.
+    private func recordRefused(_ desk: inout Desk) {
+        while let event = session.nextEvent() {
+            if case .refused(let request, let code) = event { refused(request, code, &desk) }
+        }
+        desk.recorder.flush()
     }
 
     /// The kernel then ends the connection with RST instead of politely.

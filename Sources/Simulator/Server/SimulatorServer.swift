@@ -11,8 +11,6 @@ actor SimulatorServer: SimulatorService {
         var timer: TimerToken?
     }
 
-    private static let handshakeTimeout = Duration.seconds(10)
-
     nonisolated let loop: EventLoop
     private let context: TLSContext
     private let environment: SimulatorConfiguration.Environment
@@ -74,7 +72,7 @@ actor SimulatorServer: SimulatorService {
         listener?.close()
         listener = nil
         for number in Array(open.keys) {
-            open[number]?.connection.close()
+            open[number]?.connection.close(&desk)
             close(number)
         }
         let tasks = Array(handshakes.values)
@@ -97,12 +95,7 @@ actor SimulatorServer: SimulatorService {
     private func shakeHands(_ descriptor: CInt, _ number: Int) async {
         defer { handshakes[number] = nil }
         do {
-            let stream = try await TLSStream.accept(
-                Socket(owning: descriptor),
-                context: context,
-                timeout: Self.handshakeTimeout,
-                on: loop
-            )
+            let stream = try await shakeHands(descriptor, context)
             // Stopped meanwhile: nobody would close it.
             guard listener != nil else { return }
             desk.readClock()
@@ -154,5 +147,7 @@ actor SimulatorServer: SimulatorService {
         guard let entry = open.removeValue(forKey: number) else { return }
         if let watch = entry.watch { loop.cancel(watch) }
         if let timer = entry.timer { loop.cancel(timer) }
+        entry.connection.ended(&desk)
+        if entry.connection.hasFailed { Farewell.begin(over: entry.connection.descriptor, on: loop) }
     }
 }

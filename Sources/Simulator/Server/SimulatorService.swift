@@ -1,4 +1,5 @@
 import IO
+import TLS
 
 /// Something of the simulator's that listens on a port, on the loop that it lives on.
 protocol SimulatorService: Actor {
@@ -9,6 +10,18 @@ protocol SimulatorService: Actor {
 }
 
 extension SimulatorService {
+    /// Shakes hands. A client that is refused may have sent more by then; it hears the alert all the same.
+    func shakeHands(_ descriptor: CInt, _ context: TLSContext) async throws(TLSError) -> TLSStream {
+        var stream = try TLSStream(server: context, socket: Socket(owning: descriptor))
+        do throws(TLSError) {
+            try await stream.shakeHands(until: .now + .seconds(10), on: loop)
+        } catch {
+            Farewell.begin(over: stream.descriptor, on: loop)
+            throw error
+        }
+        return stream
+    }
+
     /// Listens there, for as long as the listener is kept, with clients that far away.
     func listener(host: String, port: UInt16, distance: Distance?) throws(SimulatorError) -> Listener {
         let loop = self.loop

@@ -1,0 +1,79 @@
+import IO
+import TLS
+import TestSupport
+
+@testable import Simulator
+
+/// A client that says frames as a test has them, and reads what comes back frame by frame.
+struct RawClient: ~Copyable {
+    private let loop: EventLoop
+    private let deadline = MonotonicInstant.now + .seconds(30)
+    private var stream: TLSStream
+    private var room = [UInt8](repeating: 0, count: 65_536)
+    private var input: ArraySlice<UInt8> = []
+
+    /// Connects, with a certificate for `com.example.app` unless it is told otherwise, and begins HTTP/2.
+    static func connect(
+        to simulator: APNsSimulator,
+        hasCertificate: Bool = true,
+        on loop: EventLoop
+    ) async throws -> RawClient {
+        let issued = hasCertificate ? try simulator.issueCertificate(topics: ["com.example.app"]) : nil
+        let identity = try issued.map { try Identity(certificate: $0.certificate, privateKey: $0.privateKey) }
+        let stream = try await TLSStream.connect(
+            host: "localhost",
+            port: simulator.port,
+            context: .client(identity: identity, trust: .pem(simulator.rootPEM), alpn: ["h2"]),
+            connectTimeout: .seconds(30),
+            handshakeTimeout: .seconds(30),
+            on: loop
+        )
+        var client = RawClient(stream, loop)
+        try await client.send(Frames.preface + Frames.settings())
+        return client
+    }
+
+    private init(_ stream: consuming TLSStream, _ loop: EventLoop) {
+        self.stream = stream
+        self.loop = loop
+    }
+
+    /// The fields of a request, of which a test may change any.
+    static func fields(_ change: KeyValuePairs<String, String> = [:]) -> [(String, String)] {
+        var fields = [
+            (":method", "POST"), (":scheme", "https"), (":authority", "localhost"),
+            (":path", "/3/device/" + SampleRequest.token),
+        ]
+        for (name, value) in change {
+            if let index = fields.firstIndex(where: { $0.0 == name }) {
+                fields[index].1 = value
+            } else {
+                fields.append((name, value))
+            }
+        }
+        return fields
+    }
+
+    mutating func send(_ bytes: [UInt8]) async throws {
+        try await stream.send(bytes, until: deadline, on: loop)
+    }
+
+    /// Reads until a frame is like that; nil where the simulator closes before.
+    mutating func frame(where isWanted: (Frame) -> Bool) async throws -> Frame? {
+        while true {
+            while let (frame, count) = Frame.first(in: input) {
+                input = input.dropFirst(count)
+                if isWanted(frame) { return frame }
+            }
+            let count = try await stream.receive(into: &room, until: deadline, on: loop)
+            if count == 0 { return nil }
+            input = Array(input + room[..<count])[...]
+        }
+    }
+
+    /// The code with which the simulator resets the stream.
+    mutating func resetCode(of stream: UInt32) async throws -> UInt32? {
+        let frame = try await frame { $0.type == 3 && $0.stream == stream }
+        return frame?.payload.reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}

@@ -1,0 +1,154 @@
+import FoundationEssentials
+import HTTP2
+import IO
+import TLS
+import TestSupport
+import Testing
+
+@testable import Simulator
+
+/// The log has a line for each request, and each line is true.
+struct RequestLogTests {
+    private struct Line: Decodable {
+        let stream: Int?
+        let apns_id: String?
+        let token: String?
+        let status: Int?
+        let reason: String?
+        let detail: String?
+        let method: String?
+        let path: String?
+        let bytes: Int?
+        let sha256: String?
+        let payload: String?
+    }
+
+    private func withSimulator(
+        _ change: (inout SimulatorConfiguration) throws -> Void = { _ in },
+        _ body: (APNsSimulator, () throws -> [Line], EventLoop) async throws -> Void
+    ) async throws {
+        try await TemporaryFolder.with { folder in
+            var configuration = SimulatorConfiguration()
+            configuration.logFile = folder.file("log")
+            try change(&configuration)
+            let simulator = try APNsSimulator(configuration)
+            try await simulator.start()
+            func lines() throws -> [Line] {
+                try folder.read("log").split(separator: "\n").map {
+                    try JSONDecoder().decode(Line.self, from: Data($0.utf8))
+                }
+            }
+            do {
+                try await TestLoop.with { loop in try await body(simulator, lines, loop) }
+            } catch {
+                await simulator.stop()
+                throw error
+            }
+            await simulator.stop()
+        }
+    }
+
+    @Test(arguments: [
+        (":path", "/3/device/ab ab", ":path"), (":path", "*", "pseudo-header"),
+        (":path", "3/device", "pseudo-header"),
+        ("apns-priority", " 10", "apns-priority"), ("connection", "close", "connection"),
+        ("content-length", "5", "content-length"), (":method", "CONNECT", "pseudo-header"),
+    ])
+    func `a request that is reset for breaking HTTP/2 has its line`(
+        name: String,
+        value: String,
+        culprit: String
+    ) async throws {
+        try await withSimulator { simulator, lines, loop in
+            var client = try await RawClient.connect(to: simulator, on: loop)
+            let body = Frames.data(1, Array("{}".utf8), end: true)
+            try await client.send(Frames.headers(1, RawClient.fields([name: value])) + body)
+            #expect(try await client.resetCode(of: 1) == 1)
+            let found = try lines()
+            #expect(found.count == 1)
+            #expect(found.first?.stream == 1)
+            #expect(found.first?.status == nil && found.first?.reason == nil)
+            #expect(found.first?.detail?.contains("PROTOCOL_ERROR") == true)
+            #expect(found.first?.detail?.contains(culprit) == true)
+            let statistics = await simulator.statistics()
+            #expect(statistics.requests == 0 && statistics.streamsRefused == 1)
+        }
+    }
+
+    @Test func `a stream too many is refused, and has its line`() async throws {
+        try await withSimulator { simulator, lines, loop in
+            var client = try await RawClient.connect(to: simulator, hasCertificate: false, on: loop)
+            let request = RawClient.fields(["apns-topic": "com.example.app"])
+            try await client.send(Frames.headers(1, request) + Frames.headers(3, request, end: true))
+            #expect(try await client.resetCode(of: 3) == 7)
+            let found = try lines()
+            #expect(found.map(\.stream) == [3])
+            #expect(found.first?.status == nil)
+            #expect(found.first?.detail?.contains("REFUSED_STREAM") == true)
+            #expect(found.first?.detail?.contains("first good provider token") == true)
+        }
+    }
+
+    @Test func `what waits for its answer when the simulator ends was not answered`() async throws {
+        try await withSimulator {
+            $0.delay = .seconds(60)
+        } _: { simulator, lines, loop in
+            var client = try await RawClient.connect(to: simulator, on: loop)
+            let body = Frames.data(1, Array("{}".utf8), end: true)
+            try await client.send(Frames.headers(1, RawClient.fields(["apns-topic": "com.example.app"])) + body)
+            try await loop.eventually("it came") { await simulator.statistics().requests == 1 }
+            #expect(await simulator.statistics().delivered == 0)
+            #expect(try lines().isEmpty)
+            await simulator.stop()
+            let found = try lines()
+            #expect(found.count == 1)
+            #expect(found.first?.token == SampleRequest.token)
+            #expect(found.first?.status == nil)
+            #expect(found.first?.detail?.contains("before it was answered") == true)
+            let statistics = await simulator.statistics()
+            #expect(statistics.requests == 1 && statistics.delivered == 0 && statistics.unanswered == 1)
+        }
+    }
+
+    @Test func `what waits for its answer when its client goes was not answered`() async throws {
+        try await withSimulator {
+            $0.delay = .milliseconds(20)
+        } _: { simulator, lines, loop in
+            var client = try await RawClient.connect(to: simulator, on: loop)
+            let fields = RawClient.fields(["apns-topic": "com.example.app"])
+            let body = Frames.data(1, Array("{}".utf8), end: true)
+            try await client.send(Frames.headers(1, fields) + body + Frames.reset(1, 8))
+            try await loop.eventually("it was told") { try lines().count == 1 }
+            #expect(try lines().first?.status == nil)
+            #expect(try lines().first?.detail?.contains("before it was answered") == true)
+            #expect(await simulator.statistics().unanswered == 1)
+        }
+    }
+
+    @Test(arguments: [16_384, 16_385, 30_000, 1_000_000])
+    func `a body of any length is counted and hashed whole`(count: Int) async throws {
+        try await withSimulator { simulator, lines, loop in
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            let text = String((0..<count).map { Character(Unicode.Scalar(UInt8(97 + $0 % 26))) })
+            let replies = try await client.send([SampleRequest().with(payload: text), SampleRequest()])
+            #expect(replies.map(\.status) == [413, 200])
+            let line = try #require(try lines().first { $0.status == 413 })
+            #expect(line.bytes == count)
+            let digest = Digest.sha256(Array(text.utf8).span.bytes)
+            #expect(line.sha256 == digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+            #expect(line.payload == String(text.prefix(16_384)))
+        }
+    }
+
+    @Test func `a wrong path or method is in the line`() async throws {
+        try await withSimulator { simulator, lines, loop in
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            _ = try await client.send([SampleRequest(method: "PUT"), SampleRequest(path: "/4/device"), SampleRequest()])
+            #expect(try lines().map(\.status) == [405, 404, 200])
+            #expect(try lines().map(\.method) == ["PUT", "POST", nil])
+            #expect(try lines().map(\.path) == ["/3/device/" + SampleRequest.token, "/4/device", nil])
+        }
+    }
+}
