@@ -13,8 +13,20 @@ extension Rows {
         try self.int64IfPresent(row, try self.place(of: column))
     }
 
+    package func int32(_ row: Int, _ column: String) throws(PostgresError) -> Int32 {
+        try self.int32(row, try self.place(of: column))
+    }
+
+    package func int32IfPresent(_ row: Int, _ column: String) throws(PostgresError) -> Int32? {
+        try self.int32IfPresent(row, try self.place(of: column))
+    }
+
     package func bool(_ row: Int, _ column: String) throws(PostgresError) -> Bool {
         try self.bool(row, try self.place(of: column))
+    }
+
+    package func timestamp(_ row: Int, _ column: String) throws(PostgresError) -> Int64 {
+        try self.timestamp(row, try self.place(of: column))
     }
 
     package func timestampIfPresent(_ row: Int, _ column: String) throws(PostgresError) -> Int64? {
@@ -23,6 +35,10 @@ extension Rows {
 
     package func string(_ row: Int, _ column: String) throws(PostgresError) -> String {
         try self.string(row, try self.place(of: column))
+    }
+
+    package func strings(_ row: Int, _ column: String) throws(PostgresError) -> [String?] {
+        try self.strings(row, try self.place(of: column))
     }
 
     package func stringIfPresent(_ row: Int, _ column: String) throws(PostgresError) -> String? {

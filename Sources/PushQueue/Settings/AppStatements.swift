@@ -14,9 +14,9 @@ enum AppStatements {
     static let list = Statement(
         "app_list",
         """
-        SELECT a.id, a.name, a.topic, c.name, a.environment, a.protocol, a.gateway, a.gateway_ca IS NOT NULL,
-            a.feedback_gateway, a.paused, a.max_rate, a.max_attempts, a.paused_reason, a.reap_bad_tokens,
-            a.gateway_ca, a.created_at, a.updated_at
+        SELECT a.id, a.name, a.topic, c.name AS credential, a.environment, a.protocol, a.gateway, a.gateway_ca,
+            a.feedback_gateway, a.paused, a.paused_reason, a.max_rate, a.max_attempts, a.reap_bad_tokens, a.created_at,
+            a.updated_at
         FROM carillon.apps a LEFT JOIN carillon.certificates c ON c.id = a.certificate_id ORDER BY a.name
         """
     )
@@ -25,8 +25,8 @@ enum AppStatements {
     static let settings = Statement(
         "app_settings",
         """
-        SELECT a.name, a.topic, c.name, a.environment, a.protocol, a.gateway, a.gateway_ca, a.feedback_gateway,
-            a.max_rate, a.max_attempts, a.reap_bad_tokens
+        SELECT a.name, a.topic, c.name AS credential, a.environment, a.protocol, a.gateway, a.gateway_ca,
+            a.feedback_gateway, a.max_rate, a.max_attempts, a.reap_bad_tokens
         FROM carillon.apps a LEFT JOIN carillon.certificates c ON c.id = a.certificate_id WHERE a.name = $1
         FOR UPDATE OF a
         """
@@ -56,12 +56,12 @@ enum AppStatements {
     static let losses = Statement(
         "app_losses",
         """
-        SELECT (SELECT count(*) FROM carillon.tokens WHERE app_id = $1),
-            (SELECT count(*) FROM carillon.feedback WHERE app_id = $1),
-            (SELECT count(*) FROM carillon.dedupe WHERE app_id = $1),
-            (SELECT count(*) FROM carillon.watched_tables WHERE app_id = $1),
+        SELECT (SELECT count(*) FROM carillon.tokens WHERE app_id = $1) AS tokens,
+            (SELECT count(*) FROM carillon.feedback WHERE app_id = $1) AS feedback,
+            (SELECT count(*) FROM carillon.dedupe WHERE app_id = $1) AS dedupe_keys,
+            (SELECT count(*) FROM carillon.watched_tables WHERE app_id = $1) AS watched_tables,
             (SELECT count(*) FROM carillon.results WHERE app_id = $1)
-                + (SELECT count(*) FROM carillon.failures WHERE app_id = $1)
+                + (SELECT count(*) FROM carillon.failures WHERE app_id = $1) AS history
         """
     )
 
@@ -101,39 +101,38 @@ enum AppStatements {
 
     static func app(_ rows: borrowing Rows, _ row: Int) throws -> StoredApp {
         StoredApp(
-            id: try rows.int32(row, 0),
-            name: try rows.string(row, 1),
-            topic: try rows.stringIfPresent(row, 2),
-            credential: try rows.stringIfPresent(row, 3),
-            environment: try rows.string(row, 4),
-            protocol: try rows.string(row, 5),
-            gateway: try rows.stringIfPresent(row, 6),
-            hasGatewayCA: try rows.bool(row, 7),
-            feedbackGateway: try rows.stringIfPresent(row, 8),
-            isPaused: try rows.bool(row, 9),
-            pauseReason: try rows.stringIfPresent(row, 12),
-            maxRate: try rows.int32IfPresent(row, 10),
-            maxAttempts: try rows.int32(row, 11),
-            reapsBadTokens: try rows.bool(row, 13),
-            gatewayCA: try rows.stringIfPresent(row, 14),
-            createdAt: try rows.timestamp(row, 15),
-            updatedAt: try rows.timestamp(row, 16)
+            id: try rows.int32(row, "id"),
+            name: try rows.string(row, "name"),
+            topic: try rows.stringIfPresent(row, "topic"),
+            credential: try rows.stringIfPresent(row, "credential"),
+            environment: try rows.string(row, "environment"),
+            protocol: try rows.string(row, "protocol"),
+            gateway: try rows.stringIfPresent(row, "gateway"),
+            feedbackGateway: try rows.stringIfPresent(row, "feedback_gateway"),
+            isPaused: try rows.bool(row, "paused"),
+            pauseReason: try rows.stringIfPresent(row, "paused_reason"),
+            maxRate: try rows.int32IfPresent(row, "max_rate"),
+            maxAttempts: try rows.int32(row, "max_attempts"),
+            reapsBadTokens: try rows.bool(row, "reap_bad_tokens"),
+            gatewayCA: try rows.stringIfPresent(row, "gateway_ca"),
+            createdAt: try rows.timestamp(row, "created_at"),
+            updatedAt: try rows.timestamp(row, "updated_at")
         )
     }
 
     static func settings(_ rows: borrowing Rows, _ row: Int) throws -> NewApp {
         NewApp(
-            name: try rows.string(row, 0),
-            topic: try rows.stringIfPresent(row, 1),
-            credential: try rows.stringIfPresent(row, 2),
-            environment: try rows.string(row, 3),
-            protocol: try rows.string(row, 4),
-            gateway: try rows.stringIfPresent(row, 5),
-            gatewayCA: try rows.stringIfPresent(row, 6),
-            feedbackGateway: try rows.stringIfPresent(row, 7),
-            maxRate: try rows.int32IfPresent(row, 8),
-            maxAttempts: try rows.int32(row, 9),
-            reapsBadTokens: try rows.bool(row, 10)
+            name: try rows.string(row, "name"),
+            topic: try rows.stringIfPresent(row, "topic"),
+            credential: try rows.stringIfPresent(row, "credential"),
+            environment: try rows.string(row, "environment"),
+            protocol: try rows.string(row, "protocol"),
+            gateway: try rows.stringIfPresent(row, "gateway"),
+            gatewayCA: try rows.stringIfPresent(row, "gateway_ca"),
+            feedbackGateway: try rows.stringIfPresent(row, "feedback_gateway"),
+            maxRate: try rows.int32IfPresent(row, "max_rate"),
+            maxAttempts: try rows.int32(row, "max_attempts"),
+            reapsBadTokens: try rows.bool(row, "reap_bad_tokens")
         )
     }
 }

@@ -111,11 +111,11 @@ package struct AppStore: Sendable {
             return try await self.connection.query(AppStatements.losses, parameters) { rows in
                 AppRemoval(
                     app: app,
-                    tokens: try rows.int64(0, 0),
-                    feedback: try rows.int64(0, 1),
-                    dedupeKeys: try rows.int64(0, 2),
-                    watchedTables: try rows.int64(0, 3),
-                    history: try rows.int64(0, 4),
+                    tokens: try rows.int64(0, "tokens"),
+                    feedback: try rows.int64(0, "feedback"),
+                    dedupeKeys: try rows.int64(0, "dedupe_keys"),
+                    watchedTables: try rows.int64(0, "watched_tables"),
+                    history: try rows.int64(0, "history"),
                     workers: workers
                 )
             }

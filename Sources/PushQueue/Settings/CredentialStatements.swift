@@ -44,7 +44,7 @@ enum CredentialStatements {
         "credential_list",
         """
         SELECT c.id, c.name, c.key_id, c.team_id, c.not_after, c.topics, c.status, c.last_error, c.updated_at,
-            ARRAY(SELECT a.name FROM carillon.apps a WHERE a.certificate_id = c.id ORDER BY a.name)
+            ARRAY(SELECT a.name FROM carillon.apps a WHERE a.certificate_id = c.id ORDER BY a.name) AS apps
         FROM carillon.certificates c ORDER BY c.name
         """
     )
@@ -67,19 +67,19 @@ enum CredentialStatements {
     }
 
     static func credential(_ rows: borrowing Rows, _ row: Int) throws -> StoredCredential {
-        let keyID = try rows.stringIfPresent(row, 2)
+        let keyID = try rows.stringIfPresent(row, "key_id")
         return StoredCredential(
-            id: try rows.int32(row, 0),
-            name: try rows.string(row, 1),
+            id: try rows.int32(row, "id"),
+            name: try rows.string(row, "name"),
             kind: keyID == nil ? .certificate : .token,
             keyID: keyID,
-            teamID: try rows.stringIfPresent(row, 3),
-            notAfter: try rows.timestampIfPresent(row, 4),
-            topics: rows.isNull(row, 5) ? [] : try rows.strings(row, 5).compactMap { $0 },
-            status: try rows.stringIfPresent(row, 6),
-            lastError: try rows.stringIfPresent(row, 7),
-            updatedAt: try rows.timestamp(row, 8),
-            apps: try rows.strings(row, 9).compactMap { $0 }
+            teamID: try rows.stringIfPresent(row, "team_id"),
+            notAfter: try rows.timestampIfPresent(row, "not_after"),
+            topics: try rows.isNull(row, "topics") ? [] : rows.strings(row, "topics").compactMap { $0 },
+            status: try rows.stringIfPresent(row, "status"),
+            lastError: try rows.stringIfPresent(row, "last_error"),
+            updatedAt: try rows.timestamp(row, "updated_at"),
+            apps: try rows.strings(row, "apps").compactMap { $0 }
         )
     }
 
@@ -91,11 +91,11 @@ enum CredentialStatements {
 
     static func text(_ rows: borrowing Rows, _ row: Int) throws -> CredentialText {
         CredentialText(
-            certificate: try rows.stringIfPresent(row, 0),
-            privateKey: try rows.stringIfPresent(row, 1),
-            passphrase: try rows.stringIfPresent(row, 2),
-            keyID: try rows.stringIfPresent(row, 3),
-            teamID: try rows.stringIfPresent(row, 4)
+            certificate: try rows.stringIfPresent(row, "certificate"),
+            privateKey: try rows.stringIfPresent(row, "private_key"),
+            passphrase: try rows.stringIfPresent(row, "passphrase"),
+            keyID: try rows.stringIfPresent(row, "key_id"),
+            teamID: try rows.stringIfPresent(row, "team_id")
         )
     }
 }

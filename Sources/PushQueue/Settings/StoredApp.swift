@@ -8,7 +8,6 @@ package struct StoredApp: Sendable, Equatable, Identifiable {
     package let environment: String
     package let `protocol`: String
     package let gateway: String?
-    package let hasGatewayCA: Bool
     package let feedbackGateway: String?
     package let isPaused: Bool
     /// Why, if somebody said so.

@@ -8,7 +8,7 @@ import Testing
             let store = AppStore(database.connection)
             let plain = try await store.add(NewApp(name: "plain", topic: "a.b", credential: "main"))
             #expect(plain.environment == "production" && plain.protocol == "http2" && plain.maxAttempts == 10)
-            #expect(!plain.isPaused && plain.gateway == nil && !plain.hasGatewayCA && plain.maxRate == nil)
+            #expect(!plain.isPaused && plain.gateway == nil && plain.gatewayCA == nil && plain.maxRate == nil)
             let own = try await store.add(
                 NewApp(
                     name: "own",
@@ -24,7 +24,7 @@ import Testing
                 )
             )
             #expect(own.environment == "sandbox" && own.protocol == "binary" && own.gateway == "[::1]:2195")
-            #expect(own.hasGatewayCA && own.feedbackGateway == "localhost:2196" && own.maxRate == 100)
+            #expect(own.gatewayCA != nil && own.feedbackGateway == "localhost:2196" && own.maxRate == 100)
             #expect(own.maxAttempts == 3 && own.credential == "main")
             #expect(try await store.list().map(\.name) == ["demo", "own", "plain"])
         }
@@ -40,7 +40,7 @@ import Testing
             let store = AppStore(database.connection)
             let refusals: [(NewApp, SettingsError.Code, String)] = [
                 (NewApp(name: "demo"), .nameTaken, "already"), (NewApp(name: ""), .invalid, "needs a name"),
-                (NewApp(name: "x", credential: "nope"), .unknownName, "there are key, main"),
+                (NewApp(name: "x", credential: "nope"), .unknownName, "Known credentials: key, main"),
                 (NewApp(name: "x", topic: "a b"), .invalid, "visible ASCII"),
                 (NewApp(name: "x", environment: "staging"), .invalid, "production or sandbox"),
                 (NewApp(name: "x", protocol: "smtp"), .invalid, "http2 or binary"),
@@ -69,7 +69,7 @@ import Testing
             #expect(try await database.value("SELECT updated_at > created_at FROM carillon.apps") == "true")
             #expect(try await !store.resume("demo").isPaused)
             let error = await #expect(throws: SettingsError.self) { try await store.pause("nope") }
-            #expect(error?.message == "There is no app named nope; there are demo.")
+            #expect(error?.message == "There is no app named nope. Known apps: demo.")
         }
     }
 

@@ -138,7 +138,7 @@ import Testing
             #expect(try await store.check("main").status == "ok")
             let error = await #expect(throws: SettingsError.self) { try await store.check("nope") }
             #expect(error?.code == .unknownName)
-            #expect(error?.message == "There is no credential named nope; there are main.")
+            #expect(error?.message == "There is no credential named nope. Known credentials: main.")
         }
     }
 
