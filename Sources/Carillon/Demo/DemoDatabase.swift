@@ -8,10 +8,12 @@ struct DemoDatabase: Sendable {
 
     let connection: PostgresConnection
 
+    static func topic(of app: String) -> String { "com.example.\(app)" }
+
     /// The schema, a credential made for the occasion, and an app that sends to the stand-in.
     func prepare(_ gateway: APNsSimulator, app name: String = "demo") async throws {
         _ = try await Migrator(connection).up()
-        let topic = "com.example.\(name)"
+        let topic = Self.topic(of: name)
         let issued = try gateway.issueCertificate(topics: [topic])
         try await CredentialStore(connection).save(
             CredentialText(certificate: issued.certificate, privateKey: issued.privateKey),

@@ -24,6 +24,7 @@ final class DemoFleet: Sendable {
 
     /// - Parameter isCounted: every push sent twice would be held against the demonstration, so on a machine that is busy
     ///   with other things nobody may be taken for dead who is only slow. It runs the feedback pass itself, and counts.
+    ///   What is in flight at the end lands. Otherwise it is given up after two seconds: nothing of it is kept.
     init(workers: Int, database: String, name: String, isCounted: Bool, console: Console) throws {
         var options = WorkerOptions()
         options.database = database
@@ -38,6 +39,8 @@ final class DemoFleet: Sendable {
             options.feedbackInterval = .zero
             limits.requestTimeout = .seconds(60)
             limits.totalTimeout = .seconds(120)
+        } else {
+            options.drainTimeout = .seconds(2)
         }
         let log = WorkerLog(log: console.log)
         let configuration = limits

@@ -18,8 +18,9 @@ struct Tryout: Sendable {
         let rules = ["dead=410:Unregistered", "bad=400:BadDeviceToken", "503=503:ServiceUnavailable*2"]
         configuration.answers = try (invocation.settings.texts(.answer) + rules).map(AnswerRule.init(parsing:))
         let output = console
+        let usualTopic = DemoDatabase.topic(of: Self.app)
         configuration.observer = { event in
-            if case .answered(let delivery) = event { output.print(Self.line(delivery)) }
+            if case .answered(let delivery) = event { output.print(delivery.line(usualTopic: usualTopic)) }
         }
         let settings = configuration
         do {
@@ -42,12 +43,26 @@ struct Tryout: Sendable {
         try await Cleanup.after({ await connection.close() }) {
             try await DemoDatabase(connection: connection).prepare(gateway, app: Self.app)
             let fleet = try DemoFleet(workers: 1, database: url, name: Self.app, isCounted: false, console: console)
-            try await Cleanup.after({ await fleet.end() }) {
+            let news = TryoutNews(connection: connection)
+            try await Cleanup.after({ await end(fleet, news) }) {
                 invite(url)
-                try await TryoutNews(connection: connection).tell(every: .milliseconds(200), on: loop) {
-                    console.print($0)
-                }
+                try await news.tell(every: .milliseconds(200), on: loop) { console.print($0) }
             }
+        }
+    }
+
+    private func end(_ fleet: DemoFleet, _ news: TryoutNews) async {
+        var hold: String?
+        do {
+            hold = try await news.holds()
+        } catch {
+            console.note("Why pushes wait cannot be read: \(error)")
+        }
+        await fleet.end()
+        do {
+            if let left = try await news.left(becauseOf: hold) { console.note(left) }
+        } catch {
+            console.note("What has not ended cannot be read: \(error)")
         }
     }
 
@@ -67,11 +82,5 @@ struct Tryout: Sendable {
 
             """
         )
-    }
-
-    private static func line(_ delivery: Delivery) -> String {
-        let answer = (delivery.status.map { "\($0)" } ?? "no answer") + (delivery.reason.map { " \($0)" } ?? "")
-        let payload = String(decoding: delivery.payload, as: UTF8.self)
-        return "APNs      \(delivery.token.prefix(8))…  \(answer)  \(payload)".visible
     }
 }

@@ -3,35 +3,100 @@ import Postgres
 
 /// What became of messages, as lines, each once. That a push is tried again the worker's log says.
 struct TryoutNews {
+    /// Messages of which something has ended within the last minute, and nothing waits. One that was cut into jobs is one
+    /// message.
     private static let ended = Statement(
         "try_ended",
         """
-        SELECT r.message_id FROM carillon.results r
-        WHERE r.finished_at > now() - interval '1 minute' AND r.message_id <> ALL ($1) ORDER BY r.message_id LIMIT 100
+        SELECT n.id, a.name AS app, (
+            SELECT CASE count(*) WHEN 1 THEN min(f.reason)
+                ELSE string_agg(f.count || ' ' || f.reason, ', ' ORDER BY f.count DESC, f.reason) END
+            FROM (
+                SELECT f.reason, count(*) FROM carillon.failures f
+                WHERE f.app_id = n.app_id AND f.message_id = ANY (m.ids) GROUP BY f.reason) f) AS reasons
+        FROM (
+            SELECT DISTINCT r.app_id, coalesce(r.broadcast_id, r.message_id) AS id FROM carillon.results r
+            WHERE r.finished_at > now() - interval '1 minute'
+                AND coalesce(r.broadcast_id, r.message_id) <> ALL ($1)) n
+        CROSS JOIN LATERAL (
+            SELECT sum(r.sent + r.failed + r.expired + r.cancelled) AS ended, array_agg(r.message_id) AS ids
+            FROM carillon.results r
+            WHERE r.app_id = n.app_id AND (r.message_id = n.id OR r.broadcast_id = n.id)) m
+        LEFT JOIN carillon.apps a ON a.id = n.app_id
+        LEFT JOIN carillon.broadcasts b ON b.app_id = n.app_id AND b.id = n.id
+        WHERE m.ended >= coalesce(b.tokens, 0)
+        ORDER BY n.id LIMIT 100
+        """
+    )
+    private static let holds = Statement(
+        "try_holds",
+        "SELECT string_agg(s.hold_reason, ' ') AS reason FROM carillon.app_status s"
+    )
+    private static let left = Statement(
+        "try_left",
+        """
+        SELECT coalesce(sum(p.token_count), 0)::int8 AS pushes,
+            count(DISTINCT coalesce(p.broadcast_id, p.origin, p.id)) AS messages,
+            string_agg(DISTINCT concat_ws(' ', p.last_status, p.last_reason), ', ') FILTER (WHERE p.last_reason <> '')
+                AS reasons
+        FROM carillon.pending p
         """
     )
     let connection: PostgresConnection
 
+    private struct Ended: RowReadable {
+        let id: Int64
+        let app: String?
+        /// Why pushes failed; of several reasons each with its number, the most frequent first.
+        let reasons: String?
+
+        init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+            id = try rows.int64(row, "id")
+            app = try rows.stringIfPresent(row, "app")
+            reasons = try rows.stringIfPresent(row, "reasons")
+        }
+    }
+
     /// Goes on until it is interrupted, and throws then.
     func tell(every pause: Duration, on loop: EventLoop, _ say: (String) -> Void) async throws {
-        var ended: [Int64] = []
+        var told: [Int64] = []
         while true {
             var parameters = Parameters()
-            parameters.append(PostgresArray(ended))
-            let news = try await connection.query(Self.ended, parameters) { rows in
-                try rows.indices.map { try rows.int64($0, 0) }
-            }
-            for id in news {
-                for message in try await MessageProgress.all(id, of: nil, on: connection) { say(Self.line(message)) }
+            parameters.append(PostgresArray(told))
+            let news: [Ended] = try await connection.values(of: Self.ended, parameters)
+            for ended in news {
+                for message in try await MessageProgress.all(ended.id, of: ended.app, on: connection) {
+                    say(Self.line(message, ended.reasons))
+                }
             }
             // Those of the last minute are among the newest; nobody pastes more in a minute than this.
-            ended = Array((ended + news).suffix(10_000))
+            told = Array((told + news.map(\.id)).suffix(10_000))
             try await loop.sleep(for: pause)
         }
     }
 
-    private static func line(_ message: MessageProgress) -> String {
-        "Message \(message.id): \(message.counts), after \(Counted.text(message.attempts, "attempt"))"
-            + (message.failed > 0 ? message.lastReason.map { " (\($0.visible))" } ?? "" : "") + "."
+    private static func line(_ message: MessageProgress, _ reasons: String?) -> String {
+        "Message \(message.id): \(message.counts)"
+            + (message.attempts > 0 ? ", after " + Counted.text(message.attempts, "attempt") : "")
+            + (reasons.map { " (\($0.visible))" } ?? "") + "."
+    }
+
+    /// Why apps cannot send; nil: they can. A worker that ends takes back what it has said of them.
+    func holds() async throws -> String? {
+        try await connection.query(Self.holds) { rows in try rows.stringIfPresent(0, "reason") }
+    }
+
+    /// What has not ended, and why, as a line; nil when everything has.
+    func left(becauseOf hold: String?) async throws -> String? {
+        try await connection.query(Self.left) { rows in
+            let pushes = try rows.int64(0, "pushes")
+            let messages = try rows.int64(0, "messages")
+            let reasons = try rows.stringIfPresent(0, "reasons")
+            guard messages > 0 else { return nil }
+            return Counted.text(pushes, "push", "pushes") + " of " + Counted.text(messages, "message")
+                + (pushes == 1 ? " has not ended." : " have not ended.")
+                + (hold.map { " \($0.visible)" } ?? "")
+                + (reasons.map { " The last attempts ended with \($0.visible)." } ?? "")
+        }
     }
 }
