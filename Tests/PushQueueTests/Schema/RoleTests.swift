@@ -271,7 +271,7 @@ import Testing
                 """
             )
             #expect(definers.allSatisfy { $0.hasSuffix(",t)") }, "\(definers)")
-            #expect(definers.contains("(cancel,t)"))
+            #expect(definers.contains("(cancel_messages,t)"))
         }
     }
 }
