@@ -90,7 +90,8 @@ lint: ## check layout and structure
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
 	@bash .ci/structure
 
-docs: packages ## the library's documentation, into .docs/
+docs: ## the library's documentation, into .docs/, and the lists of docs/sql.md
+	@bash .ci/packages test
 	@bash .ci/docs
 
 clean: ## remove what was built

@@ -145,6 +145,12 @@ extension Migration {
             up: PackageResources._024_watched_up_sql,
             down: PackageResources._024_watched_down_sql
         ),
+        Migration(
+            25,
+            "comments",
+            up: PackageResources._025_comments_up_sql,
+            down: PackageResources._025_comments_down_sql
+        ),
     ]
 
     /// The version of the schema that this program works with.

@@ -1,0 +1,101 @@
+/// The part of docs/sql.md that lists things, made from the catalog of a migrated database: what the roles for applications
+/// and dashboards may call, read and write, as the comments in there describe it.
+struct SQLReference {
+    /// Stands before it in the page.
+    static let mark = "<!-- From here on `make docs` writes, from the comments in migrations/0025_comments.up.sql. -->"
+
+    let database: SchemaDatabase
+
+    func text() async throws -> String {
+        let functions = try await self.database.value(Self.functions) ?? ""
+        let relations = try await self.database.value(Self.relations) ?? ""
+        return """
+            \(Self.mark)
+
+            ## Functions
+
+            \(functions)
+
+            ## Tables and views
+
+            \(relations)
+
+            """
+    }
+
+    /// What either role may use, and is not commented as internal.
+    static let callable = """
+        SELECT p.*, obj_description(p.oid, 'pg_proc') AS comment,
+            concat_ws(' and ',
+                CASE WHEN has_function_privilege('carillon_app', p.oid, 'EXECUTE') THEN '`carillon_app`' END,
+                CASE WHEN has_function_privilege('carillon_reader', p.oid, 'EXECUTE') THEN '`carillon_reader`' END) AS roles
+        FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace
+            AND (has_function_privilege('carillon_app', p.oid, 'EXECUTE')
+                OR has_function_privilege('carillon_reader', p.oid, 'EXECUTE'))
+        """
+
+    /// The columns of which either role may read or write something, with what each may do.
+    static let columns = """
+        SELECT c.oid, c.relname, a.attname, a.attnum, format_type(a.atttypid, a.atttypmod) AS type,
+            obj_description(c.oid, 'pg_class') AS about, col_description(c.oid, a.attnum) AS comment,
+            concat_ws(', ',
+                CASE WHEN has_column_privilege('carillon_app', c.oid, a.attnum, 'SELECT') THEN 'read' END,
+                CASE WHEN has_column_privilege('carillon_app', c.oid, a.attnum, 'INSERT') THEN 'insert' END,
+                CASE WHEN has_column_privilege('carillon_app', c.oid, a.attnum, 'UPDATE') THEN 'update' END) AS app,
+            CASE WHEN has_column_privilege('carillon_reader', c.oid, a.attnum, 'SELECT') THEN 'read' ELSE '' END AS reader
+        FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+        WHERE c.relnamespace = 'carillon'::regnamespace AND c.relkind IN ('r', 'p', 'v') AND NOT c.relispartition
+            AND a.attnum > 0 AND NOT a.attisdropped AND (
+                has_column_privilege('carillon_app', c.oid, a.attnum, 'SELECT, INSERT, UPDATE')
+                OR has_column_privilege('carillon_reader', c.oid, a.attnum, 'SELECT'))
+        """
+
+    /// Two functions of one name take the same arguments, one of them JSON of any type.
+    private static let functions = """
+        WITH callable AS (\(callable)), argument AS (
+            SELECT f.proname, n.place, max(f.proargnames[n.place]) AS name,
+                CASE WHEN bool_or(t.typtype = 'p') THEN 'text, json or jsonb'
+                    ELSE max(format_type(t.oid, NULL)) END AS type,
+                max(regexp_replace(pg_get_function_arg_default(f.oid, n.place), '::[a-z ]+$', '')) AS fallback
+            FROM callable f CROSS JOIN LATERAL generate_series(1, f.pronargs) AS n(place)
+            JOIN pg_type t ON t.oid = f.proargtypes[n.place - 1]
+            GROUP BY f.proname, n.place
+        ), answer AS (
+            SELECT f.proname, n.place, f.proargnames[n.place] AS name,
+                format_type(f.proallargtypes[n.place], NULL) AS type, '' AS comment
+            FROM callable f CROSS JOIN LATERAL generate_subscripts(f.proargmodes, 1) AS n(place)
+            WHERE f.proargmodes[n.place] IN ('o', 't')
+            UNION ALL
+            SELECT f.proname, a.attnum, a.attname, format_type(a.atttypid, NULL), col_description(a.attrelid, a.attnum)
+            FROM callable f JOIN pg_type t ON t.oid = f.prorettype JOIN pg_attribute a ON a.attrelid = t.typrelid
+            WHERE a.attnum > 0
+        )
+        SELECT string_agg(concat_ws(E'\\n\\n', '### `' || f.proname || '`', f.comment, 'For ' || f.roles || '.'
+                || CASE WHEN f.result IN ('void', 'record') OR f.result LIKE '%(%' OR f.result LIKE 'SETOF%' THEN ''
+                    ELSE ' Returns `' || f.result || '`.' END,
+            (SELECT E'| argument | type | default |\\n|---|---|---|\\n' || string_agg(format('| `%s` | %s | %s |', a.name,
+                    replace(a.type, 'timestamp with time zone', 'timestamptz'), coalesce('`' || a.fallback || '`', '')),
+                    E'\\n' ORDER BY a.place)
+                FROM argument a WHERE a.proname = f.proname),
+            (SELECT E'Returns:\\n\\n| column | type | what it is |\\n|---|---|---|\\n' || string_agg(format('| `%s` | %s | %s |',
+                    a.name, replace(a.type, 'timestamp with time zone', 'timestamptz'), a.comment),
+                    E'\\n' ORDER BY a.place)
+                FROM answer a WHERE a.proname = f.proname)), E'\\n\\n' ORDER BY f.roles COLLATE "C", f.proname)
+        FROM (
+            SELECT f.proname, min(f.comment) AS comment, min(f.roles) AS roles, min(pg_get_function_result(f.oid)) AS result
+            FROM callable f WHERE f.comment NOT LIKE 'Internal: %' GROUP BY f.proname) f
+        """
+
+    private static let relations = """
+        SELECT string_agg(concat_ws(E'\\n\\n', '### `' || r.relname || '`', r.about || CASE
+                WHEN has_table_privilege('carillon_app', r.oid, 'DELETE') THEN ' `carillon_app` may delete rows.' ELSE '' END,
+                E'| column | type | `carillon_app` | `carillon_reader` | what it is |\\n|---|---|---|---|---|\\n' || r.rows),
+            E'\\n\\n' ORDER BY r.is_for_apps DESC, r.relname)
+        FROM (
+            SELECT c.oid, c.relname, min(c.about) AS about, bool_or(c.app <> '') AS is_for_apps,
+                string_agg(format('| `%s` | %s | %s | %s | %s |', c.attname,
+                    replace(c.type, 'timestamp with time zone', 'timestamptz'), c.app, c.reader, c.comment),
+                    E'\\n' ORDER BY c.attnum) AS rows
+            FROM (\(columns)) c GROUP BY c.oid, c.relname) r
+        """
+}
