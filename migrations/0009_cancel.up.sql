@@ -126,6 +126,8 @@ DECLARE
     sought bigint[] := message_ids;
     more carillon.withdrawn[];
     rest carillon.remnant[];
+    -- Those that were in flight.
+    flew bigint[] := '{}';
     short bigint[];
     retries carillon.withdrawn[];
 BEGIN
@@ -151,6 +153,7 @@ BEGIN
                 SELECT FROM carillon.unfinished u WHERE u.app_id = take_back.app AND u.message_id = s.id));
         EXIT WHEN cardinality(sought) = 0;
         rest := carillon.remnants(app, sought, taken);
+        flew := flew || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.flying > 0);
         retries := '{}';
         -- Retries that are due have ids of their own in messages, which no index finds: an INSERT would pay for it. The
         -- app's rows are looked through only when some of them are missing.
@@ -170,7 +173,10 @@ BEGIN
         SELECT take_back.app, r.message_id FROM unnest(rest) r
         LEFT JOIN (SELECT t.message_id, sum(t.tokens) AS tokens FROM unnest(retries) t GROUP BY t.message_id) g
             ON g.message_id = r.message_id
-        WHERE r.message_id = ANY (alone) AND (r.flying > 0 OR r.remaining > coalesce(g.tokens, 0))
+        WHERE r.message_id = ANY (alone) AND r.remaining > coalesce(g.tokens, 0)
+        UNION
+        -- Some of them have landed since, perhaps, and wait for another try.
+        SELECT take_back.app, f.id FROM unnest(flew) AS f(id) WHERE f.id = ANY (sought) AND f.id = ANY (alone)
         ON CONFLICT DO NOTHING;
     END IF;
     RETURN taken;

@@ -66,6 +66,38 @@ import Testing
         }
     }
 
+    @Test func `what lands to be tried again while it is being taken back is not tried again`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let job = "NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL, now(), NULL, NULL"
+            let jobs = [5, 7].map { "ROW(\($0), 1, '{aa}', '{}', 'alert', \(job))::carillon.job" }
+            // 7 lands while 6 is taken back, and 5 while 7 is.
+            try await database.run(
+                """
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs)
+                VALUES (1, 1, ARRAY[\(jobs.joined(separator: ", "))]);
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (6, 1, '{bb}', '{}', 'infinity');
+                CREATE FUNCTION land() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    UPDATE carillon.inflight SET jobs = jobs[1:1] WHERE OLD.id = 6;
+                    DELETE FROM carillon.inflight WHERE OLD.id = 7;
+                    INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
+                    VALUES (CASE OLD.id WHEN 7 THEN 5 ELSE 7 END, 1, '{aa}', '{}', now());
+                    RETURN OLD;
+                END $$;
+                CREATE TRIGGER land BEFORE DELETE ON carillon.scheduled FOR EACH ROW EXECUTE FUNCTION land()
+                """
+            )
+            #expect(try await database.value("carillon.cancel_messages('{5,6,7}')") == "2")
+            try await database.run("DROP TRIGGER land ON carillon.scheduled; SELECT carillon.promote(10)")
+            #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "0")
+            #expect(
+                try await database.rows("SELECT message_id, cancelled FROM carillon.results ORDER BY 1") == [
+                    "(5,1)", "(6,1)", "(7,1)",
+                ]
+            )
+        }
+    }
+
     @Test func `taking back many messages reads what is in flight as often as taking back one`() async throws {
         try await SchemaDatabase.with { database async throws in
             try await database.run(
