@@ -121,6 +121,7 @@ import Testing
         try await scene.drained()
         for worker in workers {
             #expect(worker.lines(containing: "failed and will be tried again").isEmpty, "\(worker.said)")
+            #expect(try await worker.metric("carillon_database_errors_total") == 0, "\(worker.said)")
         }
         try await scene.finish()
     }
