@@ -83,6 +83,7 @@ import Testing
                 ) == 0
             }
             #expect(MonotonicInstant.now - death < lease + .seconds(3))
+            try await heir.says("Took over the jobs")
             #expect(heir.lines(containing: "Took over the jobs").count == 1)
             try await scene.finish()
         }
