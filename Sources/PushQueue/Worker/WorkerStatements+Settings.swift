@@ -12,7 +12,7 @@ extension WorkerStatements {
 
     /// For the connection that all work shares: what waits for somebody's lock holds up all that stands behind it, so it
     /// hardly waits, and is tried again by another way.
-    package static let settings = Self.common.with(["lock_timeout": "200ms", "statement_timeout": "30s"])
+    package static let settings = Self.common.with(["lock_timeout": "100ms", "statement_timeout": "30s"])
 
     /// For the sign of life, which waits its turn: once the lock is gone it must come before anybody who would take over.
     static let lifelineSettings = Self.common.with(["lock_timeout": "0", "statement_timeout": "0"])
