@@ -39,7 +39,7 @@ extension Key {
             throw TLSError(
                 .tooCostly,
                 "the private key in \(what) takes \(derivation.count) \(derivation.unit) to open, and at most "
-                    + "\(derivation.limit) are done: encrypt it again with fewer, as by openssl pkcs8 -topk8 -iter 600000"
+                    + "\(derivation.limit) are allowed: encrypt it again, for example by openssl pkcs8 -topk8 -iter 600000"
             )
         }
     }
