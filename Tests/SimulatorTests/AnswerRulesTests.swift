@@ -47,6 +47,15 @@ struct AnswerRulesTests {
         #expect(error?.message.hasSuffix(".") == true)
     }
 
+    @Test func `a rule that answers as Apple does not is told to be odd`() throws {
+        for text in ["ab=410:Foo", "ab=200:Unregistered", "77=302:Foo", "77=418", "*=429:Unregistered"] {
+            #expect(try AnswerRule(parsing: text).oddity?.hasSuffix(".") == true, "\(text)")
+        }
+        for text in ["ab=410", "ab=200", "ab=429+30*2", "*=503:Shutdown", "ab=400:BadTopic", "ab=silence", "ab=reset"] {
+            #expect(try AnswerRule(parsing: text).oddity == nil, "\(text)")
+        }
+    }
+
     @Test func `the longest prefix wins, in either case`() throws {
         var rules = try rules("d=500", "dead=410", "de=429")
         #expect(take("deadbeef", from: &rules) == 1)

@@ -18,13 +18,60 @@ struct ConnectionStateTests {
         var known = ProviderKeys(keys, environment: environment, isPedantic: isPedantic)
         return requests.map { text, after in
             let bytes = Array((text ?? "").utf8)
-            return connection.refusalOfCredential(
+            let refusal = connection.refusalOfCredential(
                 bytes.span,
                 isPresent: text != nil,
                 now: Self.now + after,
                 keys: &known
             )
+            // Which of the many details it is, is another test's matter.
+            if refusal == .derSignature || refusal == .quotedIssueTime { return refusal }
+            return refusal?.reason?.description == "InvalidProviderToken" ? .invalidProviderToken : refusal
         }
+    }
+
+    @Test func `what is wrong with a provider token is told in detail`() throws {
+        let provider = try TestProvider(keyID: "K", teamID: "T")
+        let good = provider.authorization(issuedAt: Self.then)
+        let keys = ProviderKeys([try provider.registered()], environment: .production)
+        func refusal(_ text: String, keys: ProviderKeys = keys, after earlier: String? = nil) -> Refusal? {
+            var connection = ConnectionState(credential: .providerToken)
+            var keys = keys
+            var last: Refusal?
+            for text in [earlier, text].compactMap(\.self) {
+                let bytes = Array(text.utf8)
+                last = connection.refusalOfCredential(bytes.span, isPresent: true, now: Self.now, keys: &keys)
+            }
+            return last
+        }
+        func token(_ header: String, _ claims: String) -> String {
+            provider.authorization(header: header, claims: claims)
+        }
+        let (header, claims) = (#"{"alg":"ES256","kid":"K"}"#, #"{"iss":"T","iat":1700000000}"#)
+        #expect(refusal(good) == nil)
+        #expect(refusal("bearer abc") == .malformedToken)
+        #expect(refusal(token("[]", claims)) == .malformedToken)
+        #expect(refusal(good + "==") == .paddedToken)
+        #expect(refusal(token(#"{"alg":"HS256","kid":"K"}"#, claims)) == .tokenAlgorithm)
+        #expect(refusal(token(#"{"alg":"ES256"}"#, claims)) == .tokenWithoutKeyID)
+        #expect(refusal(token(header, #"{"iat":1700000000}"#)) == .tokenWithoutTeamID)
+        #expect(refusal(token(header, #"{"iss":"T"}"#)) == .tokenWithoutTime)
+        #expect(refusal(token(header, #"{"iss":"T","iat":1700000000000}"#)) == .tokenInMilliseconds)
+        #expect(refusal(token(header, #"{"iss":"T","iat":1700000061}"#)) == .tokenFromFuture)
+        let stranger = try TestProvider(keyID: "K", teamID: "T").authorization(issuedAt: Self.then)
+        #expect(refusal(stranger) == .tokenSignature)
+        let other = try TestProvider(keyID: "L", teamID: "T").authorization(issuedAt: Self.then)
+        #expect(refusal(other) == .unknownKey)
+        let learning = ProviderKeys([], environment: .production)
+        #expect(refusal(token(header, #"{"iss":"U","iat":1700000000}"#), keys: learning, after: good) == .keyTaken)
+        let elsewhere = try TestProvider(keyID: "L", teamID: "U").authorization(issuedAt: Self.then)
+        #expect(refusal(elsewhere, keys: learning, after: good) == .otherTeam)
+    }
+
+    @Test func `every refusal has a detail of its own`() {
+        let details = Refusal.allCases.map(\.detail)
+        #expect(details.allSatisfy { $0.hasSuffix(".") })
+        #expect(Set(details).count == details.count)
     }
 
     @Test func `a good token is believed for an hour`() throws {

@@ -124,6 +124,36 @@ public struct AnswerRule: Sendable, Hashable {
         }
     }
 
+    /// What is odd about the rule, in a sentence: Apple answers otherwise, and it may be a slip. Nil for most.
+    public var oddity: String? {
+        guard case .answer(let status, let reason, _) = action else { return nil }
+        let name = prefix.isEmpty ? "*" : prefix
+        if status == 200 {
+            guard let reason else { return nil }
+            return "The rule for \(name) answers with 200, which has no reason: \(reason) is left out."
+        }
+        let known = Self.reasons(of: status)
+        if known.isEmpty { return "The rule for \(name) answers with \(status), which Apple does not use." }
+        guard let reason, !known.contains(reason) else { return nil }
+        let list = known.sorted().joined(separator: ", ")
+        return "The rule for \(name) answers with \(reason), which Apple does not have for \(status): \(list)."
+    }
+
+    private static func reasons(of status: UInt16) -> Set<String> {
+        let own = Refusal.allCases.filter { $0.status == status }.compactMap { $0.reason?.description }
+        let others: [String] =
+            switch status {
+            case 400: ["IdleTimeout"]
+            case 403: ["Forbidden"]
+            case 410: ["Unregistered", "ExpiredToken"]
+            case 429: ["TooManyRequests"]
+            case 500: ["InternalServerError"]
+            case 503: ["ServiceUnavailable", "Shutdown"]
+            default: []
+            }
+        return Set(own + others)
+    }
+
     private static func suffix(
         after mark: Character,
         of rest: inout Substring,

@@ -22,6 +22,18 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
     case expiredProviderToken
     case invalidProviderToken
     case derSignature
+    case malformedToken
+    case paddedToken
+    case tokenAlgorithm
+    case tokenWithoutKeyID
+    case tokenWithoutTeamID
+    case tokenWithoutTime
+    case tokenInMilliseconds
+    case tokenFromFuture
+    case tokenSignature
+    case otherTeam
+    case unknownKey
+    case keyTaken
     case quotedIssueTime
     case missingProviderToken
     case unrelatedKeyIDInToken
@@ -38,7 +50,9 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
             .payloadEmpty, .topicDisallowed:
             400
         case .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyIDInToken, .expiredProviderToken,
-            .invalidProviderToken, .derSignature, .quotedIssueTime, .missingProviderToken, .unrelatedKeyIDInToken:
+            .invalidProviderToken, .derSignature, .quotedIssueTime, .missingProviderToken, .unrelatedKeyIDInToken,
+            .malformedToken, .paddedToken, .tokenAlgorithm, .tokenWithoutKeyID, .tokenWithoutTeamID, .tokenWithoutTime,
+            .tokenInMilliseconds, .tokenFromFuture, .tokenSignature, .otherTeam, .unknownKey, .keyTaken:
             403
         case .badPath: 404
         case .methodNotAllowed: 405
@@ -68,7 +82,10 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
         case .badCertificateEnvironment: "BadCertificateEnvironment"
         case .badEnvironmentKeyIDInToken: "BadEnvironmentKeyIdInToken"
         case .expiredProviderToken: "ExpiredProviderToken"
-        case .invalidProviderToken, .derSignature, .quotedIssueTime: "InvalidProviderToken"
+        case .invalidProviderToken, .derSignature, .quotedIssueTime, .malformedToken, .paddedToken, .tokenAlgorithm,
+            .tokenWithoutKeyID, .tokenWithoutTeamID, .tokenWithoutTime, .tokenInMilliseconds, .tokenFromFuture,
+            .tokenSignature, .otherTeam, .unknownKey, .keyTaken:
+            "InvalidProviderToken"
         case .missingProviderToken: "MissingProviderToken"
         case .unrelatedKeyIDInToken: "UnrelatedKeyIdInToken"
         case .badPath: "BadPath"
@@ -76,20 +93,6 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
         case .payloadTooLarge: "PayloadTooLarge"
         case .tooManyProviderTokenUpdates: "TooManyProviderTokenUpdates"
         case .headerListTooLarge: nil
-        }
-    }
-
-    /// What Apple's word leaves open, for the log.
-    var detail: String? {
-        switch self {
-        case .badDefaultPriority: "A background push without apns-priority counts as one of 10, and may only have 5."
-        case .derSignature: "The signature of the provider token is DER; a JSON Web Token has r and s in 64 bytes."
-        case .quotedIssueTime: "The provider token's iat is a string; a JSON Web Token has a number."
-        case .deviceTokenNotForTopic: "The device token was first taken for another topic."
-        case .headerListTooLarge:
-            "There are more than 64 header fields, or more than the 8,000 bytes of SETTINGS_MAX_HEADER_LIST_SIZE, "
-                + "where each field counts 32 bytes more."
-        default: nil
         }
     }
 }

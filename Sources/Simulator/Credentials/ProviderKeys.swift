@@ -42,9 +42,8 @@ struct ProviderKeys {
         if registered.isEmpty {
             try learn(token)
         } else {
-            guard let known = registered[token.keyID], known.teamID == token.teamID,
-                known.key.isValid(signature: token.signature, for: token.signedBytes)
-            else { throw .invalidProviderToken }
+            guard let known = registered[token.keyID], known.teamID == token.teamID else { throw .unknownKey }
+            guard known.key.isValid(signature: token.signature, for: token.signedBytes) else { throw .tokenSignature }
             if let only = known.environment, only != environment { throw .badEnvironmentKeyIDInToken }
         }
         seen.insert(token.signature)
@@ -53,14 +52,14 @@ struct ProviderKeys {
     private mutating func learn(_ token: ProviderToken) throws(Refusal) {
         let digest = Digest.sha256(token.signedBytes.span.bytes)
         let candidates = P256Recovery.publicKeys(signature: token.signature, digest: digest)
-        guard !candidates.isEmpty else { throw .invalidProviderToken }
+        guard !candidates.isEmpty else { throw .tokenSignature }
         guard var known = learnt[token.keyID] else {
             guard learnt.count < Self.learntLimit else { throw .invalidProviderToken }
             learnt[token.keyID] = Learnt(teamID: token.teamID, candidates: candidates)
             return
         }
         known.candidates.removeAll { !candidates.contains($0) }
-        guard known.teamID == token.teamID, !known.candidates.isEmpty else { throw .invalidProviderToken }
+        guard known.teamID == token.teamID, !known.candidates.isEmpty else { throw .keyTaken }
         learnt[token.keyID] = known
     }
 }

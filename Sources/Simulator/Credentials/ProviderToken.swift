@@ -4,13 +4,13 @@ import TLS
 /// A provider authentication token (JWT) taken apart; its signature is not yet believed.
 struct ProviderToken: Sendable {
     private struct Header: Decodable {
-        let alg: String
-        let kid: String
+        let alg: String?
+        let kid: String?
     }
 
     private struct Claims: Decodable {
-        let iss: String
-        let iat: IssueTime
+        let iss: String?
+        let iat: IssueTime?
     }
 
     /// Apple wants a number, and takes one in quotes too.
@@ -49,23 +49,27 @@ struct ProviderToken: Sendable {
             throw .missingProviderToken
         }
         guard parts.count > 1 else { throw .missingProviderToken }
-        guard parts.count == 2 else { throw .invalidProviderToken }
+        guard parts.count == 2 else { throw .malformedToken }
+        guard !parts[1].contains(UInt8(ascii: "=")) else { throw .paddedToken }
         let pieces = parts[1].split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard pieces.count == 3,
             let header = Base64URL.decode(pieces[0]),
             let claims = Base64URL.decode(pieces[1]),
             let signed = Base64URL.decode(pieces[2]),
-            let signature = signed.count == 64 ? signed : ES256.raw(der: signed),
             let head = try? JSONDecoder().decode(Header.self, from: Data(header)),
-            let body = try? JSONDecoder().decode(Claims.self, from: Data(claims)),
-            head.alg == "ES256", !head.kid.isEmpty, !body.iss.isEmpty, body.iat.seconds.isFinite
-        else { throw .invalidProviderToken }
-        self.keyID = head.kid
-        self.teamID = body.iss
-        self.issuedAt = body.iat.seconds
+            let body = try? JSONDecoder().decode(Claims.self, from: Data(claims))
+        else { throw .malformedToken }
+        guard head.alg == "ES256" else { throw .tokenAlgorithm }
+        guard let keyID = head.kid, !keyID.isEmpty else { throw .tokenWithoutKeyID }
+        guard let teamID = body.iss, !teamID.isEmpty else { throw .tokenWithoutTeamID }
+        guard let issued = body.iat, issued.seconds.isFinite else { throw .tokenWithoutTime }
+        guard let signature = signed.count == 64 ? signed : ES256.raw(der: signed) else { throw .tokenSignature }
+        self.keyID = keyID
+        self.teamID = teamID
+        self.issuedAt = issued.seconds
         self.signedBytes = Array(parts[1][..<pieces[1].endIndex])
         self.signature = signature
-        self.oddity = signed.count != 64 ? .derSignature : body.iat.isQuoted ? .quotedIssueTime : nil
+        self.oddity = signed.count != 64 ? .derSignature : issued.isQuoted ? .quotedIssueTime : nil
     }
 }
 

@@ -61,7 +61,10 @@ struct ConnectionState {
     }
 
     private mutating func admit(_ token: ProviderToken, now: Double, keys: inout ProviderKeys) throws(Refusal) {
-        guard token.issuedAt <= now + Self.clockSkew else { throw .invalidProviderToken }
+        guard token.issuedAt <= now + Self.clockSkew else {
+            // Milliseconds of today lie a thousand times as far from 1970.
+            throw token.issuedAt > 100 * now ? .tokenInMilliseconds : .tokenFromFuture
+        }
         try keys.verify(token)
         guard now < token.issuedAt + Self.tokenLife else { throw .expiredProviderToken }
         guard let current = accepted else {
@@ -69,7 +72,7 @@ struct ConnectionState {
             return
         }
         // A connection belongs to the team, and the key, of its first push.
-        guard token.teamID == current.teamID else { throw .invalidProviderToken }
+        guard token.teamID == current.teamID else { throw .otherTeam }
         guard token.keyID == current.keyID else { throw .unrelatedKeyIDInToken }
         // Too often: the last change was a moment ago, or the new token was made a moment after the old one.
         if let changedAt = current.changedAt, now - changedAt < Self.tokenRest { throw .tooManyProviderTokenUpdates }
