@@ -43,6 +43,36 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (["--key-id", "ABCDE12345"], "are about the signing key in --file"),
+        (["--file", "key.p8", "--key-id", "AB", "--team-id", "TEAM567890"], "--key-id takes ten characters"),
+        (["--file", "key.p8", "--key-id", "ABCDE12345", "--team-id", "T"], "--team-id takes ten characters"),
+    ])
+    func `what says nothing of a key is refused`(arguments: [String], words: String) async throws {
+        let run = try await ProgramRun.run(["simulator", "--port", "0"] + arguments)
+        #expect(run.status == 2)
+        #expect(run.errors.contains(words))
+    }
+
+    @Test func `it warns of answers that Apple does not give, and says where it answers over HTTP`() async throws {
+        try await TemporaryFolder.with { folder in
+            try await TestLoop.with { loop in
+                let run = try BackgroundProgram(
+                    [
+                        "simulator", "--port", "0", "--ca-out", folder.file("ca.pem"), "--answer", "ab=410:Foo",
+                        "--http", "127.0.0.1:0",
+                    ],
+                    in: folder
+                )
+                _ = try await run.line(containing: "Foo, which Apple does not have for 410", on: loop)
+                let line = try await run.line(containing: "is listening", on: loop)
+                #expect(line.contains("\"http_port\":") && !line.contains("\"http_port\":0"))
+                #expect(!line.contains("\"http_port\":null"))
+                #expect(try await run.end(by: SIGTERM, on: loop) == .status(0))
+            }
+        }
+    }
+
     @Test func `it writes its root, says where it listens, and ends with 0 on SIGTERM`() async throws {
         try await TemporaryFolder.with { folder in
             try await TestLoop.with { loop in

@@ -41,7 +41,7 @@ private struct Simulate {
                 try await Interruption.wait(on: loop) {
                     try await simulator.start()
                     try server?.start()
-                    try announce(simulator)
+                    try announce(simulator, server)
                 }
                 result = .success(())
             } catch {
@@ -72,12 +72,13 @@ private struct Simulate {
     /// Its counts as JSON under /stats, where --http says so.
     private func statisticsServer(of simulator: APNsSimulator) -> WebServer? {
         invocation.settings.address(.http).map { address in
+            let list = Route(.get, "/") { _ in Response(text: "GET /stats: what came and was answered, as JSON.\n") }
             let stats = Route(.get, "/stats") { _ in Response(json: await simulator.statistics().json) }
-            return WebServer(host: address.host, port: address.port, routes: [stats])
+            return WebServer(host: address.host, port: address.port, routes: [list, stats])
         }
     }
 
-    private func announce(_ simulator: APNsSimulator) throws {
+    private func announce(_ simulator: APNsSimulator, _ server: WebServer?) throws {
         if let path = invocation.settings.text(.caOut) {
             try SmallFile.write(simulator.rootPEM, to: path)
         } else {
@@ -88,6 +89,7 @@ private struct Simulate {
             [
                 "host": JSONValue(invocation.settings.text(.host)), "port": .int(Int64(simulator.port)),
                 "feedback_port": simulator.feedbackPort.map { .int(Int64($0)) } ?? .null,
+                "http_port": server.map { .int(Int64($0.port)) } ?? .null,
                 "ca": JSONValue(invocation.settings.text(.caOut)),
             ]
         )
@@ -121,18 +123,26 @@ private struct Simulate {
             )
         }
         configuration.answers = try settings.texts(.answer).map(AnswerRule.init(parsing:))
+        for oddity in configuration.answers.compactMap(\.oddity) { log.warning(oddity, [:]) }
         configuration.delay = settings.duration(.delay)
         configuration.distance = settings.duration(.distance)
         configuration.goAwayAfter = settings.countIfAny(.goAwayAfter)
         configuration.resetAfter = settings.countIfAny(.resetAfter)
         configuration.maximumStreams = settings.countIfAny(.maxStreams).map(UInt32.init)
         configuration.logFile = settings.text(.requestLog)
+        let command = invocation.command.words
+        if settings.text(.file) == nil, settings.text(.keyID) != nil || settings.text(.teamID) != nil {
+            throw UsageError("--key-id and --team-id are about the signing key in --file.", command: command)
+        }
         if let path = settings.text(.file) {
             guard let keyID = settings.text(.keyID), let teamID = settings.text(.teamID) else {
                 throw UsageError(
                     "--file is a signing key here: give --key-id and --team-id too.",
-                    command: invocation.command.words
+                    command: command
                 )
+            }
+            for (name, id) in [("--key-id", keyID), ("--team-id", teamID)] where id.utf8.count != 10 {
+                throw UsageError("\(name) takes ten characters, and \(id) has \(id.count).", command: command)
             }
             let pem = try SmallFile.read(path).text
             configuration.providerKeys = [try ProviderKey(pem: pem, keyID: keyID, teamID: teamID)]

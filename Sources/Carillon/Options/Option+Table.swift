@@ -119,7 +119,11 @@ extension Option {
     static let http = Option("http", .address, "The address to serve HTTP on, such as 127.0.0.1:9464.")
 
     // credential import
-    static let file = Option("file", .file("FILE"), "The certificate (PEM or .p12) or signing key (.p8).")
+    static let file = Option(
+        "file",
+        .file("FILE"),
+        "The certificate (PEM or .p12) or signing key (.p8); 'simulator' takes a key only."
+    )
     static let key = Option("key", .file("FILE"), "The private key of the certificate, if it is in another file.")
     static let keyID = Option("key-id", .text("K"), "Apple's ID of the signing key, ten characters.")
     static let teamID = Option("team-id", .text("T"), "Apple's ID of your team, ten characters.")
@@ -307,9 +311,10 @@ extension Option {
     )
     static let answer = Option(
         "answer",
-        .text("PREFIX=STATUS[:REASON[:UNIX_MS]]"),
+        .text("PREFIX=STATUS[:REASON[:UNIX_MS]][+SECONDS][*TIMES]"),
         repeatable: true,
-        "The answer to pushes whose token begins with the prefix; may be repeated, the longest prefix applies."
+        "The answer to pushes whose token begins with the prefix; may be repeated, the longest prefix applies. STATUS may "
+            + "be silence or reset, +SECONDS is a retry-after, *TIMES counts for each device token."
     )
     static let distance = Option(
         "distance",
