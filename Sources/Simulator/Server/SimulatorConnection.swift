@@ -23,6 +23,9 @@ final class SimulatorConnection {
     private var isTrusted: Bool
     private var held = HeldAnswers()
     private var outbox = Outbox()
+    /// Of the request that is being judged: what the observer is told once it is answered, and what waits with its answer.
+    private var judgedDelivery: Delivery?
+    private var judgedRequest: HeldRequest?
     /// What the observer is told of as soon as all that waits is written.
     private var answered: [Delivery] = []
     private var highestStream: Int32 = 0
@@ -167,6 +170,8 @@ final class SimulatorConnection {
             }
         }
         let answer = judged.answer
+        // Taken, so that the next one has its own.
+        let delivery = judgedDelivery.take()
         guard answer.status != nil else {
             if answer.resetsStream { try session.reset(request.stream, .internalError) }
             return
@@ -180,25 +185,22 @@ final class SimulatorConnection {
                     block: desk.block,
                     body: body,
                     verdict: judged.verdict,
-                    request: judged.held,
-                    delivery: judged.delivery
+                    request: judgedRequest.take(),
+                    delivery: delivery
                 )
             )
         } else {
             try respond(to: request.stream, desk.block, body)
-            if let delivery = judged.delivery { answered.append(delivery) }
+            if let delivery { answered.append(delivery) }
         }
     }
 
-    /// What was made of a request.
+    /// What was made of a request. What only some tests ask for is large, and lies beside.
     private struct Judged {
         let verdict: Verdict
         let answer: Answer
         /// An answer to HEAD has no body.
         var isHead = false
-        var delivery: Delivery?
-        /// What waits with the answer.
-        var held: HeldRequest?
     }
 
     /// Judges one request and records it; leaves the fields of its answer in `desk.block`.
@@ -240,7 +242,7 @@ final class SimulatorConnection {
         if desk.recorder.keeps(head, in: bytes) {
             let facts = facts(of: request, desk.now, answer.status, answer.reason, answer.detail)
             if isHeld {
-                judged.held = HeldRequest(
+                judgedRequest = HeldRequest(
                     facts: facts,
                     head: head,
                     bytes: bytes.array,
@@ -250,7 +252,7 @@ final class SimulatorConnection {
             } else {
                 desk.recorder.log(facts, head, in: bytes, id: id.span, payload: payload)
             }
-            judged.delivery = desk.recorder.keepDelivery(facts, head, in: bytes, id: id.span, payload: payload)
+            judgedDelivery = desk.recorder.keepDelivery(facts, head, in: bytes, id: id.span, payload: payload)
         }
         if let deadTokens = desk.deadTokens, let seconds = answer.death(now: desk.now) {
             let token = HeaderForm.bytes(of: bytes.extracting(RequestCheck.token(of: head, in: bytes)))
@@ -266,7 +268,8 @@ final class SimulatorConnection {
             desk.ids.append(to: &id)
             desk.block.append("apns-unique-id", id.span.bytes, indexing: .never)
         }
-        if !answer.retryAfter.isEmpty { desk.block.append("retry-after", answer.retryAfter.span.bytes) }
+        let retryAfter = answer.retryAfter
+        if !retryAfter.isEmpty { desk.block.append("retry-after", retryAfter.span.bytes) }
         return judged
     }
 
