@@ -249,6 +249,8 @@ import Testing
         ("collapse_id", "E'a\\nb'", "MalformedCollapseId"),
         ("priority", "7", "UnknownPriority"),
         ("push_type", "'shout'", "UnknownPushType"),
+        ("on_unknown", "'Fail'", "MalformedOnUnknown"),
+        ("on_unknown", "''", "MalformedOnUnknown"),
         ("app_id", "99", "UnknownApp"),
     ])
     func `what cannot be sent fails by itself and harms no other`(

@@ -43,6 +43,7 @@ struct ClaimBuilder {
             collapseID: RawSpan(),
             priority: priority,
             pushType: .alert,
+            onUnknown: mayRepeat ? nil : "fail",
             appIsKnown: appIsKnown
         )
         self.seen.begin()

@@ -141,7 +141,7 @@ extension ClaimedJobs {
             reference: reference,
             expiresAt: try rows.timestampIfPresent(row, Column.expiresAt),
             attempt: try rows.int16IfPresent(row, Column.attempt) ?? 1,
-            mayRepeat: onUnknown != "fail"
+            mayRepeat: onUnknown == nil
         )
         self.waited(since: try rows.timestamp(row, Column.createdAt), attempt: job.attempt)
         let priority = try rows.int16IfPresent(row, Column.priority)
@@ -156,6 +156,7 @@ extension ClaimedJobs {
                         collapseID: collapseID,
                         priority: priority,
                         pushType: pushType,
+                        onUnknown: onUnknown,
                         appIsKnown: app != nil
                     )
                 }

@@ -125,6 +125,7 @@ package struct ClaimedJobs: Sendable {
         collapseID: RawSpan,
         priority: Int16?,
         pushType: PushType?,
+        onUnknown: String?,
         appIsKnown: Bool
     ) {
         let refusal =
@@ -134,7 +135,8 @@ package struct ClaimedJobs: Sendable {
                 topic: topic,
                 collapseID: collapseID,
                 priority: priority,
-                pushType: pushType
+                pushType: pushType,
+                onUnknown: onUnknown
             ) : .unknownApp
         self.current = Reading(hasExpired: job.expiresAt.map { $0 <= self.claimedAt } ?? false, refusal: refusal)
         self.jobs.append(job)

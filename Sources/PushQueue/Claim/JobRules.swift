@@ -15,9 +15,12 @@ enum JobRules {
         topic: RawSpan,
         collapseID: RawSpan,
         priority: Int16?,
-        pushType: PushType?
+        pushType: PushType?,
+        onUnknown: String?
     ) -> LocalReason? {
         guard let pushType else { return .unknownPushType }
+        // Null is the default, retry.
+        guard onUnknown == nil || onUnknown == "fail" else { return .malformedOnUnknown }
         if payload.byteCount > pushType.payloadLimit { return .payloadTooLarge }
         if !self.isObject(payload) { return .malformedPayload }
         if !self.isTopic(topic) { return .malformedTopic }

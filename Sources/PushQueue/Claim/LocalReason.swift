@@ -8,6 +8,7 @@ package enum LocalReason: UInt8, CaseIterable, Sendable {
     case malformedCollapseID
     case unknownPriority
     case unknownPushType
+    case malformedOnUnknown
     case unknownApp
     case outcomeUnknown
     case unrecorded
@@ -29,6 +30,7 @@ package enum LocalReason: UInt8, CaseIterable, Sendable {
         ("MalformedCollapseId", "The collapse id has more than 64 bytes, or control characters, or blanks around it."),
         ("UnknownPriority", "The priority is none of 10, 5 and 1."),
         ("UnknownPushType", "Apple has no such push type."),
+        ("MalformedOnUnknown", "on_unknown is neither retry nor fail, so nobody knows whether it may be sent twice."),
         ("UnknownApp", "There is no app with that id."),
         ("OutcomeUnknown", "It was sent and no answer came, and the message says not to send it twice."),
         (

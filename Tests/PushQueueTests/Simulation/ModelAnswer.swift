@@ -35,6 +35,7 @@ extension ClaimAnswer {
                 collapseID: RawSpan(),
                 priority: nil,
                 pushType: .alert,
+                onUnknown: row.mayRepeat ? nil : "fail",
                 appIsKnown: appIsKnown
             )
             seen.begin()
