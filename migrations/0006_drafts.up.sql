@@ -7,14 +7,23 @@
 -- An argument that is refused. Raised by the function that the user called.
 CREATE TYPE carillon.refusal AS (message text, hint text, argument text, code text);
 
--- Every refusal of an argument, in one form: what it is, what it takes, and what it got.
+-- Every refusal of an argument, in one form: what it is, what it takes, and what it got. That stays one line, whatever
+-- control characters are in it.
 CREATE FUNCTION carillon.refusal(
     argument text, takes text, got text, hint text DEFAULT NULL, code text DEFAULT '22023'
 ) RETURNS carillon.refusal
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT ROW(pg_catalog.format('argument "%s" takes %s, it got %s', argument, takes, coalesce(
-        CASE WHEN pg_catalog.length(got) OPERATOR(pg_catalog.>) 80
-            THEN pg_catalog.left(got, 77) OPERATOR(pg_catalog.||) '…' ELSE got END, 'null')),
+    SELECT ROW(pg_catalog.format('argument "%s" takes %s, it got %s', argument, takes, coalesce((
+            SELECT pg_catalog.string_agg(CASE
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\n' THEN '\n'
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\r' THEN '\r'
+                WHEN c.letter OPERATOR(pg_catalog.=) E'\t' THEN '\t'
+                WHEN c.letter OPERATOR(pg_catalog.~) '[[:cntrl:]]' THEN '\u' OPERATOR(pg_catalog.||)
+                    pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.ascii(c.letter)), 4, '0')
+                ELSE c.letter END, '' ORDER BY c.place)
+            FROM pg_catalog.string_to_table(CASE WHEN pg_catalog.length(got) OPERATOR(pg_catalog.>) 80
+                THEN pg_catalog.left(got, 77) OPERATOR(pg_catalog.||) '…' ELSE got END, NULL)
+                WITH ORDINALITY AS c(letter, place)), 'null')),
         hint, argument, code)::carillon.refusal
 $$;
 
@@ -70,6 +79,17 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         AND token OPERATOR(pg_catalog.~) '^(?:[0-9a-fA-F][0-9a-fA-F])+$' THEN pg_catalog.lower(token) END
 $$;
 
+-- What is wrong with a text that is no token, for an error: of a long one both ends, and the first character that is no
+-- hex digit.
+CREATE FUNCTION carillon.strange_token(token text, place bigint DEFAULT NULL) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT quote_nullable(CASE WHEN length(token) > 24 THEN left(token, 12) || '…' || right(token, 8) ELSE token END)
+        || coalesce(' in place ' || place, '')
+        || coalesce(', whose character ' || position(s.letter IN token) || ' is ' || quote_literal(s.letter),
+            ', which has ' || nullif(length(token), 0) || ' digits', '')
+    FROM (SELECT substring(token FROM '[^0-9a-fA-F]') AS letter) AS s
+$$;
+
 -- The arguments of enqueue and broadcast.
 CREATE TYPE carillon.message_arguments AS (
     app               text,
@@ -121,7 +141,8 @@ BEGIN
             'Apple refuses background pushes of priority 10.');
     END IF;
     IF NOT isfinite(m.expires_at) OR m.expires_at < timestamptz 'epoch' THEN
-        RETURN carillon.refusal('expires_at', 'a time from 1970 on', quote_literal(m.expires_at));
+        RETURN carillon.refusal('expires_at', 'a time from 1970 on', quote_literal(m.expires_at),
+            CASE WHEN m.expires_at = 'infinity' THEN 'Leave it out for a push that never expires.' END);
     END IF;
     IF m.collapse_id = '' OR octet_length(m.collapse_id) > 64 OR m.collapse_id ~ '[[:cntrl:]]|^\s|\s$' THEN
         RETURN carillon.refusal('collapse_id', 'text of 1 to 64 bytes without control characters or blanks at its ends',
@@ -130,8 +151,8 @@ BEGIN
     IF m.topic !~ '^[!-~]{1,255}$' THEN
         RETURN carillon.refusal('topic', '1 to 255 visible ASCII characters', quote_literal(m.topic));
     END IF;
-    IF m.run_at = 'infinity' THEN
-        RETURN carillon.refusal('run_at', 'a time that comes', quote_literal(m.run_at));
+    IF m.run_at >= timestamptz '10000-01-01 00:00:00Z' THEN
+        RETURN carillon.refusal('run_at', 'a time that comes, before the year 10000', quote_literal(m.run_at));
     END IF;
     IF m.run_at > now() AND m.expires_at <= m.run_at THEN
         RETURN carillon.refusal('expires_at', 'a time after run_at', quote_literal(m.expires_at),
@@ -146,8 +167,10 @@ BEGIN
     IF m.dedupe_key = '' OR octet_length(m.dedupe_key) > 1000 THEN
         RETURN carillon.refusal('dedupe_key', 'text of 1 to 1000 bytes', quote_literal(m.dedupe_key));
     END IF;
-    IF m.dedupe_for IS NOT NULL AND (m.dedupe_key IS NULL OR m.dedupe_for <= interval '0') THEN
-        RETURN carillon.refusal('dedupe_for', 'an interval above 0, together with dedupe_key',
+    IF m.dedupe_for <= interval '0' OR m.dedupe_for > interval '100 years'
+        OR m.dedupe_for IS NOT NULL AND m.dedupe_key IS NULL
+    THEN
+        RETURN carillon.refusal('dedupe_for', 'an interval above 0, of 100 years at most, together with dedupe_key',
             quote_literal(m.dedupe_for) || CASE WHEN m.dedupe_key IS NULL THEN ' without dedupe_key' ELSE '' END);
     END IF;
     IF m.on_duplicate NOT IN ('null', 'holder') OR m.on_duplicate IS NULL THEN
@@ -173,15 +196,21 @@ CREATE TYPE carillon.draft AS (
     app_id integer, payload text, push_type text, priority smallint, scheduled boolean, refusal carillon.refusal
 );
 
--- A closer look at the parts of a payload: the alert as JSON, from whichever arguments it was given in, and whether badge
--- and extra are right.
-CREATE FUNCTION carillon.check_parts(m carillon.message_arguments, INOUT alert text, OUT refusal carillon.refusal)
+-- A closer look at the parts of a payload: the alert as JSON, from whichever arguments it was given in, a sound that is a
+-- dictionary, and whether badge and extra are right.
+CREATE FUNCTION carillon.check_parts(
+    m carillon.message_arguments, INOUT alert text, INOUT sound text, OUT refusal carillon.refusal
+)
 LANGUAGE plpgsql IMMUTABLE AS $$
 #variable_conflict use_variable
 BEGIN
     -- A driver has sent JSON as text. Nobody wants to read that on a phone.
     IF m.alert ~ '^\s*\{' AND json_typeof(carillon.parsed(m.alert)) = 'object' THEN
         alert := btrim(m.alert, E' \t\r\n');
+    END IF;
+    -- For critical alerts. No sound file is called so.
+    IF m.sound ~ '^\s*\{' AND json_typeof(carillon.parsed(m.sound)) = 'object' THEN
+        sound := btrim(m.sound, E' \t\r\n');
     END IF;
     IF left(alert, 1) NOT IN ('"', '{') THEN
         refusal := carillon.refusal('alert', 'text, or a JSON object or string', alert);
@@ -210,6 +239,7 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     made carillon.draft;
     alert text;
+    sound text := to_json(m.sound);
     checked record;
     whole json;
     silent boolean;
@@ -225,16 +255,18 @@ BEGIN
         -- Most messages need no closer look.
         IF num_nonnulls(m.extra, m.title, m.subtitle, m.body) > 0 OR m.badge NOT BETWEEN 0 AND 2147483647
             OR (m.alert_json IS NULL AND position('{' IN alert) > 0) OR left(alert, 1) NOT IN ('"', '{')
+            OR position('{' IN sound) > 0
         THEN
-            checked := carillon.check_parts(m, alert);
+            checked := carillon.check_parts(m, alert, sound);
             alert := checked.alert;
+            sound := checked.sound;
             made.refusal := checked.refusal;
         END IF;
         -- Compact, aps first, text as it is.
         made.payload := '{"aps":{' || concat_ws(',',
             '"alert":' || alert,
             '"badge":' || m.badge,
-            '"sound":' || to_json(m.sound),
+            '"sound":' || sound,
             CASE WHEN m.content_available THEN '"content-available":1' END,
             CASE WHEN m.mutable_content THEN '"mutable-content":1' END,
             '"category":' || to_json(m.category),
@@ -242,7 +274,8 @@ BEGIN
                 THEN '},' || substr(carillon.compact(m.extra), 2) ELSE '}}' END;
         IF made.payload = '{"aps":{}}' THEN
             made.refusal := carillon.refusal('alert',
-                'text, unless badge, sound, content_available, extra, title, body or payload is given', NULL);
+                'text, unless badge, sound, content_available, extra, title, subtitle, body or payload is given', NULL,
+                CASE m.push_type WHEN 'background' THEN 'A background push takes content_available => true.' END);
         END IF;
         IF (made.refusal).message IS NOT NULL THEN
             RETURN made;
@@ -263,10 +296,16 @@ BEGIN
     made.push_type := coalesce(m.push_type, CASE WHEN silent THEN 'background' ELSE 'alert' END);
     -- Before anything else is done with it: what is too large is neither parsed nor cut.
     IF octet_length(made.payload) > (CASE made.push_type WHEN 'voip' THEN 5120 ELSE 4096 END) THEN
-        made.refusal := carillon.refusal(CASE WHEN m.payload IS NULL THEN 'alert' ELSE 'payload' END,
-            CASE made.push_type WHEN 'voip' THEN 'a payload of 5120 bytes at most' ELSE
-                'a payload of 4096 bytes at most (5120 for voip)' END,
-            octet_length(made.payload) || ' bytes', NULL, '54000');
+        made.refusal := carillon.refusal(
+            -- Of its parts, the largest.
+            CASE WHEN m.payload IS NULL THEN (
+                SELECT a.name FROM (VALUES ('alert', coalesce(m.alert, m.alert_json::text)), ('title', m.title),
+                    ('subtitle', m.subtitle), ('body', m.body), ('sound', m.sound), ('category', m.category),
+                    ('thread_id', m.thread_id), ('extra', m.extra::text)) AS a(name, value)
+                ORDER BY octet_length(a.value) DESC NULLS LAST LIMIT 1) ELSE 'payload' END,
+            CASE WHEN m.payload IS NULL THEN 'what makes a payload of ' ELSE 'a payload of ' END
+                || CASE made.push_type WHEN 'voip' THEN '5120 bytes at most' ELSE '4096 bytes at most (5120 for voip)' END,
+            CASE WHEN m.payload IS NULL THEN 'one of ' ELSE '' END || octet_length(made.payload) || ' bytes', NULL, '54000');
         RETURN made;
     END IF;
     IF m.payload IS NOT NULL THEN

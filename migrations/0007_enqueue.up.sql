@@ -62,7 +62,7 @@ BEGIN
     ) once;
     IF bad IS NOT NULL THEN
         refusal := carillon.refusal('tokens', 'device tokens of 2 to 512 hex digits, an even number of them',
-            quote_nullable(left(tokens[array_lower(tokens, 1) + bad - 1], 50)) || ' in place ' || bad);
+            carillon.strange_token(tokens[array_lower(tokens, 1) + bad - 1], bad));
     END IF;
 END
 $$;

@@ -11,7 +11,8 @@ DECLARE
 BEGIN
     IF clean IS NULL OR registering_app IS NULL THEN
         refusal := CASE WHEN clean IS NULL THEN carillon.refusal('token',
-                'a device token of 2 to 512 hex digits, an even number of them', quote_nullable(register_token.token),
+                'a device token of 2 to 512 hex digits, an even number of them',
+                carillon.strange_token(register_token.token),
                 'Write the bytes that the device was given, two digits each, without blanks.')
             ELSE carillon.unknown_app(register_token.app) END;
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,

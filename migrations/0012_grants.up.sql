@@ -22,7 +22,7 @@ GRANT EXECUTE ON FUNCTION
         timestamptz, text, text, timestamptz, bigint, text, text, interval, text, text, text, text, boolean, text),
     carillon.submit,
     carillon.app_id, carillon.apps_of_caller, carillon.refusal, carillon.unknown_app, carillon.token,
-    carillon.broadcast_progress, carillon.cancel,
+    carillon.strange_token, carillon.broadcast_progress, carillon.cancel,
     carillon.cancel_messages, carillon.cancel_broadcast,
     carillon.register_token
 TO carillon_app;

@@ -1,0 +1,103 @@
+import Postgres
+import Testing
+
+/// What an error shows of a value: enough to see what is wrong with it, on one line.
+@Suite struct ErrorTextTests {
+    private static let long = String(repeating: "9f1c2ab7", count: 8)
+
+    @Test(arguments: [
+        (
+            "carillon.enqueue('demo', ARRAY['\(long)' || chr(10)], 'x')",
+            #"it got '9f1c2ab79f1c…f1c2ab7\n' in place 1, whose character 65 is '\n'"#
+        ),
+        ("carillon.enqueue('demo', ARRAY['ab', '\(long)a'], 'x')", "in place 2, which has 65 digits"),
+        (
+            "carillon.enqueue('demo', ARRAY['\(long)', '<\(long)>'], 'x')",
+            "in place 2, whose character 1 is '<'"
+        ),
+        (
+            "carillon.register_token('demo', 'ab' || chr(9))",
+            #"it got 'ab\t', whose character 3 is '\t'"#
+        ),
+        ("carillon.register_token('demo', NULL)", "it got NULL"),
+        (
+            "carillon.enqueue('demo', '{ab}', 'x', collapse_id => E'a\\nb\\x1b[31m')",
+            #"it got 'a\nb\u001b[31m' (8 bytes)"#
+        ),
+        ("carillon.enqueue('demo', '{ab}', 'x', push_type => E'a\\r\\nlert')", #"it got 'a\r\nlert'"#),
+        ("carillon.enqueue(E'de\\nmo', '{ab}', 'x')", #"it got 'de\nmo'"#),
+    ])
+    func `what is strange about a value is seen, and a line stays one line`(call: String, got: String)
+        async throws
+    {
+        try await SchemaDatabase.with { database async throws in
+            let error = try #require(await Self.error(of: call, in: database))
+            #expect(error.message.hasSuffix(got), "\(error.message)")
+            #expect(!error.message.contains { $0.isNewline })
+        }
+    }
+
+    @Test(arguments: [
+        ("extra => jsonb_build_object('a', repeat('b', 5000))", "extra", "5017 bytes"),
+        ("title => repeat('b', 1500), body => repeat('c', 3000)", "body", "4540 bytes"),
+        ("alert => 'x', thread_id => repeat('b', 5000)", "thread_id", "5036 bytes"),
+    ])
+    func `of a payload that is too large the largest part is named`(
+        arguments: String,
+        name: String,
+        size: String
+    )
+        async throws
+    {
+        try await SchemaDatabase.with { database async throws in
+            let error = try #require(
+                await Self.error(of: "carillon.enqueue('demo', '{ab}', \(arguments))", in: database)
+            )
+            #expect(
+                error.message.hasPrefix("argument \"\(name)\" takes what makes a payload of 4096 bytes")
+            )
+            #expect(error.message.hasSuffix("it got one of \(size)"), "\(error.message)")
+        }
+    }
+
+    @Test(arguments: [
+        ("", "subtitle", nil),
+        ("push_type => 'background'", "unless badge", "content_available => true"),
+        ("alert => 'x', expires_at => 'infinity'", "expires_at", "Leave it out"),
+        ("alert => 'x', dedupe_key => 'k', dedupe_for => '300000 years'", "100 years at most", nil),
+        ("alert => 'x', dedupe_key => 'k', run_at => '294276-12-31'", "before the year 10000", nil),
+    ])
+    func `what is out of range or left out is said in our own words`(
+        arguments: String,
+        message: String,
+        hint: String?
+    )
+        async throws
+    {
+        try await SchemaDatabase.with { database async throws in
+            let list = ["'demo'", "'{ab}'", arguments].filter { !$0.isEmpty }.joined(separator: ", ")
+            let error = try #require(await Self.error(of: "carillon.enqueue(\(list))", in: database))
+            #expect(error.message.contains(message), "\(error.message)")
+            #expect(error.hint?.contains(hint ?? "") ?? (hint == nil), "\(error.hint ?? "")")
+        }
+    }
+
+    @Test func `a sound that is a dictionary goes out as one`() async throws {
+        let dictionary = #"{"critical":1,"name":"default","volume":0.5}"#
+        try await SchemaDatabase.with { database async throws in
+            for (given, sent) in [
+                (" \(dictionary) ", dictionary), ("bell.caf", #""bell.caf""#), ("{no", #""{no""#),
+            ] {
+                try await database.run("SELECT carillon.enqueue('demo', '{ab}', 'x', sound => '\(given)')")
+                #expect(
+                    try await database.value("SELECT payload FROM carillon.messages ORDER BY id DESC LIMIT 1")
+                        == #"{"aps":{"alert":"x","sound":\#(sent)}}"#
+                )
+            }
+        }
+    }
+
+    private static func error(of call: String, in database: SchemaDatabase) async -> PostgresError? {
+        await #expect(throws: PostgresError.self) { try await database.value(call) }
+    }
+}
