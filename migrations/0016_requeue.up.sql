@@ -1,17 +1,37 @@
 -- A second chance for what failed.
 
+-- Whether a failure may be sent again at all.
+CREATE FUNCTION carillon.is_mendable(status smallint, reason text, include_unknown boolean, include_delivered boolean)
+RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT status IS DISTINCT FROM 410 AND (include_delivered OR status IS DISTINCT FROM 200)
+        AND (include_unknown OR status IS NOT NULL OR reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
+$$;
+
 -- Sends again what failed, as new messages: those of one app, for one reason, since so long, of one message or broadcast,
 -- or everything. Dead tokens stay dead, what has expired stays expired, and nothing is requeued twice. What Apple took, and
 -- only its record failed, is sent again if include_delivered says so; what may have been taken, since no answer came or
 -- none was recorded, if include_unknown does or the reason OutcomeUnknown is named. Returns how many pushes that was.
 CREATE FUNCTION carillon.requeue_failures(
     app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL,
-    include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false
+    include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false
 ) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
+    -- Those of APNs, and ours. A gateway may have words of its own, which are in failures then.
+    reasons CONSTANT text[] := ARRAY['BadCertificate', 'BadCertificateEnvironment', 'BadCollapseId', 'BadDeviceToken',
+        'BadEnvironmentKeyIdInToken', 'BadEnvironmentKeyInToken', 'BadExpirationDate', 'BadMessageId', 'BadPath',
+        'BadPriority', 'BadTopic', 'DeviceTokenNotForTopic', 'DuplicateHeaders', 'ExpiredProviderToken', 'ExpiredToken',
+        'Forbidden', 'IdleTimeout', 'InternalServerError', 'InvalidProviderToken', 'InvalidPushType', 'MethodNotAllowed',
+        'MissingDeviceToken', 'MissingProviderToken', 'MissingTopic', 'PayloadEmpty', 'PayloadTooLarge',
+        'ServiceUnavailable', 'Shutdown', 'TooManyProviderTokenUpdates', 'TooManyRequests', 'TopicDisallowed',
+        'UnrelatedKeyIdInToken', 'Unregistered',
+        'MalformedCollapseId', 'MalformedOnUnknown', 'MalformedPayload', 'MalformedToken', 'MalformedTopic',
+        'OutcomeUnknown', 'Poison', 'UnknownApp', 'UnknownPriority', 'UnknownPushType', 'Unqueued',
+        'Unreadable', 'Unrecorded'];
     chosen CONSTANT integer[] := carillon.chosen_apps(requeue_failures.app);
+    with_unknown CONSTANT boolean := include_unknown OR requeue_failures.reason IS NOT DISTINCT FROM 'OutcomeUnknown';
     refusal carillon.refusal;
     horizon CONSTANT timestamptz := coalesce(now() - since, '-infinity');
     only_messages carillon.message_key[];
@@ -22,6 +42,25 @@ BEGIN
         refusal := carillon.unknown_app(requeue_failures.app);
     ELSIF since <= interval '0' THEN
         refusal := carillon.refusal('since', 'an interval above 0', quote_literal(since), 'Leave it out for everything.');
+    ELSIF requeue_failures.reason <> ALL (reasons)
+        AND NOT EXISTS (SELECT FROM carillon.failures f WHERE f.reason = requeue_failures.reason)
+    THEN
+        refusal := carillon.refusal('reason', 'a reason for which pushes fail', quote_literal(requeue_failures.reason),
+            'Reasons are those of APNs, such as BadDeviceToken, or ours, such as OutcomeUnknown. '
+            'SELECT DISTINCT reason FROM carillon.failures shows those that there are.');
+    ELSIF num_nonnulls(requeue_failures.app, requeue_failures.reason, since, requeue_failures.message_id) = 0
+        AND everything IS NOT TRUE
+    THEN
+        refusal := (
+            SELECT carillon.refusal('everything', 'true where app, reason, since and message_id are left out',
+                format('%s: %s pushes of %s apps would be sent again', coalesce(everything::text, 'null'), count(*),
+                    count(DISTINCT f.app_id)),
+                'Name an app, a reason, an interval or a message, or write everything => true.')
+            FROM carillon.failures f
+            WHERE f.requeued_at IS NULL AND carillon.is_mendable(f.status, f.reason, with_unknown, include_delivered)
+                AND (chosen IS NULL OR f.app_id = ANY (chosen))
+                AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.message_id = f.message_id
+                    AND m.app_id = f.app_id AND (m.expires_at > now()) IS NOT FALSE));
     END IF;
     IF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
@@ -41,10 +80,8 @@ BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('carillon.requeue', 0));
     WITH again AS (
         UPDATE carillon.failures f SET requeued_at = now()
-        WHERE f.requeued_at IS NULL AND f.status IS DISTINCT FROM 410 AND f.failed_at >= horizon
-            AND (include_delivered OR f.status IS DISTINCT FROM 200)
-            AND (include_unknown OR requeue_failures.reason = 'OutcomeUnknown' OR f.status IS NOT NULL
-                OR f.reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
+        WHERE f.requeued_at IS NULL AND carillon.is_mendable(f.status, f.reason, with_unknown, include_delivered)
+            AND f.failed_at >= horizon
             AND (chosen IS NULL OR f.app_id = ANY (chosen))
             AND (requeue_failures.reason IS NULL OR f.reason = requeue_failures.reason)
             AND (only_messages IS NULL OR f.message_id = ANY (only_ids)

@@ -41,7 +41,7 @@ import Testing
             #expect(try await database.rows("SELECT message_id FROM carillon.failures") == ["(102)"])
             #expect(try await database.value("SELECT count(*) FROM carillon.message_status(100)") == "1")
             #expect(try await database.value("SELECT sent FROM carillon.broadcast_progress(100)") == "1")
-            #expect(try await database.value("carillon.requeue_failures()") == "1")
+            #expect(try await database.value("carillon.requeue_failures(everything => true)") == "1")
             // The other app has a message of that id too.
             #expect(try await database.value("carillon.cancel(200)") == "1")
         }

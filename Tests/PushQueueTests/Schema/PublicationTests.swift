@@ -23,7 +23,7 @@ import Testing
             for table in ["results", "failures", "failed_messages"] {
                 #expect(try await database.rows("SELECT message_id FROM carillon.\(table)") == ["(2)"])
             }
-            #expect(try await database.value("carillon.requeue_failures()") == "1")
+            #expect(try await database.value("carillon.requeue_failures(everything => true)") == "1")
             // Whatever table comes later, it has to say how its rows are told apart.
             #expect(
                 try await database.rows(

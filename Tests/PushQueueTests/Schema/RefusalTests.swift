@@ -91,7 +91,7 @@ import Testing
                 bar == .constraint
                     ? "ALTER TABLE carillon.messages DROP CONSTRAINT mine" : "DROP TRIGGER mine ON carillon.messages"
             )
-            #expect(try await database.value("carillon.requeue_failures()") == "4")
+            #expect(try await database.value("carillon.requeue_failures(everything => true)") == "4")
         }
     }
 

@@ -1,4 +1,6 @@
+import ApplePush
 import Postgres
+import PushQueue
 import Testing
 
 /// What failed can be sent again, as far as that makes sense, and once.
@@ -21,8 +23,8 @@ import Testing
     @Test func `everything that can be mended is sent again as it was, once`() async throws {
         try await SchemaDatabase.with { database async throws in
             try await database.run(Self.failed)
-            #expect(try await database.value("carillon.requeue_failures()") == "3")
-            #expect(try await database.value("carillon.requeue_failures()") == "0")
+            #expect(try await database.value("carillon.requeue_failures(everything => true)") == "3")
+            #expect(try await database.value("carillon.requeue_failures(everything => true)") == "0")
             #expect(try await database.rows(Self.queue) == ["(1,0,\"{aa,bb}\")", "(2,1,{ee})"])
             #expect(
                 try await database.rows(
@@ -41,10 +43,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("include_delivered => false", ["aa"]), ("include_unknown => true", ["aa", "cc", "dd"]),
-        ("include_delivered => true", ["aa", "bb"]), ("reason => 'OutcomeUnknown'", ["cc"]),
+        ("app => 'other', include_delivered => false", ["aa"]),
+        ("everything => true, include_unknown => true", ["aa", "cc", "dd"]),
+        ("app => 'other', include_delivered => true", ["aa", "bb"]), ("reason => 'OutcomeUnknown'", ["cc"]),
         ("reason => 'Unrecorded'", ["aa"]),
-        ("include_unknown => true, include_delivered => true", ["aa", "bb", "cc", "dd"]),
+        ("app => 'other', include_unknown => true, include_delivered => true", ["aa", "bb", "cc", "dd"]),
     ])
     func `what was delivered, or may have been, is sent again only on demand`(_ demand: String, _ tokens: [String])
         async throws
@@ -95,12 +98,41 @@ import Testing
 
     @Test func `wrong arguments are named`() async throws {
         try await SchemaDatabase.with { database async throws in
-            for (call, part) in [("app => 'shop'", "\"app\""), ("since => '-1 hour'", "\"since\"")] {
+            for (call, part) in [
+                ("app => 'shop'", "\"app\""), ("since => '-1 hour'", "\"since\""),
+                ("'demo', 'BadDeviceTokn'", "\"reason\" takes a reason for which pushes fail, it got 'BadDeviceTokn'"),
+            ] {
                 let error = await #expect(throws: PostgresError.self) {
                     try await database.value("carillon.requeue_failures(\(call))")
                 }
                 #expect(error?.message.contains(part) == true)
             }
+        }
+    }
+
+    @Test func `without a filter it says what would go, and does it only when told to do everything`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(Self.failed)
+            for call in ["", "include_delivered => true", "everything => NULL"] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await database.value("carillon.requeue_failures(\(call))")
+                }
+                #expect(error?.message.hasSuffix("3 pushes of 2 apps would be sent again") == true, "\(call)")
+                #expect(error?.hint?.contains("everything => true") == true)
+            }
+            #expect(try await database.rows(Self.queue) == [])
+            #expect(try await database.value("carillon.requeue_failures(everything => true)") == "3")
+        }
+    }
+
+    @Test func `every reason that there is may be named, and any other that something has failed for`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            for name in Reason.all.compactMap(\.reason.name) + LocalReason.allCases.map(\.name) {
+                #expect(try await database.value("carillon.requeue_failures(reason => '\(name)')") == "0")
+            }
+            try await database.run(Self.failed)
+            try await database.run("UPDATE carillon.failures SET reason = 'TokenOnTheMoon' WHERE token = 'ee'")
+            #expect(try await database.value("carillon.requeue_failures(reason => 'TokenOnTheMoon')") == "1")
         }
     }
 
@@ -120,8 +152,8 @@ import Testing
                 SELECT carillon.take_over(1)
                 """
             )
-            #expect(try await database.value("carillon.requeue_failures()") == "0")
-            #expect(try await database.value("carillon.requeue_failures(include_unknown => true)") == "2")
+            #expect(try await database.value("carillon.requeue_failures(everything => true)") == "0")
+            #expect(try await database.value("carillon.requeue_failures('demo', include_unknown => true)") == "2")
             try await database.run("UPDATE carillon.failed_messages SET failed_at = now() - interval '8 days'")
             try await database.run("CALL carillon.maintain()")
             #expect(try await database.value("SELECT count(*) FROM carillon.failed_messages") == "0")

@@ -26,7 +26,7 @@ extension Command {
         "failures_requeue",
         """
         SELECT carillon.requeue_failures(app => $1, reason => $2, since => make_interval(secs => $3), message_id => $4,
-            include_unknown => $5, include_delivered => $6)
+            include_unknown => $5, include_delivered => $6, everything => true)
         """
     )
 
