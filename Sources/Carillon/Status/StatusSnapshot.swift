@@ -70,6 +70,7 @@ struct StatusSnapshot: Sendable {
             ("HOST", .left),
             ("UP", .right),
             ("LAST SEEN", .right),
+            ("LEASE", .right),
             ("HOLDS", .right)
         )
         for worker in workers {
@@ -78,6 +79,7 @@ struct StatusSnapshot: Sendable {
                 "\(worker.host ?? "?"):\(worker.processID.map(String.init) ?? "?")",
                 DurationText.write(.seconds(worker.upFor)),
                 worker.isAlive ? DurationText.write(.seconds(worker.silentFor)) + " ago" : "lost",
+                DurationText.write(.seconds(worker.lease)),
                 String(worker.claims)
             )
         }

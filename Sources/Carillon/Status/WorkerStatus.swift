@@ -6,7 +6,8 @@ struct WorkerStatus: RowReadable {
         "status_workers",
         """
         SELECT w.name, w.host, w.pid, w.version, extract(epoch FROM now() - w.started_at)::int8 AS up_for,
-            extract(epoch FROM now() - w.heartbeat_at)::int8 AS silent_for, w.lease_until > now() AS is_alive,
+            extract(epoch FROM now() - w.heartbeat_at)::int8 AS silent_for,
+            extract(epoch FROM w.lease_until - w.heartbeat_at)::int8 AS lease, w.lease_until > now() AS is_alive,
             (SELECT count(*) FROM carillon.inflight i WHERE i.worker_id = w.id) AS claims
         FROM carillon.workers w ORDER BY w.id
         """
@@ -19,6 +20,8 @@ struct WorkerStatus: RowReadable {
     /// Seconds.
     let upFor: Int64
     let silentFor: Int64
+    /// How long it may be silent: it renews its lease five times in that time.
+    let lease: Int64
     let isAlive: Bool
     let claims: Int64
 
@@ -29,6 +32,7 @@ struct WorkerStatus: RowReadable {
         version = try rows.stringIfPresent(row, "version")
         upFor = try rows.int64(row, "up_for")
         silentFor = try rows.int64(row, "silent_for")
+        lease = try rows.int64(row, "lease")
         isAlive = try rows.bool(row, "is_alive")
         claims = try rows.int64(row, "claims")
     }
@@ -37,7 +41,7 @@ struct WorkerStatus: RowReadable {
         .object([
             ("worker", .string(name)), ("host", JSONValue(host)), ("pid", processID.map { .int($0) } ?? .null),
             ("version", JSONValue(version)), ("up_seconds", .int(upFor)), ("silent_seconds", .int(silentFor)),
-            ("alive", .bool(isAlive)), ("claims", .int(claims)),
+            ("lease_seconds", .int(lease)), ("alive", .bool(isAlive)), ("claims", .int(claims)),
         ])
     }
 }
