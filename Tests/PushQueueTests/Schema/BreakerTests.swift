@@ -36,6 +36,24 @@ import Testing
         }
     }
 
+    @Test func `good pushes of the minute before excuse nothing, and its bad ones count`() async throws {
+        for (before, running, reason) in [
+            ((0, 1000), (100, 0), "100 of 100 pushes within a minute "),
+            ((99, 0), (99, 0), "198 of 198 pushes within two minutes "),
+        ] {
+            try await SchemaDatabase.with { database async throws in
+                // In one minute, whatever the time is.
+                try await database.run("BEGIN")
+                try await Self.count(bad: before.0, sent: before.1, minutesAgo: 1, in: database)
+                try await Self.count(bad: running.0, sent: running.1, in: database)
+                #expect(try await database.value(Self.open) == "1")
+                let said = try await database.value("SELECT paused_reason FROM carillon.apps")
+                #expect(said?.hasPrefix(reason) == true, "\(said ?? "")")
+                try await database.run("ROLLBACK")
+            }
+        }
+    }
+
     @Test func `what is long ago opens no breaker`() async throws {
         try await SchemaDatabase.with { database async throws in
             try await Self.count(bad: 1000, sent: 0, minutesAgo: 3, in: database)
