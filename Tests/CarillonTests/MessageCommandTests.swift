@@ -37,7 +37,7 @@ import Testing
                 """
             )
             let show = try await shop.run("message", "show", "\(id)").output
-            #expect(show.contains("Message \(id) of shop: partly sent.") && show.contains("1000 sent"), "\(show)")
+            #expect(show.contains("Message \(id) of shop: partly sent.") && show.contains("1,000 sent"), "\(show)")
             #expect(!show.contains("more"))
             let json = try await shop.run("message", "show", "\(id)", "--json").output
             #expect(json.contains("\"state\":\"partly sent\""), "\(json)")
