@@ -36,7 +36,8 @@ COMMENT ON FUNCTION carillon.register_token IS
     'known.';
 COMMENT ON FUNCTION carillon.requeue_failures IS
     'Sends again what failed, once, as new messages: of an app, for a reason, since an interval, of a message. '
-    'Returns how many pushes; 0: nothing fits, or it was requeued before.';
+    'Returns how many pushes; 0: nothing fits, or it was requeued before. Without any of these it takes everything => true, '
+    'and otherwise says how many pushes that would be.';
 COMMENT ON FUNCTION carillon.queue_depth IS
     'Returns how many jobs of an app are ready: counted up to 1,000, estimated beyond.';
 COMMENT ON FUNCTION carillon.default_partition_rows IS
@@ -48,6 +49,7 @@ COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: the apps that the call
 COMMENT ON FUNCTION carillon.refusal IS 'Internal: the error for an argument.';
 COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: the error for an unknown app.';
 COMMENT ON FUNCTION carillon.token IS 'Internal: a device token in lower case; null: it is none.';
+COMMENT ON FUNCTION carillon.strange_token IS 'Internal: what is wrong with a text that is no device token.';
 
 COMMENT ON TYPE carillon.message_state IS 'A message and what became of it, as message_status returns it.';
 COMMENT ON COLUMN carillon.message_state.id IS 'what enqueue or broadcast returned';
@@ -96,7 +98,8 @@ COMMENT ON TABLE carillon.messages IS
     'The queue. An INSERT of app_id, tokens and payload is a complete job; rows leave it when a worker claims them.';
 COMMENT ON COLUMN carillon.messages.id IS 'given by the queue; INSERT … RETURNING id tells it';
 COMMENT ON COLUMN carillon.messages.app_id IS 'the id of the app; an unknown one fails as UnknownApp';
-COMMENT ON COLUMN carillon.messages.lane IS '0 urgent, 1 normal, 2 bulk';
+COMMENT ON COLUMN carillon.messages.lane IS
+    '0 urgent, 1 normal, 2 bulk; any other number counts as the nearest of them';
 COMMENT ON COLUMN carillon.messages.tokens IS 'device tokens in hex; each is a push';
 COMMENT ON COLUMN carillon.messages.payload IS 'sent byte for byte';
 COMMENT ON COLUMN carillon.messages.push_type IS 'apns-push-type; never derived from the payload here';
@@ -106,7 +109,8 @@ COMMENT ON COLUMN carillon.messages.expires_at IS 'not sent after; null: no limi
 COMMENT ON COLUMN carillon.messages.collapse_id IS 'apns-collapse-id';
 COMMENT ON COLUMN carillon.messages.topic IS 'apns-topic; null: the app''s';
 COMMENT ON COLUMN carillon.messages.reference IS 'your own id, in results and failures';
-COMMENT ON COLUMN carillon.messages.on_unknown IS 'retry, or fail for what must not be sent twice';
+COMMENT ON COLUMN carillon.messages.on_unknown IS
+    'retry, or fail for what must not be sent twice; a row with anything else fails';
 COMMENT ON COLUMN carillon.messages.created_at IS 'when it was enqueued';
 
 COMMENT ON TABLE carillon.tokens IS
