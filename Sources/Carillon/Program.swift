@@ -33,7 +33,7 @@ struct Program {
             let title = (["carillon"] + error.command).joined(separator: " ")
             let error = CommandError(.usage, error.sentence, hint: "'\(title) --help' says more.")
             // The sentence may repeat a word that was put in the wrong place, such as a database URL.
-            let complaint = Redactor(words.filter(Redactor.isConnection)).clean(error.text)
+            let complaint = Redactor(words).clean(error.text)
             TextStream(descriptor: 2, environment: environment).complain(complaint)
             return error.status
         }

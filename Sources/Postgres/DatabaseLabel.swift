@@ -5,7 +5,7 @@ package enum DatabaseLabel {
         let host = string.value("host", "PGHOST") ?? string.value("hostaddr", "PGHOSTADDR") ?? "local"
         let port = string.value("port", "PGPORT").flatMap { $0 == "5432" ? nil : ":\($0)" } ?? ""
         let name = string.value("dbname", "PGDATABASE") ?? string.value("user", "PGUSER") ?? ""
-        return string.redact("\(host)\(port)/\(name)")
+        return "\(host)\(port)/\(name)"
     }
 
     /// Labels that tell them apart, in the order given: where two are alike, by their place too.

@@ -29,18 +29,24 @@ import Testing
 
     @Test(arguments: [
         "postgresql://app:s3cret@word@host/db", "postgresql://app:s3cret/word@host/db",
-        "postgresql://app:s3cret?word@host/db",
+        "postgres://app:1/s3cret@host/db", "postgres://app:p@s3cret/x@host/db", "postgres://app:p@s3cret/x@host",
+        "postgresql://app:s3:cret/word@host/db", "postgresql://app:s3cret/wo?rd@host/db",
     ])
-    func `hides the pieces of a password that was not encoded`(text: String) throws {
-        let string = try ConnectionString(text)
-        let message = #"could not translate host name "word@host", port "s3cret" of s3cret/word"#
-        #expect(!string.redact(message).contains("s3cret"))
-        #expect(!string.redact(message).contains("word"))
+    func `whose password is not encoded is refused before libpq takes a piece of it for a host`(text: String) {
+        let error = #expect(throws: PostgresError.self) { try ConnectionString(text) }
+        #expect(error?.code == .malformedURL)
+        #expect(error?.hint?.contains(#""@" is %40"#) == true)
+        #expect(!"\(error as Any)".contains("cret") && !"\(error as Any)".contains("word@"))
+        #expect(DatabaseLabel.of(text) == "?")
     }
 
-    @Test func `leaves other messages as they are`() throws {
-        let string = try ConnectionString("postgresql://app:app@host/db")
-        #expect(string.redact(#"role "app" does not exist"#) == #"role "app" does not exist"#)
+    @Test(arguments: [
+        "postgresql://app:p%40ss@h1:5432,h2:5433/db?application_name=a@b", "postgresql://[::1]:5432/db",
+        "postgresql://app@h/a@b", "postgresql://h:5432/db?application_name=a/b@c", "postgresql://app:a#b:c?d@h/db",
+        "host=h password=a@b:c/d", "postgresql://%2Frun%2Fpg:5432/db", "postgresql:///d@b",
+    ])
+    func `that only looks like one of those is left alone`(text: String) throws {
+        #expect(try ConnectionString(text).text == text)
     }
 
     @Test func `the user's own time limit counts`() throws {

@@ -59,7 +59,7 @@ struct Settings: Sendable {
         return nil
     }
 
-    /// What must appear in no output.
+    /// What may hold a secret.
     var secrets: [String] {
         Option.all.filter { $0.secrecy != .open }.flatMap { values[$0.flag] ?? [] }
             .compactMap { if case .text(let text) = $0 { text } else { nil } }

@@ -8,7 +8,7 @@ struct Console: Sendable {
     init(settings: Settings, environment: [String: String]) {
         output = TextStream(descriptor: 1, environment: environment)
         errors = TextStream(descriptor: 2, environment: environment)
-        redactor = Redactor(settings.secrets + [environment["PGPASSWORD"]].compactMap { $0 })
+        redactor = Redactor(settings.secrets)
         let format: Log.Format =
             switch settings.text(.logFormat) {
             case "json": .json

@@ -24,7 +24,7 @@ enum JSONValue: Sendable {
         }
     }
 
-    /// The same with every known secret taken out of its strings.
+    /// The same with the passwords of its strings masked.
     func cleaned(by redactor: Redactor) -> JSONValue {
         switch self {
         case .string(let value): .string(redactor.clean(value))

@@ -1,78 +1,52 @@
-/// Takes known secrets out of whatever is about to be printed.
+/// Masks the passwords of connection strings in whatever is about to be printed.
 ///
-/// What we say ourselves names no secret; the sentences of other libraries may quote what they were given, such as a
-/// database URL that has a password in it.
+/// What we say ourselves names no secret, but a sentence may repeat a word that was put in the wrong place, such as a
+/// database URL. A password is known by where it stands: between the colon and the `@` of a URL, or after `password=`. Its
+/// letters say nothing: a role of another name may be spelt the same, and masking that would tell what the password is.
 struct Redactor: Sendable {
-    private let secrets: [String]
+    private static let mask = "***"
+    /// What our own examples have in its place.
+    private static let placeholder = "PASSWORD"
 
-    /// - Parameter values: settings that hold secrets: whole, or as the password inside a connection string.
-    init(_ values: [String] = []) {
-        var secrets: Set<String> = []
-        for value in values {
-            if Self.isConnection(value) {
-                secrets.formUnion(Self.passwords(in: value))
-            } else {
-                secrets.insert(value)
-            }
+    /// Settings that hold a password, and how they may be shown: of these it is known where they end, also when the
+    /// password has white space in it.
+    private let known: [(text: String, shown: String)]
+
+    init(_ settings: [String] = []) {
+        known = settings.compactMap { setting in
+            let shown = Self.maskKeywords(in: Self.maskURLs(in: setting) { _ in false })
+            return shown == setting ? nil : (setting, shown)
         }
-        for secret in secrets { secrets.insert(Self.decode(secret)) }
-        // Longer first, so that one secret inside another leaves no rest of it.
-        self.secrets = secrets.filter { $0.utf8.count >= 3 }.sorted { $0.count > $1.count }
     }
 
     func clean(_ text: String) -> String {
+        guard text.contains("//") || text.contains("=") else { return text }
         var text = text
-        for secret in secrets where text.contains(secret) {
-            text = text.replacing(secret, with: "***")
+        for setting in known where text.contains(setting.text) {
+            text = text.replacing(setting.text, with: setting.shown)
         }
-        return text
+        return Self.maskKeywords(in: Self.maskURLs(in: text, endingAt: \.isWhitespace))
     }
 
-    /// Whether a text may be a connection string, of which only the password is a secret.
-    static func isConnection(_ value: String) -> Bool {
-        value.contains("//") || value.contains("=")
+    /// `NAME://USER:PASSWORD@`, also where the colon is missing. A password that is not encoded may hold a slash, a question
+    /// mark or an `@` itself: all up to the last `@` is masked.
+    private static func maskURLs(in text: String, endingAt isEnd: (Character) -> Bool) -> String {
+        var shown = ""
+        var rest = text[...]
+        while let slashes = rest.firstRange(of: "//") {
+            shown += rest[..<slashes.upperBound]
+            rest = rest[slashes.upperBound...]
+            let url = rest.prefix { !isEnd($0) }
+            guard let end = url.lastIndex(of: "@"), let colon = url[..<end].firstIndex(of: ":") else { continue }
+            let password = url[url.index(after: colon)..<end]
+            shown += url[...colon] + (password == placeholder ? placeholder : mask)
+            rest = rest[end...]
+        }
+        return shown + rest
     }
 
-    private static func passwords(in connection: String) -> [String] {
-        var found: [String] = []
-        if let start = connection.firstRange(of: "//")?.upperBound {
-            let rest = connection[start...]
-            let authority = rest.prefix { $0 != "/" && $0 != "?" }
-            // A password with an unescaped slash in it is a mistake, but one that must not be printed either.
-            let upToAt = rest.lastIndex(of: "@").map { rest[..<$0] } ?? authority[..<authority.startIndex]
-            if let colon = upToAt.firstIndex(of: ":") {
-                found.append(String(upToAt[upToAt.index(after: colon)...]))
-            }
-        }
-        for marker in ["password=", "password ="] {
-            var rest = connection[...]
-            while let range = rest.firstRange(of: marker) {
-                rest = rest[range.upperBound...]
-                let value = rest.drop { $0 == " " }
-                found.append(
-                    value.first == "'"
-                        ? String(value.dropFirst().prefix { $0 != "'" })
-                        : String(value.prefix { !$0.isWhitespace && $0 != "&" })
-                )
-            }
-        }
-        return found.filter { !$0.isEmpty }
-    }
-
-    /// The text with its %XX made the bytes they stand for.
-    private static func decode(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-            {
-                bytes.append(value)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+    /// `password=VALUE`, as a keyword or in the query of a URL; the value may stand in quotes.
+    private static func maskKeywords(in text: String) -> String {
+        text.replacing(#/(?i)(password\s*=\s*)('(?:\\.|[^'\\])*'?|(?:\\.|\S)+)/#) { $0.output.1 + mask }
     }
 }

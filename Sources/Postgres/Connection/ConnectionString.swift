@@ -1,8 +1,8 @@
 import CPostgres
 import Glibc
 
-/// What says where the database is. It goes to libpq as it is; here it is only checked, given our defaults where it and
-/// the environment are silent, and kept out of every message.
+/// What says where the database is. It goes to libpq as it is; here it is only checked, and given our defaults where it and
+/// the environment are silent. What libpq reads as a password is in none of its messages.
 struct ConnectionString: Sendable {
     let text: String
 
@@ -34,6 +34,13 @@ struct ConnectionString: Sendable {
                 )
             }
         }
+        if self.isAmbiguous {
+            throw PostgresError(
+                .malformedURL,
+                "The database's URL has an @ that is not the end of its user and password.",
+                hint: Self.advice
+            )
+        }
         // What is neither a URL nor a list of keywords would be the name of a database too.
         if self.text.isEmpty { return }
         var complaint: UnsafeMutablePointer<CChar>?
@@ -48,6 +55,18 @@ struct ConnectionString: Sendable {
             "The database's connection string cannot be understood: \(Self.withoutQuotations(reason)).",
             hint: Self.advice
         )
+    }
+
+    /// A URL whose password is not percent-encoded: libpq would take pieces of the password for the host, the port or the
+    /// database, and show them in its messages. To libpq the first `@` ends the user and the password, unless a slash comes
+    /// before it.
+    private var isAmbiguous: Bool {
+        guard self.isURL, let start = self.text.range(of: "://")?.upperBound else { return false }
+        let rest = self.text[start...]
+        let end = rest.firstIndex { $0 == "@" || $0 == "/" }
+        let place = end.map { rest[$0] == "@" ? rest[rest.index(after: $0)...] : rest } ?? rest
+        guard let another = place.prefix(while: { $0 != "?" }).firstIndex(of: "@") else { return false }
+        return rest[..<another].contains(":")
     }
 
     /// libpq quotes what it could not read, and that may well be a piece of the password.
@@ -111,26 +130,6 @@ struct ConnectionString: Sendable {
             }
         }
         return text
-    }
-
-    // MARK: What is shown
-
-    /// libpq never shows the password, but it shows what it took for the host, the port and the database, and in a URL
-    /// whose password is not percent-encoded these are pieces of it.
-    func redact(_ message: String) -> String {
-        guard self.isURL, let start = self.text.range(of: "://")?.upperBound else { return message }
-        let rest = self.text[start...]
-        guard let end = rest.lastIndex(of: "@"), let colon = rest.firstIndex(of: ":"), colon < end else {
-            return message
-        }
-        let secret = rest[rest.index(after: colon)..<end]
-        // One that libpq could read whole is a password to it, and is in no message.
-        guard secret.contains(where: { "@/?#".contains($0) }) else { return message }
-        var safe = message
-        for piece in secret.split(whereSeparator: { "@/:?#".contains($0) }) where piece.utf8.count > 1 {
-            safe = safe.replacing(String(piece), with: "…")
-        }
-        return safe
     }
 }
 

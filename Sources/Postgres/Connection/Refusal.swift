@@ -26,7 +26,7 @@ struct Refusal {
         self.sqlState = sqlState
     }
 
-    func error(_ string: ConnectionString) -> PostgresError {
+    var error: PostgresError {
         let (code, hint): (PostgresError.Code, String) =
             switch self.sqlState {
             case "28P01"?, "28000"?: (.authentication, "check the user and the password, and the server's pg_hba.conf")
@@ -47,7 +47,7 @@ struct Refusal {
             case let state? where state.hasPrefix("28"): (.authentication, "check how this user may log in")
             default: (.unreachable, "see the server's log")
             }
-        return PostgresError(code, string.redact(self.message), sqlState: self.sqlState, hint: hint)
+        return PostgresError(code, self.message, sqlState: self.sqlState, hint: hint)
     }
 
     /// `LOCATION:  auth_failed, auth.c:326`, in whatever language.
