@@ -77,7 +77,8 @@ CREATE TABLE carillon.holds (
     reason      text NOT NULL,
     since       timestamptz NOT NULL DEFAULT now(),
     seen_at     timestamptz NOT NULL DEFAULT now(),
-    next_try_at timestamptz
+    next_try_at timestamptz,
+    worker_id   bigint  -- who says so: it goes with that worker
 );
 
 -- The roles that see nothing of any app but these: carillon.isolate_app writes it.

@@ -232,6 +232,7 @@ $$;
 
 -- Takes over from a worker that is dead: its heartbeat stands still at that beat, by the clock of whoever calls. Puts back
 -- what it holds, and what any worker holds that has no row of carillon.workers any more; with no beat, only the latter.
+-- What it has said of apps that cannot send goes with it.
 --
 -- It never waits for a lock on a row. A worker whose row is locked is left alone: its heartbeat may be waiting for that
 -- row. So is a claim of which a message's row of unfinished is locked: the next call finds it.
@@ -258,6 +259,10 @@ BEGIN
             SELECT d.id FROM carillon.workers d WHERE d.id = take_over.dead AND d.beat = take_over.beat
             FOR UPDATE SKIP LOCKED));
         GET DIAGNOSTICS workers = ROW_COUNT;
+        IF workers > 0 THEN
+            DELETE FROM carillon.holds h WHERE h.app_id = ANY (ARRAY(
+                SELECT o.app_id FROM carillon.holds o WHERE o.worker_id = take_over.dead FOR UPDATE SKIP LOCKED));
+        END IF;
     END IF;
     gone := ARRAY(SELECT o.id FROM carillon.gone_workers() AS o(id));
     lost := ARRAY(

@@ -1,6 +1,7 @@
 import ApplePush
 import Postgres
 import PushQueue
+import TestSupport
 import Testing
 
 /// Several workers, dead workers, and workers that stop.
@@ -186,6 +187,21 @@ import Testing
                 )
                     > 0
             )
+        }
+    }
+
+    @Test func `what a worker says of apps that cannot send goes with it when it signs off`() async throws {
+        try await Queue.with { queue in
+            try await self.fill(queue, rows: 3)
+            let backend = RecordedBackend { _ in .unreachable(PushError(.unreachable, "Nobody answers.")) }
+            let holds = "SELECT count(*) FROM carillon.holds"
+            let worker = queue.worker(backend)
+            let report = try await queue.running(worker) {
+                try await queue.loop.eventually("the app is held") { try await queue.number(holds) == 1 }
+                worker.drain()
+            }
+            #expect(report.isClean)
+            #expect(try await queue.number(holds) == 0)
         }
     }
 

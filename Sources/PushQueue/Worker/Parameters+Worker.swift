@@ -21,18 +21,21 @@ extension Parameters {
         return parameters
     }
 
+    static func endHolds(of worker: Int64) -> Parameters { self.signOff(of: worker) }
+
     static func signOff(of worker: Int64) -> Parameters {
         var parameters = Parameters()
         parameters.append(worker)
         return parameters
     }
 
-    static func hold(_ app: Int32, for trouble: Trouble, _ wait: Duration) -> Parameters {
+    static func hold(_ app: Int32, for trouble: Trouble, _ wait: Duration, by worker: Int64) -> Parameters {
         var parameters = Parameters()
         parameters.append(app)
         parameters.append(trouble.kind.rawValue)
         parameters.append(trouble.message)
         parameters.append(wait.inSeconds)
+        parameters.append(worker)
         return parameters
     }
 

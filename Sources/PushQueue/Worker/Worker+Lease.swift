@@ -113,6 +113,10 @@ extension Worker {
         do throws(PostgresError) {
             try await self.countActivity(on: connection)
             try await self.writeNotes(on: connection)
+            // After a run with `once` nobody else would say why an app cannot send, until the next.
+            if !self.options.once {
+                try await connection.execute(WorkerStatements.endHolds, .endHolds(of: self.state.id))
+            }
         } catch {
             // The worker can leave without it.
             self.failed(error, on: connection)

@@ -43,7 +43,8 @@ extension Worker {
         for hold in holds {
             do throws(PostgresError) {
                 if let (trouble, wait) = hold.reason {
-                    try await connection.execute(WorkerStatements.hold, .hold(hold.app, for: trouble, wait))
+                    let parameters: Parameters = .hold(hold.app, for: trouble, wait, by: self.state.id)
+                    try await connection.execute(WorkerStatements.hold, parameters)
                 } else {
                     try await connection.execute(WorkerStatements.endHold, .endHold(of: hold.app))
                 }

@@ -5,15 +5,19 @@ extension WorkerStatements {
     static let hold = Statement(
         "hold",
         """
-        INSERT INTO carillon.holds AS h (app_id, kind, reason, next_try_at)
-        VALUES ($1, $2, $3, now() + make_interval(secs => $4))
+        INSERT INTO carillon.holds AS h (app_id, kind, reason, next_try_at, worker_id)
+        VALUES ($1, $2, $3, now() + make_interval(secs => $4), $5)
         ON CONFLICT (app_id) DO UPDATE SET kind = excluded.kind, reason = excluded.reason,
             since = CASE WHEN (h.kind, h.reason) = (excluded.kind, excluded.reason) THEN h.since ELSE excluded.since END,
-            seen_at = excluded.seen_at, next_try_at = excluded.next_try_at
+            seen_at = excluded.seen_at, next_try_at = excluded.next_try_at,
+            worker_id = excluded.worker_id
         """
     )
 
     static let endHold = Statement("end_hold", "DELETE FROM carillon.holds h WHERE h.app_id = $1")
+
+    /// Takes back all that a worker has said.
+    static let endHolds = Statement("end_holds", "DELETE FROM carillon.holds h WHERE h.worker_id = $1")
 
     /// No token: one has to be minted, with the time that comes along, and brought by asking again.
     static let providerToken = Statement(

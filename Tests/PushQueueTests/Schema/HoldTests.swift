@@ -1,0 +1,37 @@
+import Testing
+
+/// What workers have said of apps that cannot send, once those workers are gone.
+@Suite struct HoldTests {
+    private static let setUp = """
+        INSERT INTO carillon.workers (id, name, lease_until) VALUES (1, 'a', now()), (2, 'b', now());
+        INSERT INTO carillon.holds (app_id, kind, reason, worker_id)
+        VALUES (1, 'connection', 'Nobody answers', 1), (2, 'connection', 'Nobody answers', 2)
+        """
+
+    @Test func `what a worker said of an app goes when others take over from it`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(Self.setUp)
+            try await database.run("SELECT carillon.take_over(1, 7)")
+            #expect(try await database.rows("SELECT app_id FROM carillon.holds ORDER BY 1") == ["(1)", "(2)"])
+            try await database.run("SELECT carillon.take_over(1, (SELECT w.beat FROM carillon.workers w WHERE w.id = 1))")
+            #expect(try await database.rows("SELECT app_id FROM carillon.holds") == ["(2)"])
+        }
+    }
+
+    @Test func `a hold whose row somebody has locked keeps nobody from taking over`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(Self.setUp)
+            try await database.session { other async throws in
+                try await other.run("BEGIN; SELECT FROM carillon.holds WHERE app_id = 1 FOR UPDATE")
+                try await database.run(
+                    """
+                    SET lock_timeout = '1s';
+                    SELECT carillon.take_over(1, (SELECT w.beat FROM carillon.workers w WHERE w.id = 1))
+                    """
+                )
+                #expect(try await database.rows("SELECT id FROM carillon.workers") == ["(2)"])
+                try await other.run("ROLLBACK")
+            }
+        }
+    }
+}
