@@ -1,6 +1,7 @@
 import ApplePush
 import Postgres
 import PushQueue
+import Synchronization
 import TestSupport
 import Testing
 
@@ -69,6 +70,45 @@ import Testing
             #expect(Set(backend.recorded.sent.map(\.id)).count == 3001)
             #expect(try await queue.number("SELECT sum(sent) FROM carillon.results") == 3001)
             #expect(try await queue.number("SELECT count(DISTINCT message_id) FROM carillon.results") == 3001)
+        }
+    }
+
+    @Test func `why a worker cannot come back is said once, and is part of why it is not ready`() async throws {
+        try await Queue.with { queue in
+            let name = "worker_\(UInt32.random(in: 0...UInt32.max))"
+            try await queue.run("CREATE ROLE \(name) LOGIN PASSWORD 'before'; GRANT carillon_worker TO \(name)")
+            try await attempt {
+                let database = try #require(try await queue.rows("SELECT current_database()").first)
+                let inside = database.filter { !"()".contains($0) }
+                let address = try #require(
+                    try await TestCluster.shared.loopbackURL(database: inside).split(separator: "@").last
+                )
+                let events = Mutex<[String]>([])
+                let worker = queue.worker(
+                    GateBackend(),
+                    { $0.database = "postgresql://\(name):before@\(address)" },
+                    events: { event in
+                        if case .databaseAway(let error, _) = event { events.withLock { $0.append(error) } }
+                    }
+                )
+                let report = try await queue.running(worker) {
+                    try await queue.loop.eventually("it has begun") { worker.counters.isConnected }
+                    let before = worker.counters.databaseErrors
+                    try await queue.run("ALTER ROLE \(name) PASSWORD 'after'; " + self.cut)
+                    try await queue.loop.eventually("it has tried again and again") {
+                        worker.counters.databaseErrors > before + 5
+                    }
+                    #expect(events.withLock { $0.count { $0.contains("password authentication failed") } } == 1)
+                    #expect(worker.counters.disconnection?.contains("password authentication failed") == true)
+                    try await queue.run("ALTER ROLE \(name) PASSWORD 'before'")
+                    try await queue.loop.eventually("it is back") { worker.counters.isConnected }
+                    #expect(worker.counters.disconnection == nil)
+                    worker.drain()
+                }
+                #expect(report.isClean)
+            } finally: {
+                try await queue.run("DROP OWNED BY \(name); DROP ROLE \(name)")
+            }
         }
     }
 }

@@ -95,11 +95,12 @@ struct Queue: Sendable {
 
     func worker(
         _ backend: any Backend,
-        _ change: (inout WorkerOptions) -> Void = { _ in }
+        _ change: (inout WorkerOptions) -> Void = { _ in },
+        events: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
     ) -> Worker {
         var options = self.options
         change(&options)
-        return Worker(options, backend: backend, loop: self.loop)
+        return Worker(options, backend: backend, loop: self.loop, events: events)
     }
 
     /// Runs a worker beside the body, which tells it to end. Should the body throw, the worker is given up: it does not

@@ -54,17 +54,19 @@ struct WorkerEndpoints: Sendable {
     private func ready() -> Response {
         if sites.contains(where: \.isStopping) { return Response(text: "stopping\n", status: 503) }
         let now = MonotonicInstant.now
-        let states = sites.map { $0.counters.readiness(at: now) }
-        let lines = zip(sites, states).map { site, state in
-            (site.label.map { $0 + ": " } ?? "") + Self.sentence(on: state) + "\n"
+        let counters = sites.map(\.counters)
+        let lines = zip(sites, counters).map { site, counters in
+            (site.label.map { $0 + ": " } ?? "") + Self.sentence(on: counters, at: now) + "\n"
         }
-        return Response(text: lines.joined(), status: states.allSatisfy { $0 == .ready } ? 200 : 503)
+        let isReady = counters.allSatisfy { $0.readiness(at: now) == .ready }
+        return Response(text: lines.joined(), status: isReady ? 200 : 503)
     }
 
-    private static func sentence(on state: WorkerCounters.Readiness) -> String {
-        switch state {
+    private static func sentence(on counters: WorkerCounters, at now: MonotonicInstant) -> String {
+        switch counters.readiness(at: now) {
         case .ready: "ready"
-        case .disconnected: "the database is not connected"
+        case .disconnected:
+            "the database is not connected" + (counters.disconnection.map { ": " + $0.visible } ?? "")
         case .silent: "the database does not answer"
         case .leaseUnproven: "the lease is not proven"
         }

@@ -9,9 +9,16 @@ struct WorkerLog: Sendable {
         case .started(let worker):
             log.info("The worker has started.", ["worker": .int(worker)])
         case .databaseLost(let reason):
-            log.warning(
+log.warning(
                 "The database is lost; what was sent will be settled when it is back.",
                 ["reason": .string(reason)]
+            )
+        case .databaseAway(let error, untold: 0):
+            log.warning("The database cannot be reached, and is tried again.", ["error": .string(error)])
+        case .databaseAway(let error, let untold):
+            log.warning(
+                "The database still cannot be reached, and is tried again.",
+                ["error": .string(error), "more_since_last": .int(Int64(untold))]
             )
         case .databaseBack:
             log.info("The database is back.")

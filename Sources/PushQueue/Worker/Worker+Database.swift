@@ -40,7 +40,10 @@ extension Worker {
     private func use(_ connection: PostgresConnection) {
         self.connection = connection
         self.state.connected(at: .now)
-        self.count { $0.isConnected = true }
+        self.count {
+            $0.isConnected = true
+            $0.disconnection = nil
+        }
         self.wakeWaiting()
     }
 
@@ -135,11 +138,20 @@ extension Worker {
                     }
                     if self.connection == nil { try await self.comeBack() }
                 } catch {
-                    self.count { $0.databaseErrors += 1 }
+                    self.cannotComeBack(error)
                 }
             }
         }
         self.wakeWaiting()
+    }
+
+    private func cannotComeBack(_ error: PostgresError) {
+        self.count {
+            $0.databaseErrors += 1
+            $0.disconnection = error.message
+        }
+        guard let untold = self.state.errors.heard("connecting: " + error.kind, at: .now) else { return }
+        self.tell(.databaseAway(error.description, untold: untold))
     }
 
     private func comeBack() async throws(PostgresError) {

@@ -64,6 +64,8 @@ package struct WorkerCounters: Sendable {
     package internal(set) var breakers: [String: Int] = [:]
     package internal(set) var inFlight = 0
     package internal(set) var isConnected = false
+    /// Why it is not connected, as far as is known.
+    package internal(set) var disconnection: String?
     /// When the database has answered anything last.
     var heardAt: MonotonicInstant?
     /// Until when the lease is proven.
@@ -89,7 +91,9 @@ package struct WorkerCounters: Sendable {
 
     mutating func heard(_ event: WorkerEvent) {
         switch event {
-        case .databaseLost: self.isConnected = false
+        case .databaseLost(let reason):
+            self.isConnected = false
+            self.disconnection = reason
         case .stale: self.stale += 1
         case .unrecorded: self.unrecorded += 1
         case .tookOver(_, let claims, _): self.takeovers += claims

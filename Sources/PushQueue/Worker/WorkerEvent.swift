@@ -2,6 +2,8 @@
 package enum WorkerEvent: Sendable {
     case started(worker: Int64)
     case databaseLost(String)
+    /// It cannot be connected with again, for that reason; so many tries failed for the same before and were not told.
+    case databaseAway(String, untold: Int)
     case databaseBack
     /// A statement failed and will be tried again; so many of the same kind failed before it and were not told.
     case databaseError(String, untold: Int)
