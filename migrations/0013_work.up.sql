@@ -241,24 +241,26 @@ $$;
 
 -- Ends a job that is in no table any more, of which PostgreSQL refuses to write what became of it, because of a constraint
 -- or a trigger that somebody added, say. Its results are written if they can be. Every push of which nothing else tells
--- becomes a failure with the reason given and the status that APNs gave.
+-- becomes a failure with the reason given and the status that APNs gave, under the caller's reference unless that is what
+-- is refused. False: nothing could be written.
 CREATE FUNCTION carillon.end_unrecorded(
     app integer, job carillon.job, why text, sent integer, failed integer, expired integer,
     token text[], status smallint[], apns_id uuid[]
-) RETURNS void
+) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     message CONSTANT bigint := coalesce(job.origin, job.id);
     is_written boolean := false;
+    name text;
 BEGIN
     PERFORM carillon.own_path();
     BEGIN
         IF job.origin IS NULL THEN
-            INSERT INTO carillon.results (message_id, app_id, broadcast_id, sent, failed, expired, attempts)
-            VALUES (job.id, app, job.broadcast_id, sent, failed, expired, job.attempt);
+            INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts)
+            VALUES (job.id, app, job.reference, job.broadcast_id, sent, failed, expired, job.attempt);
         ELSE
-            PERFORM carillon.progress(app, ARRAY[job.origin], '{NULL}', ARRAY[job.broadcast_id], '{0}', ARRAY[sent],
-                ARRAY[failed], ARRAY[expired], ARRAY[job.attempt]);
+            PERFORM carillon.progress(app, ARRAY[job.origin], ARRAY[job.reference], ARRAY[job.broadcast_id], '{0}',
+                ARRAY[sent], ARRAY[failed], ARRAY[expired], ARRAY[job.attempt]);
         END IF;
         is_written := true;
     EXCEPTION
@@ -274,23 +276,42 @@ BEGIN
             DELETE FROM carillon.unfinished u
             WHERE u.app_id = app AND u.message_id = job.origin AND u.remaining <= 0;
     END;
+    -- What can be sent again is kept for that, where it may be.
     BEGIN
-        INSERT INTO carillon.failures (message_id, app_id, token, status, reason, apns_id, attempt)
-        SELECT message, app, t.token, t.status, why, t.apns_id, job.attempt
-        FROM unnest(end_unrecorded.token, end_unrecorded.status, end_unrecorded.apns_id) AS t(token, status, apns_id)
-        WHERE NOT is_written OR t.status IS DISTINCT FROM 200;
+        IF NOT is_written OR failed > 0 THEN
+            PERFORM carillon.keep_failed(app, ARRAY[job]);
+        END IF;
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
             IF carillon.is_transient(SQLSTATE) THEN
                 RAISE;
             END IF;
-            RAISE WARNING 'neither results nor failures take what became of message %: % sent, % failed, % expired',
-                message, sent, failed, expired;
     END;
+    FOREACH name IN ARRAY ARRAY[job.reference, NULL] LOOP
+        BEGIN
+            INSERT INTO carillon.failures (message_id, app_id, token, status, reason, apns_id, attempt, reference)
+            SELECT message, app, t.token, t.status, why, t.apns_id, job.attempt, name
+            FROM unnest(end_unrecorded.token, end_unrecorded.status, end_unrecorded.apns_id)
+                AS t(token, status, apns_id)
+            WHERE NOT is_written OR t.status IS DISTINCT FROM 200;
+            RETURN true;
+        EXCEPTION
+            WHEN OTHERS OR assert_failure THEN
+                IF carillon.is_transient(SQLSTATE) THEN
+                    RAISE;
+                END IF;
+        END;
+    END LOOP;
+    IF NOT is_written THEN
+        RAISE WARNING 'neither results nor failures take what became of message %: % sent, % failed, % expired',
+            message, sent, failed, expired;
+    END IF;
+    RETURN is_written;
 END
 $$;
 
--- Settles the one job of a claim that settle() cannot. The other jobs stay in flight.
+-- Settles the one job of a claim that settle() cannot. The other jobs stay in flight. 'unwritten': it is settled, and
+-- nothing could be written of it.
 CREATE FUNCTION carillon.settle_refused(
     claim bigint, worker bigint, claimed timestamptz, part_number smallint,
     job bigint, sent integer, failed integer, expired integer,
@@ -315,8 +336,8 @@ BEGIN
     ELSE
         DELETE FROM carillon.inflight f WHERE f.id = claim;
     END IF;
-    PERFORM carillon.end_unrecorded(app, refused, 'Unrecorded', sent, failed, expired, token, status, apns_id);
-    RETURN 'written';
+    RETURN CASE WHEN carillon.end_unrecorded(app, refused, 'Unrecorded', sent, failed, expired, token, status, apns_id)
+        THEN 'written' ELSE 'unwritten' END;
 END
 $$;
 

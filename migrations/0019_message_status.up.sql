@@ -59,6 +59,14 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND (coalesce(j.origin, j.id) = open_jobs.message OR j.broadcast_id = open_jobs.message)
 $$;
 
+-- A message of which PostgreSQL refused to write anything else: see end_unrecorded().
+CREATE FUNCTION carillon.has_only_failures(app integer, message bigint) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM carillon.failures f WHERE f.message_id = message AND f.app_id = app)
+        AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.message_id = message AND r.app_id = app)
+        AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = message AND u.app_id = app)
+$$;
+
 -- The messages of an id or a reference, each with its app; of a send that was cut, all of it. A reference reads the queue,
 -- and an id does not: what is known to be null before is not looked for.
 CREATE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
@@ -81,6 +89,14 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
     ) AS k
     WHERE find_messages.reference IS NOT NULL AND k.reference = find_messages.reference
+    UNION
+    SELECT f.app_id, f.message_id FROM carillon.failures f
+    WHERE find_messages.id IS NOT NULL AND f.message_id = find_messages.id
+        AND carillon.has_only_failures(f.app_id, f.message_id)
+    UNION
+    SELECT f.app_id, f.message_id FROM carillon.failures f
+    WHERE find_messages.reference IS NOT NULL AND f.reference = find_messages.reference AND f.reason = 'Unrecorded'
+        AND carillon.has_only_failures(f.app_id, f.message_id)
 $$;
 
 -- By its id this goes by indexes; by a reference it reads the queue. No row: there is none, or its day was dropped by the
@@ -131,7 +147,12 @@ BEGIN
             UNION ALL
             SELECT u.message_id, u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.attempts, u.reference, NULL
             FROM carillon.unfinished u WHERE u.app_id = message.app_id
-                AND (u.message_id = message.message_id OR u.broadcast_id = message.message_id)) t;
+                AND (u.message_id = message.message_id OR u.broadcast_id = message.message_id)
+            UNION ALL
+            SELECT f.message_id, 0, count(*), 0, 0, 0, max(f.attempt), min(f.reference), max(f.failed_at)
+            FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = message.message_id
+                AND carillon.has_only_failures(message.app_id, message.message_id)
+            GROUP BY f.message_id) t;
         everywhere := false;
         LOOP
             SELECT coalesce(sum(cardinality(j.tokens)) FILTER (WHERE j.is_counted), 0) AS counted,

@@ -47,7 +47,9 @@ struct Shop {
         }
     }
 
-    func run(_ words: String...) async throws -> ProgramRun {
+    func run(_ words: String...) async throws -> ProgramRun { try await run(words) }
+
+    func run(_ words: [String]) async throws -> ProgramRun {
         try await ProgramRun.run(words, environment: ["DATABASE_URL": url])
     }
 

@@ -36,10 +36,13 @@ log.warning(
             )
         case .stale(let claim):
             log.warning("The outcome of a claim came too late to be written.", ["claim": .int(claim)])
-        case .unrecorded(let app, let message):
+        case .unrecorded(let app, let message, let error, let isWritten):
             log.error(
-                "PostgreSQL refused to record the outcome of a message; its pushes are in failures as Unrecorded.",
-                ["app_id": .int(Int64(app)), "message": .int(message)]
+isWritten
+                    ? "PostgreSQL refused to record all of a message's outcome; 'carillon message show \(message)' shows "
+                        + "what could be recorded."
+                    : "PostgreSQL refused to record anything of a message's outcome.",
+                ["app": .string(app), "message": .int(message), "error": .string(error)]
             )
         case .tookOver(let workers, let claims, let jobs):
             log.warning(

@@ -74,7 +74,7 @@ struct SettlementWriting {
 
     /// The database answered.
     mutating func answered(_ answer: SettlementAnswer) {
-        guard answer == .written || (answer == .before && self.mayBeWritten) else {
+        guard answer == .written || answer == .unwritten || (answer == .before && self.mayBeWritten) else {
             self.isLost = true
             self.isOver = true
             return

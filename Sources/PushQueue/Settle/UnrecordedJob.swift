@@ -2,7 +2,8 @@ import ApplePush
 import Postgres
 
 /// A job of which PostgreSQL refuses to write what became of it, and what is written instead: how many pushes were
-/// delivered, and what APNs said to each. No text that came from outside is part of it but the tokens, made plain.
+/// delivered, and what APNs said to each. No text that came from outside is part of it but the tokens, made plain, and the
+/// reference, which is in the job's row.
 struct UnrecordedJob {
     /// Writes it; answers with a `SettlementAnswer`.
     static let statement = Statement(

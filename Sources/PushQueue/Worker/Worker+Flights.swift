@@ -93,6 +93,8 @@ extension Worker {
         var writing = SettlementWriting(settlement, part: flight.part)
         var pace = RetryPace()
         var metLock = false
+        var refusal = ""
+        var unrecorded: [WorkerEvent] = []
         while let write = writing.write(of: jobs, outcomes, after: flight.settled, as: flight.worker) {
             do throws(PostgresError) {
                 let answer = try await self.write(
@@ -104,12 +106,24 @@ extension Worker {
                 ) { try SettlementAnswer($0) }
                 guard let answer else { return }
                 writing.answered(answer)
+                if writing.refused.count > unrecorded.count, let job = writing.refused.last {
+                    let message = jobs.jobs[Int(job)].message
+                    unrecorded.append(
+                        .unrecorded(
+                            app: self.counters.names[jobs.app] ?? "\(jobs.app)",
+                            message: message,
+                            error: refusal,
+                            isWritten: answer != .unwritten
+                        )
+                    )
+                }
                 pace.succeeded()
             } catch {
                 metLock = error.metLock
                 if error.isTransient {
                     writing.failed(mayBeWritten: error.outcome == .unknown)
                 } else {
+                    refusal = error.message
                     if settlement.pending > 0 { return }
                     if writing.refusedByDatabase() { continue }
                 }
@@ -121,7 +135,7 @@ extension Worker {
             self.tell(.stale(claim: jobs.id))
             return
         }
-        for job in writing.refused { self.tell(.unrecorded(app: jobs.app, message: jobs.jobs[Int(job)].message)) }
+        for event in unrecorded { self.tell(event) }
         self.count { $0.add(settlement, of: jobs.app) }
         for event in self.state.retried(settlement, of: jobs.app, at: .now) { self.tell(event) }
         if self.state.isSuspect(jobs.app), let connection {

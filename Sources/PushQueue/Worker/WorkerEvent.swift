@@ -11,8 +11,9 @@ package enum WorkerEvent: Sendable {
     case leaseLost(worker: Int64)
     /// What became of a claim was not this worker's to write any more.
     case stale(claim: Int64)
-    /// PostgreSQL refused to write what became of a message: its failures say only so much as could be written.
-    case unrecorded(app: Int32, message: Int64)
+    /// PostgreSQL refused to write what became of a message, with that error: history has as much as could be written, or
+    /// nothing.
+    case unrecorded(app: String, message: Int64, error: String, isWritten: Bool)
     case tookOver(workers: Int, claims: Int, jobs: Int)
     /// A message had more tokens than may be in flight, and was cut.
     case split(app: Int32, message: Int64, parts: Int)

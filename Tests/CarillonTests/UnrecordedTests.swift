@@ -1,0 +1,61 @@
+import Postgres
+import TestSupport
+import Testing
+
+/// What PostgreSQL refuses to write as it should be, because of what a user has added.
+@Suite struct UnrecordedTests {
+    @Test func `a message that only its failures tell of keeps its reference, and every command finds it`() async throws {
+        try await Shop.with { shop in
+            try await shop.connection.script(
+                """
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    IF NEW.reference = 'trg' THEN RAISE EXCEPTION 'no trg in here'; END IF;
+                    RETURN NEW;
+                END $$;
+                CREATE TRIGGER refuse BEFORE INSERT ON carillon.results FOR EACH ROW EXECUTE FUNCTION refuse();
+                SELECT carillon.enqueue('shop', ARRAY['\(Shop.token("a0"))'], 'hi', reference => 'trg')
+                """
+            )
+            let worker = try await shop.run("worker", "--once")
+            #expect(worker.status == 0)
+            let line = try #require(worker.errors.split(separator: "\n").first { $0.contains("refused to record") })
+            #expect(line.contains(#""app":"shop""#) && line.contains("no trg in here") && line.contains("message show 1"))
+            #expect(try await shop.number("SELECT count(*) FROM carillon.results") == 0)
+            #expect(
+                try await shop.number(
+                    """
+                    SELECT count(*) FROM carillon.failures
+                    WHERE reference = 'trg' AND reason = 'Unrecorded' AND status = 200
+                    """
+                ) == 1
+            )
+            for words in [
+                ["message", "show", "1"], ["message", "show", "--reference", "trg"],
+                ["failures", "list", "--message", "1"], ["failures", "list", "--reason", "Unrecorded"],
+            ] {
+                let run = try await shop.run(words)
+                #expect(run.status == 0 && run.output.contains("Unrecorded"), "\(words): \(run.output)\(run.errors)")
+            }
+            #expect(try await shop.run("message", "cancel", "1").errors.contains("left to take back: failed"))
+            let requeued = try await shop.run("failures", "requeue", "--message", "1", "--include-delivered")
+            #expect(requeued.output == "Requeued 1 push.\n")
+            #expect(try await shop.number("SELECT count(*) FROM carillon.messages WHERE reference = 'trg'") == 1)
+        }
+    }
+
+    @Test func `a message that neither history takes is not said to be in one`() async throws {
+        try await Shop.with { shop in
+            try await shop.connection.script(
+                """
+                ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id < 0) NOT VALID;
+                ALTER TABLE carillon.failures ADD CONSTRAINT mine CHECK (message_id < 0) NOT VALID;
+                SELECT carillon.enqueue('shop', ARRAY['\(Shop.token("a0"))'], 'hi')
+                """
+            )
+            let worker = try await shop.run("worker", "--once")
+            let line = try #require(worker.errors.split(separator: "\n").first { $0.contains("refused to record") })
+            #expect(line.contains("anything") && !line.contains("message show"))
+            #expect(line.contains(#""app":"shop""#) && line.contains(#"\"mine\""#))
+        }
+    }
+}
