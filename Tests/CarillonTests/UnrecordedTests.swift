@@ -36,7 +36,7 @@ import Testing
                 let run = try await shop.run(words)
                 #expect(run.status == 0 && run.output.contains("Unrecorded"), "\(words): \(run.output)\(run.errors)")
             }
-            #expect(try await shop.run("message", "cancel", "1").errors.contains("left to take back: failed"))
+            #expect(try await shop.run("message", "cancel", "1").errors.contains("has ended (failed)"))
             let requeued = try await shop.run("failures", "requeue", "--message", "1", "--include-delivered")
             #expect(requeued.output == "Requeued 1 push.\n")
             #expect(try await shop.number("SELECT count(*) FROM carillon.messages WHERE reference = 'trg'") == 1)

@@ -283,7 +283,7 @@ import Testing
             let outcomes = self.allDelivered.merging(["bb": .delivered]) { $1 }
             let writing = try await self.settle(claim, outcomes, in: database)
             #expect(writing.refused == [0])
-            #expect(try await database.rows(self.results) == ["(1,,2,1,1)", "(2,,2,0,1)", "(3,,2,0,1)"])
+            #expect(try await database.rows(self.results) == ["(1,first,2,1,1)", "(2,,2,0,1)", "(3,,2,0,1)"])
             #expect(try await database.rows("SELECT FROM carillon.failures") == [])
             #expect(try await database.rows(self.inFlight) == [])
         }
