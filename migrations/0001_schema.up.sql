@@ -67,7 +67,8 @@ BEGIN
                         USING ERRCODE = 'insufficient_privilege',
                               HINT = 'Have a superuser run: CREATE ROLE carillon_app; CREATE ROLE carillon_reader; '
                                   || 'CREATE ROLE carillon_worker; CREATE ROLE carillon_tenant; CREATE ROLE carillon_reaper; '
-                                  || format('GRANT carillon_reaper TO %I', current_user);
+                                  || format('GRANT carillon_reaper TO %1$I; GRANT carillon_tenant TO %1$I WITH ADMIN OPTION',
+                                      current_user);
             END;
         END LOOP;
     END LOOP;

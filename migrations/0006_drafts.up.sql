@@ -36,11 +36,12 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
 $$;
 
--- The apps that the caller may use; null: every one. Only a carillon_tenant is held to those that app_roles gives it. The
--- caller is who has logged in, or taken a role since, whichever function runs as its owner on the way here.
+-- The apps that the caller may use; null: every one. Only a carillon_tenant is held to those that app_roles gives it, unless
+-- it has the rights of the schema's owner, in whose name this runs: the owner may be a member to grant the role. The caller is who has logged in, or taken a role since, whichever function runs as its owner on the way here.
 CREATE FUNCTION carillon.apps_of_caller() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') AND NOT pg_has_role(c.role, 'carillon_app', 'USAGE')
+            AND NOT pg_has_role(c.role, current_user, 'USAGE')
         THEN ARRAY(SELECT r.app_id FROM carillon.app_roles r WHERE pg_has_role(c.role, r.role, 'USAGE')) END
     FROM (SELECT coalesce(nullif(current_setting('role'), 'none')::name, session_user) AS role) c
 $$;

@@ -40,6 +40,8 @@ BEGIN
     END LOOP;
 END
 $$;
+GRANT SELECT ON carillon.app_roles TO carillon_worker;
+CREATE POLICY all_roles ON carillon.app_roles TO carillon_worker USING (true);
 CREATE POLICY own_roles ON carillon.app_roles TO carillon_tenant USING (pg_has_role(role, 'USAGE'));
 ALTER TABLE carillon.app_roles ENABLE ROW LEVEL SECURITY;
 
@@ -73,7 +75,9 @@ DECLARE
     wider text;
 BEGIN
     SELECT r.* INTO found FROM pg_roles r WHERE r.rolname = role;
-    SELECT g.name INTO wider FROM unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_worker']) AS g(name)
+    SELECT g.name INTO wider FROM (
+        SELECT unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_worker']) AS name
+        UNION ALL SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'carillon') AS g
     WHERE pg_has_role(found.oid, g.name, 'MEMBER') LIMIT 1;
     IF isolated IS NULL THEN
         refusal := carillon.unknown_app(app);
@@ -94,26 +98,43 @@ BEGIN
     END IF;
     PERFORM carillon.enforce_isolation(true);
     INSERT INTO carillon.app_roles (app_id, role) VALUES (isolated, found.oid) ON CONFLICT DO NOTHING;
-    EXECUTE format('GRANT carillon_tenant TO %I', role);
+    BEGIN
+        EXECUTE format('GRANT carillon_tenant TO %I', role);
+    EXCEPTION
+        WHEN insufficient_privilege THEN
+            RAISE insufficient_privilege USING MESSAGE = SQLERRM, HINT = format(
+                'Have a superuser run: GRANT carillon_tenant TO %I WITH ADMIN OPTION', current_user);
+    END;
 END
 $$;
 
--- Takes an app away from a role again. With the last role of all, the policies are switched off.
+-- Takes an app away from a role again, or from one that is gone. With the last role of all, the policies are switched off.
 CREATE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unisolate_app.app);
+    -- Null: there is none of that name.
+    known CONSTANT oid := (SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
     refusal carillon.refusal;
 BEGIN
     IF isolated IS NULL THEN
         refusal := carillon.unknown_app(unisolate_app.app);
+    ELSE
+        -- A role that was dropped has left its number alone.
+        DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
+            AND (r.role::oid = known
+                OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));
+        IF NOT FOUND THEN
+            refusal := carillon.refusal('role', 'a role that is held to the app', quote_nullable(unisolate_app.role),
+                coalesce((SELECT 'Held to it are: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
+                    FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is held to it.'), '42704');
+        END IF;
+    END IF;
+    IF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     END IF;
-    DELETE FROM carillon.app_roles r
-    WHERE r.app_id = isolated AND r.role::oid = (
-        SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
-    IF FOUND AND NOT EXISTS (SELECT FROM carillon.app_roles r JOIN pg_roles o ON o.oid = r.role
+    IF known IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.app_roles r JOIN pg_roles o ON o.oid = r.role
         WHERE o.rolname = unisolate_app.role)
     THEN
         EXECUTE format('REVOKE carillon_tenant FROM %I', unisolate_app.role);

@@ -146,6 +146,22 @@ import Testing
         }
     }
 
+    @Test func `a role that was isolated and is gone is named, with the command that ends it`() async throws {
+        try await Shop.with { shop in
+            let role = "gone_\(shop.connection.backendProcessID)"
+            try await shop.connection.script(
+                "CREATE ROLE \(role); SELECT carillon.isolate_app('shop', '\(role)')"
+            )
+            #expect(try await shop.run("check").output.contains("ok       isolation"))
+            try await shop.connection.script("DROP ROLE \(role)")
+            let check = try await shop.run("check")
+            #expect(check.status == 0 && check.output.contains("warning  isolation"), "\(check.output)")
+            let command = try #require(check.output.firstMatch(of: /SELECT carillon\.unisolate_app\([^)]*\)/)?.output)
+            try await shop.connection.script(String(command))
+            #expect(try await shop.run("check").output.contains("ok       isolation"))
+        }
+    }
+
     private static let nobody = "check_nobody"
 
     @Test func `what cannot be reached ends with 69`() async throws {

@@ -54,6 +54,16 @@ enum CheckStatements {
         """
     )
 
+    /// Apps to which a role was held that is gone, and the statement that ends it.
+    static let isolation = Statement(
+        "check_isolation",
+        """
+        SELECT a.name, format('SELECT carillon.unisolate_app(%L, %L)', a.name, r.role::oid::text)
+        FROM carillon.app_roles r JOIN carillon.apps a ON a.id = r.app_id
+        WHERE NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid) ORDER BY a.name, r.role
+        """
+    )
+
     static let takesWrites = Statement(
         "check_writes",
         "SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off'"

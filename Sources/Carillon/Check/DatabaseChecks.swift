@@ -15,6 +15,7 @@ struct DatabaseChecks {
         guard schema.condition == .ok else { return findings }
         findings.append(await looking("roles") { try await roles() })
         findings.append(await looking("grants") { try await grants() })
+        findings.append(await looking("isolation") { try await isolation() })
         findings.append(await looking("plans") { try await plans() })
         findings.append(await looking("clock") { try await clock() })
         findings.append(await looking("durability") { try await durability() })
@@ -95,6 +96,19 @@ struct DatabaseChecks {
             )
         }
         return .ok("grants", "carillon_app, carillon_worker and carillon_reader have their rights.")
+    }
+
+    private func isolation() async throws -> Finding {
+        let gone = try await connection.query(CheckStatements.isolation) { rows in
+            try rows.indices.map { row in (app: try rows.string(row, 0), command: try rows.string(row, 1)) }
+        }
+        guard let first = gone.first else { return .ok("isolation", "Every role that is held to an app exists.") }
+        return .warning(
+            "isolation",
+            "A role that was held to the app \(first.app) was dropped"
+                + (gone.count > 1 ? ", and \(gone.count - 1) more" : "") + ": row security stays on for it.",
+            remedy: "Have the schema's owner run \(first.command)."
+        )
     }
 
     private func plans() async throws -> Finding {

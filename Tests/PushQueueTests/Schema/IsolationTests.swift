@@ -176,6 +176,30 @@ import Testing
         }
     }
 
+    @Test func `a role that was dropped is taken away by its old name, and only what is isolated can be taken away`()
+        async throws
+    {
+        try await SchemaDatabase.with { database async throws in
+            let role = "demo_\(database.connection.backendProcessID)"
+            try await database.run("CREATE ROLE \(role)")
+            func refusal() async throws -> PostgresError? {
+                await #expect(throws: PostgresError.self) {
+                    try await database.run("SELECT carillon.unisolate_app('demo', '\(role)')")
+                }
+            }
+            #expect(try await refusal()?.message.contains("takes a role that is held to the app") == true)
+            try await database.run("SELECT carillon.isolate_app('demo', '\(role)'); DROP ROLE \(role)")
+            try await database.run("SELECT carillon.unisolate_app('demo', '\(role)')")
+            #expect(try await database.value("SELECT count(*) FROM carillon.app_roles") == "0")
+            #expect(
+                try await database.value(
+                    "SELECT count(*) FROM pg_class c WHERE c.relrowsecurity AND c.relname IN ('apps', 'messages', 'tokens')"
+                ) == "0"
+            )
+            #expect(try await refusal() != nil)
+        }
+    }
+
     @Test func `a role that sees more, or is none, cannot be isolated`() async throws {
         try await SchemaDatabase.with { database async throws in
             let role = "demo_\(database.connection.backendProcessID)"

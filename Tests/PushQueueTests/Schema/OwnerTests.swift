@@ -1,0 +1,89 @@
+import Postgres
+import PushQueue
+import TestSupport
+import Testing
+
+/// The schema of an owner who is no superuser, as most hosted databases have it.
+@Suite struct OwnerTests {
+    /// A superuser's session, the owner's, and roles to isolate.
+    private static func owned(
+        granting grants: (_ owner: String) -> String,
+        _ body: (_ above: SchemaDatabase, _ owner: SchemaDatabase, _ web: String) async throws -> Void
+    ) async throws {
+        try await TestDatabase.connected { connection, url in
+            let above = SchemaDatabase(connection: connection, url: url)
+            let owner = "owner_\(connection.backendProcessID)"
+            let web = "web_\(connection.backendProcessID)"
+            try await above.run(
+                """
+                CREATE ROLE \(owner) LOGIN; CREATE ROLE \(web) LOGIN;
+                DO $$ BEGIN EXECUTE format('ALTER DATABASE %I OWNER TO \(owner)', current_database()); END $$;
+                \(grants(owner))
+                """
+            )
+            try await attempt {
+                let session = try await PostgresConnection.connect(
+                    url + "&user=\(owner)",
+                    on: TestLoop.shared,
+                    application: "test"
+                )
+                try await attempt {
+                    _ = try await Migrator(session).up()
+                    let database = SchemaDatabase(connection: session, url: url)
+                    try await database.run(
+                        "INSERT INTO carillon.apps (name, topic) VALUES ('alpha', 'com.example.alpha'), ('beta', 'b')"
+                    )
+                    try await body(above, database, web)
+                } finally: {
+                    await session.close()
+                }
+            } finally: {
+                try await above.run(
+                    """
+                    DO $$ BEGIN EXECUTE format('ALTER DATABASE %I OWNER TO postgres', current_database()); END $$;
+                    DROP OWNED BY \(owner), \(web) CASCADE; DROP ROLE \(web); DROP ROLE \(owner)
+                    """
+                )
+            }
+        }
+    }
+
+    private static func needed(_ owner: String) -> String {
+        "GRANT carillon_reaper TO \(owner); GRANT carillon_tenant TO \(owner) WITH ADMIN OPTION"
+    }
+
+    @Test func `who isolates an app goes on seeing all of them`() async throws {
+        try await Self.owned(granting: Self.needed) { _, owner, web async throws in
+            let id = try await owner.value("carillon.enqueue('alpha', '{aa}', 'x')")
+            try await owner.run("SELECT carillon.isolate_app('beta', '\(web)')")
+            #expect(try await owner.value("SELECT count(*) FROM carillon.message_status(\(id ?? ""))") == "1")
+            #expect(try await owner.value("carillon.enqueue('alpha', '{aa}', 'x') IS NOT NULL") == "true")
+            #expect(try await owner.value("carillon.cancel(\(id ?? ""))") == "1")
+            #expect(try await owner.value("SELECT count(*) FROM carillon.apps") == "2")
+            try await owner.run("SELECT carillon.unisolate_app('beta', '\(web)')")
+        }
+    }
+
+    @Test func `what the owner lacks for isolating is said with the command that gives it`() async throws {
+        try await Self.owned(granting: { "GRANT carillon_reaper TO \($0)" }) { above, owner, web async throws in
+            let refused = await #expect(throws: PostgresError.self) {
+                try await owner.run("SELECT carillon.isolate_app('beta', '\(web)')")
+            }
+            let hint = try #require(refused?.hint)
+            #expect(hint.hasPrefix("Have a superuser run: GRANT carillon_tenant TO owner_"), "\(hint)")
+            try await above.run(String(hint.dropFirst("Have a superuser run: ".count)))
+            try await owner.run("SELECT carillon.isolate_app('beta', '\(web)')")
+            try await owner.run("SELECT carillon.unisolate_app('beta', '\(web)')")
+        }
+    }
+
+    @Test func `a role with the owner's rights cannot be isolated`() async throws {
+        try await Self.owned(granting: Self.needed) { above, owner, web async throws in
+            try await above.run("DO $$ BEGIN EXECUTE format('GRANT %I TO \(web)', (SELECT pg_get_userbyid(d.datdba) FROM pg_database d WHERE d.datname = current_database())); END $$")
+            let refused = await #expect(throws: PostgresError.self) {
+                try await owner.run("SELECT carillon.isolate_app('beta', '\(web)')")
+            }
+            #expect(refused?.message.contains("sees all of them") == true)
+        }
+    }
+}
