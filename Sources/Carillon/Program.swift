@@ -50,7 +50,7 @@ struct Program {
                 Invocation(command: command, arguments: arguments, settings: settings, console: console)
             )
         } catch {
-            let error = CommandError(explaining: error)
+            let error = CommandError(explaining: error).naming(rolesFor: command)
             console.report(error, isService: command.isService)
             ending = error.status
         }

@@ -9,6 +9,8 @@ package struct PostgresError: Error, Sendable {
         package static let malformedURL = Code(description: "malformedURL")
         /// No PostgreSQL answers there, or it does not take connections now: worth another try.
         package static let unreachable = Code(description: "unreachable")
+        /// The same, and nobody has named one: neither the connection string nor libpq's variables.
+        package static let unnamed = Code(description: "unnamed")
         /// It answered, and refuses this user, password or database.
         package static let authentication = Code(description: "authentication")
         /// The server's own error about a statement; `sqlState` tells which.

@@ -41,6 +41,13 @@ extension CommandError {
         switch error.code {
         case .malformedURL:
             self.init(.configuration, sentence, hint: hint ?? "Check --database, or the variable it came from.")
+        case .unnamed:
+            self.init(
+                .unavailable,
+                "No database is named, and none answers on this machine: \(sentence)",
+                hint: "Name it by --database or DATABASE_URL, as postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or by libpq's "
+                    + "PGHOST and so on."
+            )
         case .unreachable, .closed:
             self.init(.unavailable, sentence, hint: hint ?? "Is PostgreSQL running there? Check --database.")
         case .authentication:
@@ -61,7 +68,9 @@ extension CommandError {
                 self.init(
                     .configuration,
                     sentence,
-                    hint: "Connect as the schema's owner, or grant carillon_worker or carillon_app to this user."
+                    hint: "Have the schema's owner grant this user the role that it takes: carillon_worker for workers, "
+                        + "carillon_app for applications, carillon_reader for dashboards.",
+                    lacksRights: true
                 )
             } else if SQLState.unavailable.contains(state) {
                 self.init(.unavailable, sentence, hint: hint)

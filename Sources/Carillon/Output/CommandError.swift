@@ -2,12 +2,23 @@
 struct CommandError: Error {
     let status: ExitStatus
     let sentence: String
-    let hint: String?
+    private(set) var hint: String?
+    /// PostgreSQL does not let this user do it.
+    let lacksRights: Bool
 
-    init(_ status: ExitStatus, _ sentence: String, hint: String? = nil) {
+    init(_ status: ExitStatus, _ sentence: String, hint: String? = nil, lacksRights: Bool = false) {
         self.status = status
         self.sentence = sentence
         self.hint = hint
+        self.lacksRights = lacksRights
+    }
+
+    /// With the role that the command takes as advice, if that is what the user lacks.
+    func naming(rolesFor command: Command) -> CommandError {
+        guard lacksRights else { return self }
+        var error = self
+        error.hint = command.missingRole
+        return error
     }
 
     /// For people: the sentence, and the advice on a line of its own.

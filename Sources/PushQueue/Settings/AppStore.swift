@@ -64,6 +64,21 @@ package struct AppStore: Sendable {
         }
     }
 
+    private static let names = Statement("app_names", "SELECT a.name FROM carillon.apps a ORDER BY a.name")
+
+    /// Fails when there is no app of that name. It reads names alone, which every role may.
+    package func require(_ name: String) async throws(SettingsError) {
+        do {
+            let names = try await self.connection.query(Self.names) { rows in
+                try rows.indices.map { try rows.string($0, 0) }
+            }
+            guard !names.contains(name) else { return }
+            throw SettingsError.unknown("app", name, known: names)
+        } catch {
+            throw SettingsError(error)
+        }
+    }
+
     /// Every app, in order of name.
     package func list() async throws(SettingsError) -> [StoredApp] {
         do {

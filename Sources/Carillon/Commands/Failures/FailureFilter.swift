@@ -26,7 +26,7 @@ struct FailureFilter {
 
     /// A name that is none finds nothing, which looks like good news.
     func check(on connection: PostgresConnection) async throws {
-        if let name = settings.text(.app) { _ = try await AppStore(connection).find(name) }
+        if let name = settings.text(.app) { try await AppStore(connection).require(name) }
         if let message = settings.countIfAny(.message),
             try await MessageProgress.all(Int64(message), of: settings.text(.app), on: connection).isEmpty
         {

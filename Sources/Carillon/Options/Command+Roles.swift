@@ -1,0 +1,24 @@
+extension Command {
+    /// The roles of the database any of which is enough for the command; none: it takes the owner of the schema. The same
+    /// table is in docs/rights.md.
+    var roles: [String] {
+        switch words.joined(separator: " ") {
+        case "send", "broadcast", "message cancel", "tokens import", "failures requeue": ["carillon_app"]
+        case "message show", "failures list": ["carillon_app", "carillon_reader"]
+        case "status": ["carillon_reader", "carillon_worker"]
+        case "worker", "check", "feedback", "credential list", "credential check", "app list", "app show", "app pause",
+            "app resume":
+            ["carillon_worker"]
+        default: []
+        }
+    }
+
+    /// What a user lacks whom PostgreSQL has refused something.
+    var missingRole: String {
+        guard let role = roles.first else {
+            return "'\(title)' is for the owner of the schema carillon: connect as that role."
+        }
+        return "'\(title)' takes the role \(roles.joined(separator: " or ")): have the schema's owner run GRANT \(role) TO "
+            + "this user."
+    }
+}

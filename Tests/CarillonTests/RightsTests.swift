@@ -1,0 +1,87 @@
+import FoundationEssentials
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Carillon
+
+/// Who may do what: the table of docs/rights.md is what PostgreSQL says.
+@Suite struct RightsTests {
+    private static let all = ["carillon_app", "carillon_reader", "carillon_worker"]
+
+    /// Each command in a form that needs all of its rights, and ends with 0 where they are there.
+    private static let commands: [[String]] = [
+        ["credential", "list"], ["credential", "check", "shop"], ["app", "list"], ["app", "show", "shop"],
+        ["app", "pause", "shop"], ["app", "resume", "shop"], ["app", "set", "shop", "--max-rate", "5"],
+        ["credential", "remove", "spare"],
+        ["send", "--app", "shop", "--token", Shop.token("a0"), "--alert", "hi", "--wait", "0s"],
+        ["broadcast", "--app", "shop", "--alert", "hi", "--wait", "1ms"], ["message", "show", "900"],
+        ["tokens", "import", "--app", "shop", "FILE"], ["failures", "list", "--app", "shop", "--message", "900"],
+        ["failures", "requeue", "--app", "shop", "--message", "900"], ["feedback", "--once"],
+        ["feedback", "--dry-run"], ["status"], ["check"], ["worker", "--once"],
+    ]
+
+    private static func name(_ role: String, _ shop: Shop) -> String { "\(role)_\(shop.connection.backendProcessID)" }
+
+    private func withLogins(_ body: (Shop, _ run: (String, [String]) async throws -> ProgramRun) async throws -> Void)
+        async throws
+    {
+        try await Shop.with { shop in
+            let logins = Self.all.map { Self.name($0, shop) }
+            for (role, login) in zip(Self.all, logins) {
+                try await shop.connection.script("CREATE ROLE \(login) LOGIN; GRANT \(role) TO \(login)")
+            }
+            let tokens = try shop.folder.write("tokens", Shop.token("b0") + "\n")
+            try await attempt {
+                try await body(shop) { role, words in
+                    try await ProgramRun.run(
+                        words.map { $0 == "FILE" ? tokens : $0 },
+                        environment: ["DATABASE_URL": shop.url + "&user=\(Self.name(role, shop))"]
+                    )
+                }
+            } finally: {
+                try await shop.connection.script("DROP OWNED BY \(logins.joined(separator: ", "))")
+                try await shop.connection.script("DROP ROLE \(logins.joined(separator: ", "))")
+            }
+        }
+    }
+
+    @Test func `each command works for the roles that it names, and tells all others which it takes`() async throws {
+        try await withLogins { shop, run in
+            try await shop.connection.script(
+                """
+                INSERT INTO carillon.failures (message_id, app_id, token, reason, status) VALUES (900, 1, 'aa', 'BadTopic', 400);
+                INSERT INTO carillon.results (message_id, app_id, failed) VALUES (900, 1, 1);
+                INSERT INTO carillon.certificates (name, certificate, private_key)
+                SELECT 'spare', c.certificate, c.private_key FROM carillon.certificates c
+                """
+            )
+            for words in Self.commands {
+                let command = try #require(Command.all.first { words.starts(with: $0.words) })
+                for role in Self.all {
+                    let ended = try await run(role, words)
+                    let said = ended.output + ended.errors
+                    if command.roles.contains(role) {
+                        #expect([0, 75].contains(ended.status), "\(role) \(words): \(ended.status) \(said)")
+                        #expect(!said.lowercased().contains("permission denied"), "\(role) \(words): \(said)")
+                    } else {
+                        #expect(ended.status == 78, "\(role) \(words): \(ended.status) \(said)")
+                        let advice = command.roles.first.map { "GRANT \($0) TO" } ?? "the owner of the schema"
+                        #expect(said.contains(advice), "\(role) \(words): \(said)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `the table in the documentation is the program's`() throws {
+        let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
+        let lines = try String(contentsOfFile: root + "/docs/rights.md", encoding: .utf8).split(separator: "\n")
+        for role in Self.all {
+            let line = try #require(lines.first { $0.hasPrefix("| `\(role)`") })
+            let listed = line.matches(of: /`([a-z ]+)`/).map { String($0.output.1) }
+            let known = Command.all.filter { $0.roles.contains(role) }.map { $0.words.joined(separator: " ") }
+            #expect(Set(listed) == Set(known))
+        }
+    }
+}
