@@ -1,0 +1,45 @@
+import FoundationEssentials
+import Postgres
+import Simulator
+import TestSupport
+import Testing
+
+/// A restored copy, as docs/backup.md tells how to treat it.
+@Suite struct BackupTests {
+    private static var disarming: String {
+        get throws {
+            let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
+            let page = try String(contentsOfFile: root + "/docs/backup.md", encoding: .utf8)
+            return String(try #require(page.firstMatch(of: /```sql\n([^`]*)```/)).output.1)
+        }
+    }
+
+    @Test func `a copy that was disarmed sends nothing, and what is given a credential and resumed does`() async throws {
+        try await Shop.with { shop in
+            try await shop.enqueue(5)
+            // What a worker held at the time of the backup.
+            try await shop.connection.script(
+                """
+                WITH gone AS (DELETE FROM carillon.messages WHERE id <= 2 RETURNING *)
+                INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
+                SELECT 5, 77, 1, array_agg(ROW(g.id, g.lane, g.tokens, g.payload, g.push_type, g.priority, g.expires_at,
+                    g.collapse_id, g.topic, g.reference, g.on_unknown, g.attempt, g.claims, g.origin, g.broadcast_id,
+                    g.created_at, g.last_status, g.last_reason)::carillon.job) FROM gone g
+                """
+            )
+            try await shop.connection.script(Self.disarming)
+            // As the first worker does once that one's lease is over.
+            try await shop.connection.script("SELECT carillon.take_over(0)")
+            #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 5)
+            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(await shop.gateway.deliveries().isEmpty)
+            // Resumed by mistake, it still has nothing to send with.
+            #expect(try await shop.run("app", "resume", "shop").status == 0)
+            _ = try await shop.run("worker", "--once")
+            #expect(await shop.gateway.deliveries().isEmpty)
+            #expect(try await shop.run("app", "set", "shop", "--credential", "shop").status == 0)
+            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(await shop.gateway.deliveries().count == 5)
+        }
+    }
+}
