@@ -3,6 +3,12 @@ import Postgres
 
 /// A connection to the database for the length of a command.
 enum DatabaseScope {
+    /// Time limits that a role or database is set to, for other sessions' sake, end no command half-way.
+    static let settings: SessionSettings = [
+        "statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0",
+        "transaction_timeout": "0", "idle_session_timeout": "0", "TimeZone": "UTC", "DateStyle": "ISO, MDY",
+    ]
+
     /// Of several hosts, one that takes writes, unless the command only looks.
     static func with<R>(
         _ invocation: Invocation,
@@ -27,7 +33,8 @@ enum DatabaseScope {
             database ?? invocation.settings.text(.database) ?? "",
             on: loop,
             application: "carillon " + invocation.command.words.joined(separator: " "),
-            to: kind
+            to: kind,
+            settings: settings
         )
         let result: Result<R, any Error>
         do {

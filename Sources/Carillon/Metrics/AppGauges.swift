@@ -66,6 +66,7 @@ actor AppGauges {
             on: loop,
             application: "carillon metrics",
             to: .writable,
+            settings: DatabaseScope.settings,
             timeout: .seconds(2)
         )
         self.connection = connection

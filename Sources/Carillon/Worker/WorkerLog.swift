@@ -7,7 +7,7 @@ struct WorkerLog: Sendable {
     func tell(_ event: WorkerEvent) {
         switch event {
         case .started(let worker):
-            log.info("The worker has started.", ["worker": .int(worker)])
+            log.info("The worker has started.", ["worker": .int(worker), "version": .string(Program.version)])
         case .databaseLost(let reason):
 log.warning(
                 "The database is lost; what was sent will be settled when it is back.",

@@ -105,7 +105,8 @@ final class WorkerSite: Sendable {
             worker.options.database,
             on: loop,
             application: "carillon worker",
-            to: .writable
+            to: .writable,
+            settings: WorkerStatements.settings
         )
         do {
             try await SchemaCheck.runWithPlans(on: connection)

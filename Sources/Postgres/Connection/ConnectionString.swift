@@ -108,6 +108,12 @@ struct ConnectionString: Sendable {
         return .seconds(seconds)
     }
 
+    /// Whether it, or the environment, says where the server is.
+    var isNamed: Bool {
+        let variables: [String] = ["PGHOST", "PGHOSTADDR", "PGSERVICE"]
+        return !self.text.isEmpty || variables.contains { getenv($0) != nil }
+    }
+
     /// How many hosts it names.
     var hostCount: Int {
         let hosts = HostList(

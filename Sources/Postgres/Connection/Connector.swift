@@ -104,7 +104,7 @@ final class Connector: Sendable {
                 guard wire.enterPipeline() else { return .failure(PostgresError(.unreachable, wire.message)) }
                 return .success(wire)
             case .failed(let report):
-                return .failure(Refusal(reports + report).error)
+                return .failure(Refusal(reports + report).error(isNamed: self.string.isNamed))
             case .silent(let report, let rest):
                 reports += report + "\n"
                 guard let rest, self.deadline > .now else { return .failure(self.tookTooLong) }

@@ -26,7 +26,8 @@ struct Refusal {
         self.sqlState = sqlState
     }
 
-    var error: PostgresError {
+    /// - Parameter isNamed: somebody has said where the server is.
+    func error(isNamed: Bool = true) -> PostgresError {
         let (code, hint): (PostgresError.Code, String) =
             switch self.sqlState {
             case "28P01"?, "28000"?: (.authentication, "check the user and the password, and the server's pg_hba.conf")
@@ -34,6 +35,8 @@ struct Refusal {
             case "57P03"?: (.unreachable, "it is starting or stopping: try again in a moment")
             case "53300"?: (.unreachable, "it has no connection left: raise max_connections or use fewer workers")
             case nil where self.message.hasPrefix("invalid "): (.malformedURL, ConnectionString.advice)
+            case nil where self.message.contains("no password supplied"):
+                (.authentication, "it asks for a password: put one into the URL, PGPASSWORD or ~/.pgpass")
             case nil where self.message.contains("session is read-only"):
                 (
                     .unreachable,
@@ -42,6 +45,7 @@ struct Refusal {
                 )
             case nil where self.message.contains(IOError.text(of: EMFILE)):
                 (.unreachable, IOError.advice(onShortage: EMFILE) ?? "")
+            case nil where !isNamed: (.unnamed, "name the server")
             case nil:
                 (.unreachable, "look whether PostgreSQL runs there and whether host, port and TLS settings are right")
             case let state? where state.hasPrefix("28"): (.authentication, "check how this user may log in")

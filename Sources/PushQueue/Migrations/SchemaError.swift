@@ -82,9 +82,12 @@ extension SchemaError {
     }
 
     static func failed(_ migration: Migration, _ direction: String, _ error: PostgresError) -> Self {
-        Self(
+        // dependent_objects_still_exist: the details name these objects, and hold nothing of any row.
+        let details = error.sqlState == "2BP01" ? error.detail.map { "\n\($0)\n" } ?? "" : ""
+        return Self(
             .failed,
-            "Migration \(migration.title) \(direction) failed, and nothing of it was kept: \(error)",
+            "Migration \(migration.title) \(direction) failed, and nothing of it was kept: \(error.message)\(details)"
+                + (error.hint.map { " \($0)" } ?? ""),
             underlying: error
         )
     }

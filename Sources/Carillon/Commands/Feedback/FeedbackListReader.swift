@@ -56,7 +56,8 @@ struct FeedbackListReader: Sendable {
                 let connection = try await PostgresConnection.connect(
                     database,
                     on: loop,
-                    application: "carillon feedback"
+                    application: "carillon feedback",
+                    settings: DatabaseScope.settings
                 )
                 // Where that fails again, the next try has what is left.
                 try? await lists.goOn(by: backend, on: connection, whileTrue: { false })
