@@ -169,7 +169,7 @@ package actor PostgresConnection {
     /// Finds out whether we speak with the process that we connected to.
     private func greet(within limit: Duration) async throws(PostgresError) {
         let alarm = self.loop.schedule(at: .now + limit) { [weak self] in
-            self?.assumeIsolated { $0.end(Self.silent(for: limit)) }
+            self?.assumeIsolated { $0.end(.silent(for: limit)) }
         }
         defer { self.loop.cancel(alarm) }
         var parameters = Parameters()
@@ -185,15 +185,6 @@ package actor PostgresConnection {
             throw PostgresError(.unexpectedValue, "the server does not tell the number of its process")
         }
         self.isGreeted = true
-    }
-
-    private static func silent(for limit: Duration) -> PostgresError {
-        PostgresError(
-            .closed,
-            "PostgreSQL took the connection and did not answer within \(limit)",
-            hint: "a pooler in session mode does so while all its server connections are in use: use transaction mode, or "
-                + "raise its pool size"
-        )
     }
 
     private func send() {

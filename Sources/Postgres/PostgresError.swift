@@ -72,6 +72,16 @@ package struct PostgresError: Error, Sendable {
 }
 
 extension PostgresError {
+    /// A session was to be had, and its first statement is not answered.
+    static func silent(for limit: Duration) -> PostgresError {
+        PostgresError(
+            .closed,
+            "PostgreSQL took the connection and did not answer within \(limit)",
+            hint: "a pooler in session mode does so while all its server connections are in use: use transaction mode, "
+                + "or raise its pool size"
+        )
+    }
+
     /// It may pass: the same statement may succeed another time. Everything else that the server says is a refusal.
     ///
     /// The list is that of `carillon.is_transient`: trouble with the connection (08), transactions that collide (40),

@@ -15,7 +15,8 @@ import Testing
     ])
     func `a password does not come out of a connection string, whoever wrote that down`(setting: String) {
         for redactor in [Redactor(), Redactor([setting])] {
-            for text in [setting, "could not open \(setting)", "no '\(setting)' there", #"{"url":"\(setting)","n":1}"#] {
+            for text in [setting, "could not open \(setting)", "no '\(setting)' there", #"{"url":"\(setting)","n":1}"#]
+            {
                 #expect(!redactor.clean(text).contains("hunt"), "\(redactor.clean(text))")
             }
         }

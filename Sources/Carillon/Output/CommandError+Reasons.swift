@@ -45,8 +45,8 @@ extension CommandError {
             self.init(
                 .unavailable,
                 "No database is named, and none answers on this machine: \(sentence)",
-                hint: "Name it by --database or DATABASE_URL, as postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or by libpq's "
-                    + "PGHOST and so on."
+                hint: "Name it by --database or DATABASE_URL, as postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or by "
+                    + "libpq's PGHOST and so on."
             )
         case .unreachable, .closed:
             self.init(.unavailable, sentence, hint: hint ?? "Is PostgreSQL running there? Check --database.")
@@ -68,8 +68,8 @@ extension CommandError {
                 self.init(
                     .configuration,
                     sentence,
-                    hint: "Have the schema's owner grant this user the role that it takes: carillon_worker for workers, "
-                        + "carillon_app for applications, carillon_reader for dashboards.",
+                    hint: "Have the schema's owner grant this user the role that it takes: carillon_worker for "
+                        + "workers, carillon_app for applications, carillon_reader for dashboards.",
                     lacksRights: true
                 )
             } else if SQLState.unavailable.contains(state) {

@@ -9,7 +9,7 @@ struct WorkerLog: Sendable {
         case .started(let worker):
             log.info("The worker has started.", ["worker": .int(worker), "version": .string(Program.version)])
         case .databaseLost(let reason):
-log.warning(
+            log.warning(
                 "The database is lost; what was sent will be settled when it is back.",
                 ["reason": .string(reason)]
             )
@@ -38,7 +38,7 @@ log.warning(
             log.warning("The outcome of a claim came too late to be written.", ["claim": .int(claim)])
         case .unrecorded(let app, let message, let error, let isWritten):
             log.error(
-isWritten
+                isWritten
                     ? "PostgreSQL refused to record all of a message's outcome; 'carillon message show \(message)' shows "
                         + "what could be recorded."
                     : "PostgreSQL refused to record anything of a message's outcome.",

@@ -13,7 +13,9 @@ import Testing
             try await database.run(Self.setUp)
             try await database.run("SELECT carillon.take_over(1, 7)")
             #expect(try await database.rows("SELECT app_id FROM carillon.holds ORDER BY 1") == ["(1)", "(2)"])
-            try await database.run("SELECT carillon.take_over(1, (SELECT w.beat FROM carillon.workers w WHERE w.id = 1))")
+            try await database.run(
+                "SELECT carillon.take_over(1, (SELECT w.beat FROM carillon.workers w WHERE w.id = 1))"
+            )
             #expect(try await database.rows("SELECT app_id FROM carillon.holds") == ["(2)"])
         }
     }

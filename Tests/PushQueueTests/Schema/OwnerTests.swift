@@ -79,7 +79,12 @@ import Testing
 
     @Test func `a role with the owner's rights cannot be isolated`() async throws {
         try await Self.owned(granting: Self.needed) { above, owner, web async throws in
-            try await above.run("DO $$ BEGIN EXECUTE format('GRANT %I TO \(web)', (SELECT pg_get_userbyid(d.datdba) FROM pg_database d WHERE d.datname = current_database())); END $$")
+            try await above.run(
+                """
+                DO $$ BEGIN EXECUTE (SELECT format('GRANT %I TO \(web)', pg_get_userbyid(d.datdba)) FROM pg_database d
+                    WHERE d.datname = current_database()); END $$
+                """
+            )
             let refused = await #expect(throws: PostgresError.self) {
                 try await owner.run("SELECT carillon.isolate_app('beta', '\(web)')")
             }
