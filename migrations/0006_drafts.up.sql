@@ -37,7 +37,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 
 -- The apps that the caller may use; null: every one. Only a carillon_tenant is held to those that app_roles gives it, unless
--- it has the rights of the schema's owner, in whose name this runs: the owner may be a member to grant the role. The caller is who has logged in, or taken a role since, whichever function runs as its owner on the way here.
+-- it has the rights of the schema's owner, in whose name this runs: the owner may be a member to grant the role. The
+-- caller is who has logged in, or taken a role since, whichever function runs as its owner on the way here.
 CREATE FUNCTION carillon.apps_of_caller() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') AND NOT pg_has_role(c.role, 'carillon_app', 'USAGE')

@@ -12,6 +12,7 @@ END
 $$;
 ALTER TABLE carillon.app_roles DISABLE ROW LEVEL SECURITY;
 REVOKE ALL ON ALL TABLES IN SCHEMA carillon FROM carillon_tenant;
+REVOKE SELECT ON carillon.app_roles FROM carillon_worker;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA carillon FROM carillon_tenant;
 GRANT SELECT ON carillon.schema_migrations TO carillon_tenant;
 

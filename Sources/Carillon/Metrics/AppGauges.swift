@@ -10,6 +10,8 @@ actor AppGauges {
     }
 
     private static let lifetime = Duration.seconds(5)
+    /// Whoever asks for metrics gets them without these gauges while somebody has a table locked.
+    private static let settings = DatabaseScope.settings.with(["lock_timeout": "500ms", "statement_timeout": "10s"])
 
     private let database: String
     private let loop: EventLoop
@@ -66,7 +68,7 @@ actor AppGauges {
             on: loop,
             application: "carillon metrics",
             to: .writable,
-            settings: DatabaseScope.settings,
+            settings: Self.settings,
             timeout: .seconds(2)
         )
         self.connection = connection

@@ -106,7 +106,7 @@ final class WorkerSite: Sendable {
             on: loop,
             application: "carillon worker",
             to: .writable,
-            settings: WorkerStatements.settings
+            settings: DatabaseScope.settings
         )
         do {
             try await SchemaCheck.runWithPlans(on: connection)
