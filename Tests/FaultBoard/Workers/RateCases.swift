@@ -25,9 +25,8 @@ import Testing
             try await scene.drained(within: .seconds(count / rate + 60))
             let times = scene.record.deliveries.map(\.time).sorted()
             let busiest = Self.most(in: 1000, of: times)
-            // On a busy machine two turns of a tenth each may be late, and meet those that are on time. Three workers that
-            // did not know of each other would send three times the rate.
-            #expect(busiest <= rate + rate / 5, "\(busiest) in one second")
+            // What is late by so much, on a busy machine.
+            #expect(busiest <= rate + rate / 10, "\(busiest) in one second")
             // While all workers were there: at least 0.85 of it.
             let steady = times[0..<(count / 4)]
             let took = Double(steady[steady.count - 1] - steady[0]) / 1000
