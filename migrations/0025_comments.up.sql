@@ -195,6 +195,8 @@ COMMENT ON COLUMN carillon.app_status.hold_kind IS
     'what keeps it from sending: connection, credential, provider_token, token_updates or setting';
 COMMENT ON COLUMN carillon.app_status.hold_reason IS 'the same in a sentence; null: nothing';
 COMMENT ON COLUMN carillon.app_status.held_since IS 'since when';
+COMMENT ON COLUMN carillon.app_status.failure_reason IS
+    'the most frequent reason of the latest 100 failures of the last hour';
 
 COMMENT ON VIEW carillon.held_apps IS 'The apps that cannot send at the moment, and why.';
 COMMENT ON COLUMN carillon.held_apps.app_id IS 'the id of the app';

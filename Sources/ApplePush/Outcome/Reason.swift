@@ -30,12 +30,20 @@ public struct Reason: Hashable, Sendable {
         let status: UInt16
         let action: Action
         let isRetryable: Bool
+        let isAboutTopic: Bool
 
-        init(_ name: String, _ status: UInt16, _ action: Action, retry isRetryable: Bool = false) {
+        init(
+            _ name: String,
+            _ status: UInt16,
+            _ action: Action,
+            retry isRetryable: Bool = false,
+            topic isAboutTopic: Bool = false
+        ) {
             self.name = name
             self.status = status
             self.action = action
             self.isRetryable = isRetryable
+            self.isAboutTopic = isAboutTopic
         }
     }
 
@@ -69,6 +77,9 @@ public struct Reason: Hashable, Sendable {
 
     /// What APNs calls it, or nil if it is in no table: then `Outcomes.text(of:)` has the words.
     public var name: String? { self.isKnown ? Self.table[Int(self.index)].name : nil }
+
+    /// Whether the topic is wrong: for the credential, for the device token, or in itself.
+    package var isAboutTopic: Bool { self.isKnown && Self.table[Int(self.index)].isAboutTopic }
 
     /// What follows from it, with that status.
     public func action(status: UInt16) -> Action {

@@ -1,13 +1,13 @@
 import Postgres
 
-/// Finds the apps that send nothing because they are paused or held.
+/// Finds the apps that send nothing because they are paused or held, and those most of whose pushes fail.
 struct AppChecks {
     let connection: PostgresConnection
 
     func run() async -> [Finding] {
         do {
             let apps: [AppStatus] = try await connection.values(of: AppStatus.statement)
-            return apps.compactMap(Self.finding)
+            return apps.compactMap(Self.finding) + apps.compactMap(Self.failing)
         } catch {
             return [.failed("app", error)]
         }
@@ -30,6 +30,19 @@ struct AppChecks {
             "The app \(app.name) cannot send, and \(waiting) \(app.depth == 1 ? "waits" : "wait"): \(reason)"
                 .asSentence,
             remedy: "Fix that; workers try again by themselves, within a minute."
+        )
+    }
+
+    /// That most pushes of an app fail. A paused one is told anyway, and why.
+    private static func failing(_ app: AppStatus) -> Finding? {
+        guard let reason = app.failureReason, !app.isPaused, app.failedLastHour > app.sentLastHour else { return nil }
+        let ended = app.failedLastHour + app.sentLastHour
+        return .warning(
+            "app",
+            "Of \(Counted.text(ended, "push", "pushes")) of the app \(app.name) in the last hour, "
+                + "\(app.failedLastHour == ended ? "all" : String(app.failedLastHour)) failed, most of them as \(reason).",
+            remedy: FailureRemedy.sentence(for: reason, of: app.name)
+                ?? "See which: 'carillon failures list --app \(app.name)'."
         )
     }
 }

@@ -9,6 +9,7 @@ struct AppStatus: RowReadable {
             (SELECT count(*) FROM carillon.pending p WHERE p.app_id = s.app_id AND p.state = 'scheduled') AS scheduled,
             extract(epoch FROM s.oldest_age)::int8 AS oldest_age,
             s.sent_last_minute::int8, s.failed_last_minute::int8, s.sent_last_hour::int8, s.failed_last_hour::int8,
+            s.failure_reason,
             s.credential, s.credential_status, s.credential_error,
             extract(epoch FROM s.credential_not_after - now())::int8 AS credential_expires_in
         FROM carillon.app_status s ORDER BY s.app
@@ -35,6 +36,8 @@ struct AppStatus: RowReadable {
     let failedLastMinute: Int64
     let sentLastHour: Int64
     let failedLastHour: Int64
+    /// The most frequent one of the latest failures.
+    let failureReason: String?
     let credential: String?
     let credentialStatus: String?
     let credentialError: String?
@@ -52,6 +55,7 @@ struct AppStatus: RowReadable {
         failedLastMinute = try rows.int64(row, "failed_last_minute")
         sentLastHour = try rows.int64(row, "sent_last_hour")
         failedLastHour = try rows.int64(row, "failed_last_hour")
+        failureReason = try rows.stringIfPresent(row, "failure_reason")
         credential = try rows.stringIfPresent(row, "credential")
         credentialStatus = try rows.stringIfPresent(row, "credential_status")
         credentialError = try rows.stringIfPresent(row, "credential_error")
@@ -69,6 +73,7 @@ struct AppStatus: RowReadable {
             ("in_flight", .int(inFlight)), ("oldest_age_seconds", oldestAge.map { .int($0) } ?? .null),
             ("sent_last_minute", .int(sentLastMinute)), ("failed_last_minute", .int(failedLastMinute)),
             ("sent_last_hour", .int(sentLastHour)), ("failed_last_hour", .int(failedLastHour)),
+            ("failure_reason", JSONValue(failureReason)),
             ("credential", JSONValue(credential)), ("credential_status", JSONValue(credentialStatus)),
             ("credential_expires_in_seconds", credentialExpiresIn.map { .int($0) } ?? .null),
             ("credential_error", JSONValue(credentialError)), ("hold_kind", JSONValue(holdKind)),

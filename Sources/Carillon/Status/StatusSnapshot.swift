@@ -28,6 +28,7 @@ struct StatusSnapshot: Sendable {
             ("FAILED/MIN", .right),
             ("SENT/H", .right),
             ("FAILED/H", .right),
+            ("MOSTLY AS", .left),
             ("CREDENTIAL", .left)
         )
         for app in apps {
@@ -42,6 +43,7 @@ struct StatusSnapshot: Sendable {
                 String(app.failedLastMinute),
                 String(app.sentLastHour),
                 String(app.failedLastHour),
+                app.failureReason ?? "-",
                 "\(app.credential ?? "none") (\(app.credentialStatus ?? "not checked"))"
             )
         }

@@ -81,6 +81,17 @@ struct WorkerLog: Sendable {
                     "reason": .string(cause.reason), "pushes": .int(Int64(pushes)),
                 ]
             )
+        case .topicRefused(_, let name, let topic, let status, let reason, let pushes, let sent):
+            log.warning(
+                sent == 0
+                    ? "Pushes fail for good because of their topic, and none was sent meanwhile."
+                    : "Pushes fail for good because of their topic.",
+                [
+                    "app": .string(name), "topic": JSONValue(topic), "status": .int(Int64(status)),
+                    "reason": .string(reason), "pushes": .int(Int64(pushes)), "sent": .int(Int64(sent)),
+                    "remedy": JSONValue(FailureRemedy.sentence(for: reason, of: name)),
+                ]
+            )
         case .maintained:
             log.debug("Maintenance has succeeded.")
         case .maintenanceFailed(let step, let error):

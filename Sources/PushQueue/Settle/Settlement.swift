@@ -95,6 +95,8 @@ package struct Settlement: Sendable {
     package private(set) var tally = Tally()
     /// Why pushes have used up an attempt and are tried again.
     package private(set) var retryCauses = RetryCauses()
+    /// Which pushes failed because of their topic, by reason.
+    private(set) var topicRefusals: [TopicRefusal] = []
     /// Why the app cannot send at the moment.
     package private(set) var trouble: Trouble?
 
@@ -290,7 +292,10 @@ package struct Settlement: Sendable {
 
     private mutating func fail(_ push: Int32, with outcome: Outcome, of outcomes: Outcomes, _ share: inout Share) {
         share.failed += 1
-        if outcome.verdict == .rejected, outcome.reason == .badDeviceToken { self.tally.badTokens += 1 }
+        if outcome.verdict == .rejected {
+            if outcome.reason == .badDeviceToken { self.tally.badTokens += 1 }
+            if outcome.reason.isAboutTopic { self.refuseTopic(push, with: outcome) }
+        }
         let isDead = outcome.action == .deleteToken
         let failure = Failure(
             job: share.job,
@@ -301,6 +306,15 @@ package struct Settlement: Sendable {
                 ? TimeOfDeath.of(timestamp: outcome.timestamp, claimedAt: self.claimedAt, now: self.now) : nil
         )
         self.failures.append(failure)
+    }
+
+    private mutating func refuseTopic(_ push: Int32, with outcome: Outcome) {
+        if let place = self.topicRefusals.firstIndex(where: { $0.reason == outcome.reason }) {
+            self.topicRefusals[place].pushes += 1
+        } else {
+            let status = Int16(clamping: outcome.status)
+            self.topicRefusals.append(TopicRefusal(reason: outcome.reason, status: status, first: push))
+        }
     }
 
     private mutating func refuse(_ refusal: ClaimedJobs.Refusal, at place: Int) {

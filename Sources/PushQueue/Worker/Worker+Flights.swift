@@ -138,6 +138,7 @@ extension Worker {
         for event in unrecorded { self.tell(event) }
         self.count { $0.add(settlement, of: jobs.app) }
         for event in self.state.retried(settlement, of: jobs.app, at: .now) { self.tell(event) }
+        for event in self.state.refused(settlement, of: jobs, at: .now) { self.tell(event) }
         if self.state.isSuspect(jobs.app), let connection {
             do throws(PostgresError) {
                 try await self.countActivity(on: connection)

@@ -21,6 +21,17 @@ package enum WorkerEvent: Sendable {
     case troubleOver(app: Int32, name: String)
     /// Pushes of an app are tried again; how many since this was told last, for that cause.
     case retrying(app: Int32, name: String, RetryCause, pushes: Int)
+    /// Pushes of an app fail for good because of their topic: how many since this was told last, for that reason, and how
+    /// many were sent meanwhile. The topic is that of one of them; none: the credential was to decide.
+    case topicRefused(
+        app: Int32,
+        name: String,
+        topic: String?,
+        status: Int16,
+        reason: String,
+        pushes: Int,
+        sent: Int
+    )
     /// This worker has minted the provider token that the whole fleet uses from now on; of which key.
     case tokenMinted(String)
     /// A certificate that an app uses has so many days left; less than none: it has expired.

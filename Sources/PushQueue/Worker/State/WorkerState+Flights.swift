@@ -70,6 +70,32 @@ extension WorkerState {
         }
     }
 
+    /// What is worth saying of the pushes of a settlement that failed because of their topic.
+    mutating func refused(
+        _ settlement: Settlement,
+        of jobs: ClaimedJobs,
+        at now: MonotonicInstant
+    ) -> [WorkerEvent] {
+        let news = self.topicNews.settled(
+            settlement.topicRefusals,
+            sent: settlement.tally.sent,
+            of: jobs.app,
+            at: now
+        )
+        guard !news.isEmpty, case .known(let app) = self.limits.apps[jobs.app] else { return [] }
+        return news.map { item in
+            .topicRefused(
+                app: app.id,
+                name: app.name,
+                topic: jobs.batch.topic(of: Int(item.refusal.first)),
+                status: item.refusal.status,
+                reason: item.refusal.reason.name ?? "",
+                pushes: item.pushes,
+                sent: item.sent
+            )
+        }
+    }
+
     /// What a settlement shows of its app: that it cannot send for now, or that it can.
     mutating func learned(
         from settlement: Settlement,

@@ -44,6 +44,7 @@ struct WorkerState: Sendable {
     /// Counts that are not in `activity` yet.
     var activity: [Int32: Settlement.Tally] = [:]
     var retryNews = RetryNews()
+    var topicNews = TopicNews()
     /// With `once`: a look from the beginning of every lane has found nothing left to do.
     var hasDrained = false
     /// When all is due that went back for a moment.

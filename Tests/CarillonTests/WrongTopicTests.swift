@@ -1,0 +1,52 @@
+import Postgres
+import TestSupport
+import Testing
+
+/// An app whose topic is not the credential's: every push of it fails for good.
+@Suite struct WrongTopicTests {
+    @Test func `the log, status and check name the reason and the remedy, which works`() async throws {
+        try await Shop.with { shop in
+            try await shop.connection.script("UPDATE carillon.apps SET topic = 'com.elsewhere'")
+            try await shop.enqueue(20)
+            let worker = try await shop.run("worker", "--once")
+            let failures = "SELECT count(*) FROM carillon.failures WHERE reason = 'TopicDisallowed'"
+            #expect(try await shop.number(failures) == 20)
+            let lines = worker.errors.split(separator: "\n").filter { $0.contains("TopicDisallowed") }
+            let line = try #require(lines.first, "\(worker.errors)")
+            for part in [
+                #""level":"warning""#, "Pushes fail for good because of their topic, and none was sent meanwhile.",
+                #""app":"shop""#, #""topic":"com.elsewhere""#, #""status":400"#,
+                "carillon app set shop --topic TOPIC",
+                "carillon failures requeue --app shop --reason TopicDisallowed",
+            ] {
+                #expect(line.contains(part), "\(part)\n\(line)")
+            }
+            let status = try await shop.run("status").output
+            let row = try #require(status.split(separator: "\n").first { $0.hasPrefix("shop ") })
+            #expect(status.contains("MOSTLY AS") && row.contains("TopicDisallowed"), "\(status)")
+            let json = try await shop.run("status", "--json").output
+            #expect(json.contains(#""failure_reason":"TopicDisallowed""#), "\(json)")
+            let check = try await shop.run("check").output
+            let sentence =
+                "Of 20 pushes of the app shop in the last hour, all failed, most of them as TopicDisallowed."
+            #expect(check.contains(sentence), "\(check)")
+            #expect(check.contains("carillon app set shop --topic TOPIC"), "\(check)")
+
+            #expect(try await shop.run("app", "set", "shop", "--topic", Shop.topic).status == 0)
+            let requeue = try await shop.run("failures", "requeue", "--app", "shop", "--reason", "TopicDisallowed")
+            #expect(requeue.status == 0, "\(requeue.errors)")
+            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.number("SELECT sum(sent)::bigint FROM carillon.results") == 20)
+        }
+    }
+
+    @Test func `an app that sends names no reason`() async throws {
+        try await Shop.with { shop in
+            try await shop.enqueue(3)
+            let worker = try await shop.run("worker", "--once")
+            #expect(worker.status == 0 && !worker.errors.contains("because of their topic"), "\(worker.errors)")
+            #expect(try await shop.run("status", "--json").output.contains(#""failure_reason":null"#))
+            #expect(!(try await shop.run("check").output.contains("in the last hour")))
+        }
+    }
+}
