@@ -28,9 +28,11 @@ final class Desk: Sendable {
     ) -> MHD_Result {
         guard let known = slot.pointee else {
             if self.announcesTooMuch(connection) { return Self.tooLarge.queue(on: connection) }
+            // The slot keeps it until libmicrohttpd says that the request is over: see `WebServer`.
             slot.pointee = Unmanaged.passRetained(Exchange(connection)).toOpaque()
             return .YES
         }
+        // Still kept by the slot, since the request is not over.
         let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
         if let response = exchange.response { return response.queue(on: connection) }
         guard uploaded.isEmpty else {
@@ -75,9 +77,9 @@ final class Desk: Sendable {
         }
         guard isOpen else { return exchange.answer(Self.closing) }
         let task = Task {
-            let response = await handler(request)
+            exchange.answer(await handler(request))
+            // Only now: `close` waits for the exchanges that it finds here.
             _ = self.work.withLock { $0.underWay.removeValue(forKey: ObjectIdentifier(exchange)) }
-            exchange.answer(response)
         }
         exchange.isHandled(by: task)
     }

@@ -3,9 +3,8 @@ import Synchronization
 
 /// One request on its way in, and its response on its way out.
 ///
-/// `@unchecked`: what comes in is touched only by libmicrohttpd's thread, which calls back for one connection at a time;
-/// the rest is behind the lock. The connection itself is used from elsewhere only to resume it, which libmicrohttpd
-/// allows from any thread, and only while it is suspended, when it cannot go away.
+/// `@unchecked`, because only libmicrohttpd's thread touches `body`, and the lock guards the rest. Other threads use the
+/// connection only to resume it, under that lock and while it is suspended, when libmicrohttpd cannot free it.
 final class Exchange: @unchecked Sendable {
     private enum State {
         case reading
@@ -52,15 +51,15 @@ final class Exchange: @unchecked Sendable {
         if isTooLate { task.cancel() }
     }
 
-    /// Wakes the connection with a response. Only the first counts.
+    /// Wakes the connection with a response. Only the first counts. When this returns the connection is awake, whoever
+    /// has answered: libmicrohttpd ends the process if it is stopped while a connection sleeps.
     func answer(_ response: Response) {
-        let task: Task<Void, Never>?? = self.state.withLock { state in
+        let task: Task<Void, Never>? = self.state.withLock { state in
             guard case .handling(let task) = state else { return nil }
             state = .answered(response)
-            return .some(task)
+            MHD_resume_connection(self.connection)
+            return task
         }
-        guard let task else { return }
         task?.cancel()
-        MHD_resume_connection(self.connection)
     }
 }

@@ -10,7 +10,7 @@ package final class WebServer: Sendable {
     private let running = Mutex<Running?>(nil)
 
     private struct Running {
-        /// Only ever handed to libmicrohttpd, which allows it from any thread.
+        /// Safe, because only `stop` uses it, with the lock held.
         nonisolated(unsafe) let daemon: OpaquePointer
         let port: UInt16
     }
@@ -51,6 +51,7 @@ package final class WebServer: Sendable {
             flags,
             { context, connection, path, method, _, upload, size, slot in
                 guard let context, let connection, let path, let method, let size, let slot else { return .NO }
+                // Not yet freed: this thread ends before the desk does.
                 let desk = Unmanaged<Desk>.fromOpaque(context).takeUnretainedValue()
                 let uploaded = UnsafeRawBufferPointer(start: upload, count: size.pointee)
                 size.pointee = 0
@@ -58,6 +59,7 @@ package final class WebServer: Sendable {
             },
             { _, _, slot, _ in
                 guard let slot, let exchange = slot.pointee else { return }
+                // The reference that `Desk` left in the slot; libmicrohttpd calls this once a request, as its last call.
                 slot.pointee = nil
                 Unmanaged<Exchange>.fromOpaque(exchange).release()
             },
@@ -78,8 +80,11 @@ package final class WebServer: Sendable {
     /// Cancels what is under way, closes all connections and waits for the thread's end. Once stopped, a server stays
     /// so.
     package func stop() {
-        guard let running = self.running.withLock({ $0.take() }) else { return }
-        self.desk.close()
-        MHD_stop_daemon(running.daemon)
+        self.running.withLock { running in
+            guard let daemon = running?.daemon else { return }
+            self.desk.close()
+            MHD_stop_daemon(daemon)
+            running = nil
+        }
     }
 }

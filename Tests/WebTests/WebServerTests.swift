@@ -152,6 +152,34 @@ import Web
         #expect(server.port == 0)
     }
 
+    /// libmicrohttpd ends the process when it is stopped with a request that nobody has woken.
+    @Test func `stops at the very moment in which its handlers answer`() async throws {
+        for round in 0..<100 {
+            let entered = Atomic(0)
+            let mayAnswer = Atomic(false)
+            let server = WebServer(
+                host: "127.0.0.1",
+                port: 0,
+                routes: [
+                    Route(.get, "/") { _ in
+                        entered.add(1, ordering: .relaxed)
+                        while !mayAnswer.load(ordering: .relaxed) { await Task.yield() }
+                        return Response(text: "Late.")
+                    }
+                ]
+            )
+            try server.start()
+            let port = server.port
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<16 { group.addTask { _ = await TestClient.ask(port, "GET /") } }
+                while entered.load(ordering: .relaxed) < 16 { await Task.yield() }
+                mayAnswer.store(true, ordering: .relaxed)
+                for _ in 0..<(round % 10) { await Task.yield() }
+                server.stop()
+            }
+        }
+    }
+
     @Test func `goes without being stopped`() async throws {
         let server = WebServer(host: "localhost", port: 0, routes: [Self.hello])
         try server.start()
