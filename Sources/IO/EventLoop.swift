@@ -14,8 +14,9 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
     private let thread = Guarded<Thread?>(nil)
     /// The loop's thread, 0 before it runs. Each thread only compares it with itself, so no order is needed.
     private let threadID = Atomic<UInt>(0)
-    /// Safe, because every method that touches it first makes sure that it runs on the loop's thread, or is `init`,
-    /// before there is such a thread.
+    /// Safe, because one thread at a time touches it: the loop's, and once that has ended, one stand-in after the other,
+    /// which the inbox's lock puts in order. Every method for others calls `checkIsolated` first; one that forgot to would
+    /// break this.
     private nonisolated(unsafe) let reactor: Reactor
 
     package init(name: String) throws(IOError) {

@@ -61,6 +61,7 @@ package final class Thread: Sendable {
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
 
         var thread = pthread_t()
+        // The new thread takes this reference over; where there is no thread, it is released below.
         let argument = Unmanaged.passRetained(start)
         let result = pthread_create(
             &thread,

@@ -22,11 +22,15 @@ final class Wait: Sendable {
         case ended(Outcome)
     }
 
+    /// What to take back on the loop.
+    private struct Tokens {
+        var watch: WatchToken?
+        var timer: TimerToken?
+    }
+
     private let loop: EventLoop
     private let state = Guarded(State.new)
-    /// What to take back on the loop. Safe, because only the loop's thread touches it.
-    private nonisolated(unsafe) var watch: WatchToken?
-    private nonisolated(unsafe) var timer: TimerToken?
+    private let tokens = Guarded(Tokens())
 
     init(on loop: EventLoop) {
         self.loop = loop
@@ -54,13 +58,15 @@ final class Wait: Sendable {
 
     func begin(until deadline: MonotonicInstant) {
         guard self.isWaiting else { return }
-        self.timer = self.loop.schedule(at: deadline, abandoned: { self.end(.cancelled) }, { self.end(.due) })
+        let timer = self.loop.schedule(at: deadline, abandoned: { self.end(.cancelled) }, { self.end(.due) })
+        self.tokens.withLock { $0.timer = timer }
     }
 
     func begin(_ descriptor: CInt, for interest: Interest, until deadline: MonotonicInstant) {
         guard self.isWaiting else { return }
         do {
-            self.watch = try self.loop.watch(descriptor, for: interest) { ready in self.end(.ready(ready)) }
+            let watch = try self.loop.watch(descriptor, for: interest) { ready in self.end(.ready(ready)) }
+            self.tokens.withLock { $0.watch = watch }
             self.begin(until: deadline)
         } catch {
             self.end(.failed(error))
@@ -101,7 +107,11 @@ final class Wait: Sendable {
     }
 
     private func takeBack() {
-        if let watch = self.watch.take() { self.loop.cancel(watch) }
-        if let timer = self.timer.take() { self.loop.cancel(timer) }
+        let tokens = self.tokens.withLock { tokens in
+            defer { tokens = Tokens() }
+            return tokens
+        }
+        if let watch = tokens.watch { self.loop.cancel(watch) }
+        if let timer = tokens.timer { self.loop.cancel(timer) }
     }
 }

@@ -2,7 +2,8 @@ import COpenSSL
 
 /// An X.509 certificate.
 final class Certificate: Sendable {
-    /// Safe, because an `X509` that is not changed may be read from any thread: OpenSSL locks what it caches in it.
+    /// Safe, because OpenSSL lets any thread read an `X509` and locks what it caches in it. Only `CertificateBuilder`
+    /// changes one, before anybody else has it.
     nonisolated(unsafe) let pointer: OpaquePointer
 
     init(owning pointer: OpaquePointer) {

@@ -2,7 +2,8 @@ import COpenSSL
 
 /// A private or public key, kept by OpenSSL, which wipes it when it goes.
 final class Key: Sendable {
-    /// Safe, because an `EVP_PKEY` that is not changed may be used from any thread.
+    /// Safe, because nothing changes the key after `init`, and OpenSSL lets any thread use such an `EVP_PKEY`: it locks
+    /// what it caches in it.
     nonisolated(unsafe) let pointer: OpaquePointer
 
     init(owning pointer: OpaquePointer) {

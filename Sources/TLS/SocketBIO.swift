@@ -11,7 +11,8 @@ enum SocketBIO {
         return bio
     }
 
-    /// Safe, because it is made once, under the lock of static initialization, and only read from then on.
+    /// Safe, because it is made once, behind Swift's lock for static values, and only read from then on. Nothing may set
+    /// a function in it later.
     private nonisolated(unsafe) static let method: OpaquePointer = {
         let socket = BIO_s_socket()
         guard let method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK | BIO_TYPE_DESCRIPTOR, "socket")

@@ -3,7 +3,8 @@ import COpenSSL
 /// What connections have in common: credentials, trust, protocols. Made once and shared by all connections of a
 /// credential. TLS 1.2 at least; no renegotiation, no compression; no sessions are kept, since connections live long.
 package final class TLSContext: Sendable {
-    /// Safe, because OpenSSL locks a shared `SSL_CTX`, and nothing is set in it after `init`.
+    /// Safe, because nothing is set in it once `client` or `server` has returned it, and OpenSSL locks what making streams
+    /// changes in it.
     nonisolated(unsafe) let pointer: OpaquePointer
     /// The application protocols that we speak, in order of preference; empty: none is negotiated.
     package let alpn: [String]
@@ -75,7 +76,8 @@ package final class TLSContext: Sendable {
                 chosen.pointee = UnsafePointer(pointer)
                 return SSL_TLSEXT_ERR_OK
             },
-            Unmanaged.passUnretained(context).toOpaque()  // each stream keeps its context alive
+            // Called only in handshakes, which are a stream's, and a stream keeps its context.
+            Unmanaged.passUnretained(context).toOpaque()
         )
         return context
     }

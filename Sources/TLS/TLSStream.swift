@@ -6,9 +6,10 @@ package import IO
 ///
 /// It reads more from the kernel than it hands out at once, so read until `wantsRead` before waiting for the
 /// descriptor, which may not become readable again for what is here already.
+///
+/// `@unchecked`, because an `SSL` belongs to no thread, and this struct is its only owner. Every method that changes it is
+/// `mutating`, so that nobody else has the struct meanwhile; the others only read what the handshake has fixed.
 package struct TLSStream: ~Copyable, @unchecked Sendable {
-    // Sendable, because the struct is the only owner of its `SSL`, which is bound to no thread, and a value that cannot
-    // be copied is in one place at a time.
     private let ssl: OpaquePointer
     private let context: TLSContext
     private let socket: Socket

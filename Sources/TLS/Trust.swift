@@ -7,8 +7,8 @@ package enum Trust: Hashable, Sendable {
     /// The certificates in this PEM text, and nobody else.
     case pem(String)
 
-    /// One for all contexts, since it may hold more than a hundred authorities. Safe, because OpenSSL locks a store that
-    /// contexts share, and we only read it.
+    /// One for all contexts, since it may hold more than a hundred authorities. Safe, because nothing is set in it once it
+    /// is made, and OpenSSL locks a store when handshakes look authorities up in it.
     private nonisolated(unsafe) static let systemStore: OpaquePointer = {
         guard let store = X509_STORE_new() else { preconditionFailure("out of memory") }
         X509_STORE_set_default_paths(store)

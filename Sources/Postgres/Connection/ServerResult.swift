@@ -2,7 +2,8 @@ import CPostgres
 
 /// One answer of the server, freed with its last reference.
 ///
-/// `@unchecked`: libpq never changes a result that it has handed out, and nothing here does, so any thread may read it.
+/// `@unchecked`, because nobody changes a result: libpq has handed it out, and here it is only read until `deinit`. A
+/// function of libpq that writes to a result, such as `PQsetvalue`, would break that.
 final class ServerResult: @unchecked Sendable {
     let pointer: OpaquePointer
 

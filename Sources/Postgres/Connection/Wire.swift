@@ -2,8 +2,8 @@ import CPostgres
 
 /// One session with the server as libpq holds it: a thin function a C call, closed with its last reference.
 ///
-/// `@unchecked`: libpq lets any thread use a session as long as one does at a time. Until it is connected only the
-/// connector's thread knows it; after that only one actor does.
+/// `@unchecked`, because libpq lets any thread use a session, one at a time: `Connector` makes it and hands it over, and
+/// from then on only the actor that received it calls it. Two holders at once would break that.
 final class Wire: @unchecked Sendable {
     /// What a look at the input found.
     enum Arrival {
@@ -88,16 +88,13 @@ final class Wire: @unchecked Sendable {
 
     /// An empty value needs an address too: to libpq none means null.
     private static func address(of place: Parameters.Place, in bytes: UnsafeRawBufferPointer) -> UnsafePointer<CChar>? {
-        guard let base = bytes.baseAddress else { return Self.empty }
+        guard let base = bytes.baseAddress else {
+            return UnsafeRawPointer(Self.empty.utf8Start).assumingMemoryBound(to: CChar.self)
+        }
         return (base + place.offset).assumingMemoryBound(to: CChar.self)
     }
 
-    /// Never written and never freed, so any thread may read it.
-    private nonisolated(unsafe) static let empty: UnsafePointer<CChar> = {
-        let byte = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
-        byte.initialize(to: 0)
-        return UnsafePointer(byte)
-    }()
+    private static let empty: StaticString = ""
 
     /// Ends a statement's own implicit transaction, so that its failure harms no other.
     func sync() -> Bool {
