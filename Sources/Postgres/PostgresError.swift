@@ -45,6 +45,8 @@ package struct PostgresError: Error, Sendable {
     /// The server's `DETAIL`, which may quote the row's values: not for logs.
     package let detail: String?
     package let constraint: String?
+    /// The table of the row that somebody else has locked, where the server names it.
+    package var lockedRelation: String?
     /// The statement's name.
     package var statement: String?
     /// A connection that was closed was well, but this side could not go on with it: for want of memory, say.

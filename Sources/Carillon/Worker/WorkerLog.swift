@@ -29,6 +29,14 @@ struct WorkerLog: Sendable {
                 "Statements keep failing and will be tried again.",
                 ["error": .string(error), "more_since_last": .int(Int64(untold))]
             )
+        case .lockMet(let error, let untold, let holders):
+            log.warning(
+                "A statement met a lock that somebody else holds, and will be tried again.",
+                [
+                    "error": .string(error), "more_since_last": .int(Int64(untold)),
+                    "held_by": .array(holders.map { .string($0.sentence) }),
+                ]
+            )
         case .leaseLost(let worker):
             log.warning(
                 "Others took this worker for dead and took over its jobs; it goes on under another number.",

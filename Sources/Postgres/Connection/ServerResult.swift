@@ -39,7 +39,7 @@ final class ServerResult: @unchecked Sendable {
     /// The server's error, as it stands in this result.
     func error(outcome: PostgresError.Outcome) -> PostgresError {
         let sqlState = self.field("C")
-        return PostgresError(
+        var error = PostgresError(
             .server,
             self.field("M") ?? String(cString: PQresultErrorMessage(self.pointer)).trimmed,
             outcome: outcome,
@@ -48,6 +48,17 @@ final class ServerResult: @unchecked Sendable {
             detail: self.field("D"),
             constraint: self.field("n")
         )
+        if sqlState == "55P03" { error.lockedRelation = self.field("W").flatMap(Self.relation) }
+        return error
+    }
+
+    /// The context of a lock on a row reads: while updating tuple (0,1) in relation "results". It is the only field that
+    /// names the table. A server that speaks another language names none here.
+    private static func relation(in context: String) -> String? {
+        guard let start = context.range(of: "in relation \"")?.upperBound,
+            let end = context[start...].firstIndex(of: "\"")
+        else { return nil }
+        return String(context[start..<end])
     }
 
     /// `ERROR` ends a statement, `FATAL` the session; `V` is the severity that is never translated.

@@ -84,6 +84,7 @@ extension Worker {
     func complain(of error: PostgresError) {
         self.count { $0.databaseErrors += 1 }
         guard let untold = self.state.errors.heard(error.kind, at: .now) else { return }
+        if error.sqlState == "55P03" { return self.note(MetLock(error: error, untold: untold)) }
         self.tell(.databaseError(error.description, untold: untold))
     }
 

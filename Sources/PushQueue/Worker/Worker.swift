@@ -32,6 +32,8 @@ package actor Worker {
     /// Large statements that are under way, and those that wait for their turn.
     var largeStatements = 0
     var inLine: ArraySlice<CheckedContinuation<Void, Never>> = []
+    /// Locks that statements met, to be told with whose they are.
+    var metLocks: ArraySlice<MetLock> = []
     /// Those who wait for a connection.
     var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -40,6 +42,7 @@ package actor Worker {
     let lossBell = Bell()
     let lifelineBell = Bell()
     let notesBell = Bell()
+    let lockBell = Bell()
     let surrenderBell = Bell()
 
     /// The loop outlives the worker, which holds it.
@@ -78,6 +81,7 @@ package actor Worker {
             group.addTask { await self.keepWatch() }
             group.addTask { await self.keepCounts() }
             group.addTask { await self.keepNotes() }
+            group.addTask { await self.keepLockNews() }
             group.addTask { await self.keepApps() }
             group.addTask { await self.keepHouse() }
             group.addTask { await self.keepFeedback() }
@@ -163,6 +167,7 @@ package actor Worker {
         self.state.stoppedWaiting()
         await self.connection?.close()
         self.connection = nil
+        self.tellMetLocks()
         self.tell(.ended)
         let counters = self.counters
         return WorkerReport(

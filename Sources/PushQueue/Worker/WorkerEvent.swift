@@ -7,6 +7,9 @@ package enum WorkerEvent: Sendable {
     case databaseBack
     /// A statement failed and will be tried again; so many of the same kind failed before it and were not told.
     case databaseError(String, untold: Int)
+    /// The same of a statement that waited for a lock for as long as it may, with those who hold it, as far as that can be
+    /// seen.
+    case lockMet(String, untold: Int, holders: [LockHolder])
     /// Others had declared this worker dead; it goes on under another number.
     case leaseLost(worker: Int64)
     /// What became of a claim was not this worker's to write any more.

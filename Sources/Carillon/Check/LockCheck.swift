@@ -1,0 +1,25 @@
+import Postgres
+import PushQueue
+
+/// Finds sessions that hold locks in the way of workers and applications.
+struct LockCheck {
+    /// Carillon's own locks last for a moment, and so do those of applications that enqueue.
+    private static let age = Duration.seconds(10)
+
+    let connection: PostgresConnection
+
+    func run() async throws -> Finding {
+        let parameters = LockHolder.parameters(olderThan: Self.age)
+        let holders = try await connection.query(LockHolder.statement, parameters) { rows in
+            try rows.indices.map { try LockHolder(rows, $0) }
+        }
+        guard let first = holders.first else { return .ok("locks", "Nobody has locked Carillon's tables for long.") }
+        let others = holders.count > 1 ? "; so have \(holders.count - 1) more" : ""
+        let end = first.pid.map { "SELECT pg_terminate_backend(\($0))" } ?? "ROLLBACK PREPARED"
+        return .warning(
+            "locks",
+            (first.sentence + others).asSentence,
+            remedy: "Workers go on with other apps meanwhile. End the transaction where it was begun, or by \(end)."
+        )
+    }
+}

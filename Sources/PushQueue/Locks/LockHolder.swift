@@ -1,0 +1,81 @@
+package import Postgres
+
+/// A session, or a prepared transaction, that holds locks in the way of workers and applications.
+package struct LockHolder: Equatable, Sendable {
+    /// What to end: "process 4242 (psql, user bob, idle in transaction)", "the prepared transaction 'a'".
+    package let who: String
+    /// Nil: a prepared transaction.
+    package let pid: Int32?
+    /// Tables of schema carillon.
+    package let relations: String
+    /// Nobody else can write to the tables. Otherwise it is rows that it may have locked.
+    package let isWhole: Bool
+    /// How long its transaction has been open; nil: this user may not see that.
+    package let seconds: Double?
+    /// How many sessions have waited for it for more than three seconds.
+    package let waiting: Int64
+}
+
+extension LockHolder {
+    /// Asked with an age in seconds and the name of a table, or null for any: answers with those that have held locks for
+    /// longer, or that others wait for. Which rows a session has locked cannot be seen from outside. So of the locks that
+    /// hold up a row only the table's is known here: that of every transaction that has written to it. Where this user may
+    /// not see how old a transaction is, it counts if the table is named, which is where somebody has met its lock.
+    package static let statement = Statement(
+        "lock_holders",
+        """
+        WITH held AS (
+            SELECT l.pid, l.virtualtransaction AS transaction,
+                l.mode NOT IN ('RowShareLock', 'RowExclusiveLock') AS is_whole,
+                coalesce(string_agg(DISTINCT 'carillon.' || c.relname, ', ') FILTER (WHERE NOT c.relispartition),
+                    min('carillon.' || c.relname)) AS relations
+            FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace
+            JOIN pg_database d ON d.oid = l.database
+            WHERE l.locktype = 'relation' AND l.granted AND l.mode NOT IN ('AccessShareLock', 'ShareUpdateExclusiveLock')
+                AND d.datname = current_database() AND n.nspname = 'carillon' AND c.relkind IN ('r', 'p')
+                AND l.pid IS DISTINCT FROM pg_backend_pid() AND ($2::text IS NULL OR c.relname = $2)
+            GROUP BY 1, 2, 3
+        ), waiting AS (
+            SELECT b.pid, count(*) AS sessions FROM (
+                SELECT DISTINCT l.pid FROM pg_locks l
+                WHERE NOT l.granted AND l.waitstart < clock_timestamp() - interval '3 seconds' LIMIT 100
+            ) w CROSS JOIN LATERAL (SELECT DISTINCT unnest(pg_blocking_pids(w.pid))) AS b(pid)
+            GROUP BY b.pid
+        ), holder AS (
+            SELECT DISTINCT ON (h.pid, h.transaction)
+                CASE WHEN p.gid IS NOT NULL THEN format('the prepared transaction %L', p.gid)
+                    ELSE format('process %s (%s)', h.pid,
+                        concat_ws(', ', nullif(a.application_name, ''), 'user ' || a.usename, a.state)) END AS who,
+                h.pid, h.relations, h.is_whole, coalesce(w.sessions, 0) AS sessions,
+                extract(epoch FROM clock_timestamp() - coalesce(p.prepared, a.xact_start))::float8 AS seconds,
+                a.backend_xid IS NOT NULL OR p.gid IS NOT NULL AS has_written,
+                coalesce(a.application_name, '') LIKE 'carillon %' AS is_ours
+            FROM held h
+            LEFT JOIN pg_stat_activity a ON a.pid = h.pid
+            LEFT JOIN pg_prepared_xacts p ON h.pid IS NULL AND h.transaction = '-1/' || p.transaction
+            LEFT JOIN waiting w ON w.pid = h.pid
+            ORDER BY h.pid, h.transaction, h.is_whole DESC
+        )
+        SELECT h.who, h.pid, h.relations, h.is_whole, h.seconds, h.sessions FROM holder h
+        WHERE h.sessions > 0 OR CASE WHEN h.seconds IS NULL THEN h.is_whole OR $2 IS NOT NULL AND NOT h.is_ours
+            ELSE h.seconds > $1 AND (h.is_whole OR h.has_written) END
+        ORDER BY h.sessions DESC, h.is_whole DESC, h.seconds DESC NULLS LAST LIMIT 5
+        """
+    )
+
+    package static func parameters(olderThan age: Duration, relation: String? = nil) -> Parameters {
+        var parameters = Parameters()
+        parameters.append(age.inSeconds)
+        parameters.append(relation)
+        return parameters
+    }
+
+    package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        self.who = try rows.string(row, 0)
+        self.pid = rows.isNull(row, 1) ? nil : try rows.int32(row, 1)
+        self.relations = try rows.string(row, 2)
+        self.isWhole = try rows.bool(row, 3)
+        self.seconds = rows.isNull(row, 4) ? nil : try rows.double(row, 4)
+        self.waiting = try rows.int64(row, 5)
+    }
+}

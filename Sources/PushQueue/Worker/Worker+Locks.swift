@@ -1,0 +1,44 @@
+import IO
+import Postgres
+
+/// Telling whose locks statements meet.
+extension Worker {
+    /// Whoever was in the way has been for as long as a statement waits on the shared connection, at least.
+    private static let shortest = Duration.milliseconds(100)
+
+    /// Looks who holds a lock whenever there is a line to be written about one, which is seldom. It asks over the shared
+    /// connection: there its own waiting has an end, and the sign of life never waits behind it.
+    func keepLockNews() async {
+        for await _ in self.lockBell.rings {
+            while let met = self.metLocks.popFirst() {
+                let holders = await self.lockHolders(met)
+                self.tell(.lockMet(met.error.description, untold: met.untold, holders: holders))
+            }
+        }
+    }
+
+    func note(_ met: MetLock) {
+        self.metLocks.append(met)
+        self.lockBell.ring()
+    }
+
+    /// Those that nobody will look for any more.
+    func tellMetLocks() {
+        while let met = self.metLocks.popFirst() {
+            self.tell(.lockMet(met.error.description, untold: met.untold, holders: []))
+        }
+    }
+
+    private func lockHolders(_ met: MetLock) async -> [LockHolder] {
+        guard let connection = self.connection else { return [] }
+        let parameters = LockHolder.parameters(olderThan: Self.shortest, relation: met.error.lockedRelation)
+        do throws(PostgresError) {
+            return try await self.ask(connection, LockHolder.statement, parameters) { rows in
+                try rows.indices.map { try LockHolder(rows, $0) }
+            }
+        } catch {
+            self.failed(error, on: connection)
+            return []
+        }
+    }
+}

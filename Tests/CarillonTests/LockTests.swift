@@ -1,0 +1,85 @@
+import Glibc
+import IO
+import Postgres
+import TestSupport
+import Testing
+
+/// Locks of others, as a worker's log and `check` tell of them.
+@Suite struct LockTests {
+    private static let nightly = "(nightly, user postgres, idle in transaction)"
+
+    /// What somebody runs who works on the database and leaves it open.
+    private static func holding(
+        _ sql: String,
+        in shop: Shop,
+        _ body: (_ pid: Int, PostgresConnection) async throws -> Void
+    ) async throws {
+        let other = try await PostgresConnection.connect(shop.url, on: TestLoop.shared, application: "nightly")
+        try await attempt {
+            try await other.script("BEGIN; " + sql)
+            let pid = try await other.query(Statement("pid", "SELECT pg_backend_pid()::int8")) { try $0.int64(0, 0) }
+            try await body(Int(pid), other)
+        } finally: {
+            await other.close()
+        }
+    }
+
+    @Test func `a worker that meets the lock on a table says whose it is, and settles when it is gone`() async throws {
+        try await Shop.with { shop in
+            try await Self.holding("LOCK TABLE carillon.results IN SHARE MODE", in: shop) { pid, other in
+                try await shop.enqueue(3)
+                try await TestLoop.with { loop in
+                    let worker = try shop.start("worker")
+                    let line = try await worker.line(containing: "met a lock that somebody else holds", on: loop)
+                    let holder = "process \(pid) \(Self.nightly) has locked carillon.results"
+                    #expect(line.contains(#""level":"warning""#) && line.contains("statement settle"), "\(line)")
+                    #expect(line.contains(holder), "\(line)")
+                    try await other.script("COMMIT")
+                    try await loop.eventually("the pushes are settled") {
+                        try await shop.number("SELECT coalesce(sum(sent), 0)::int8 FROM carillon.results") == 3
+                    }
+                    #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+                }
+            }
+        }
+    }
+
+    @Test func `a worker that meets the lock on a row names the table and who has written to it`() async throws {
+        try await Shop.with { shop in
+            // The worker writes down what it reads in a credential.
+            let lock = "UPDATE carillon.certificates SET status = NULL"
+            try await shop.connection.script(lock)
+            try await Self.holding(lock, in: shop) { pid, other in
+                try await TestLoop.with { loop in
+                    let worker = try shop.start("worker")
+                    let line = try await worker.line(containing: "met a lock that somebody else holds", on: loop)
+                    #expect(line.contains("process \(pid) (nightly, "), "\(line)")
+                    #expect(line.contains("may have locked rows of carillon.certificates"), "\(line)")
+                    try await other.script("COMMIT")
+                    #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+                }
+            }
+        }
+    }
+
+    @Test func `check names who has held a lock for long, and who may end it`() async throws {
+        try await Shop.with { shop in
+            #expect(try await shop.run("check").output.contains("ok       locks"))
+            try await Self.holding("LOCK TABLE carillon.results IN SHARE MODE", in: shop) { pid, _ in
+                try await TestLoop.shared.eventually("the transaction is old enough", every: .milliseconds(200)) {
+                    try await shop.number(
+                        """
+                        SELECT floor(extract(epoch FROM clock_timestamp() - xact_start))::int8 FROM pg_stat_activity
+                        WHERE pid = \(pid)
+                        """
+                    ) > 10
+                }
+                let check = try await shop.run("check")
+                #expect(check.status == 0, "\(check.output)")
+                let holder = "Process \(pid) \(Self.nightly) has locked carillon.results for 1"
+                #expect(check.output.contains("warning  locks         " + holder), "\(check.output)")
+                #expect(check.output.contains("SELECT pg_terminate_backend(\(pid))"), "\(check.output)")
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Postgres
+import TestSupport
+import Testing
+
+@testable import PushQueue
+
+/// Who holds locks in the way, as far as that can be seen from outside.
+@Suite struct LockHolderTests {
+    private func holders(
+        seenBy observer: SchemaDatabase,
+        olderThan age: Duration = .zero,
+        relation: String? = nil
+    ) async throws -> [LockHolder] {
+        let parameters = LockHolder.parameters(olderThan: age, relation: relation)
+        return try await observer.connection.query(LockHolder.statement, parameters) { rows in
+            try rows.indices.map { try LockHolder(rows, $0) }
+        }
+    }
+
+    @Test func `a session that has locked a whole table is named, with its process and since when`() async throws {
+        try await SchemaDatabase.with { database in
+            try await database.session { holder in
+                try await holder.run(
+                    "SET application_name = 'nightly'; BEGIN; LOCK TABLE carillon.results IN SHARE MODE"
+                )
+                let pid = try #require(try await holder.value("SELECT pg_backend_pid()").flatMap { Int32($0) })
+                let found = try #require(try await self.holders(seenBy: database).first)
+                #expect(found.pid == pid && found.isWhole && found.relations == "carillon.results", "\(found)")
+                #expect(found.who == "process \(pid) (nightly, user postgres, idle in transaction)")
+                #expect(try #require(found.seconds) >= 0)
+                #expect(try await self.holders(seenBy: database, olderThan: .seconds(60)).isEmpty)
+                try await holder.run("ROLLBACK")
+                #expect(try await self.holders(seenBy: database).isEmpty)
+            }
+        }
+    }
+
+    @Test func `a session that has locked rows is named, and one that only reads or vacuums is not`()
+        async throws
+    {
+        try await SchemaDatabase.with { database in
+            try await database.session { holder in
+                try await holder.run("BEGIN; SELECT count(*) FROM carillon.certificates")
+                try await holder.run("LOCK TABLE carillon.results IN SHARE UPDATE EXCLUSIVE MODE")
+                #expect(try await self.holders(seenBy: database).isEmpty)
+                try await holder.run("UPDATE carillon.certificates SET last_error = 'x'")
+                let found = try await self.holders(seenBy: database)
+                #expect(found.map(\.relations) == ["carillon.certificates"] && found.map(\.isWhole) == [false])
+                #expect(try await self.holders(seenBy: database, relation: "apps").isEmpty)
+                #expect(try await self.holders(seenBy: database, relation: "certificates").count == 1)
+                try await holder.run("ROLLBACK")
+            }
+        }
+    }
+
+    @Test func `a user who may not see how old a transaction is learns who has the table that it met a lock on`()
+        async throws
+    {
+        try await SchemaDatabase.with { database in
+            try await database.session { holder in
+                try await holder.run("BEGIN; UPDATE carillon.certificates SET last_error = 'x'")
+                try await database.session { worker in
+                    try await worker.run("SET ROLE carillon_worker")
+                    #expect(try await self.holders(seenBy: worker).isEmpty)
+                    let found = try await self.holders(seenBy: worker, relation: "certificates")
+                    #expect(found.count == 1 && found.first?.seconds == nil, "\(found)")
+                    try await holder.run("LOCK TABLE carillon.apps IN EXCLUSIVE MODE")
+                    let whole = try await self.holders(seenBy: worker, olderThan: .seconds(10))
+                    #expect(whole.map(\.relations) == ["carillon.apps"] && whole.map(\.isWhole) == [true], "\(whole)")
+                }
+                try await holder.run("ROLLBACK")
+            }
+        }
+    }
+
+    @Test func `the error of a row that somebody has locked names its table`() async throws {
+        try await SchemaDatabase.with { database in
+            try await database.session { holder in
+                try await holder.run("BEGIN; UPDATE carillon.certificates SET last_error = 'x'")
+                try await database.run("SET lock_timeout = '1ms'")
+                let error = await #expect(throws: PostgresError.self) {
+                    try await database.run("UPDATE carillon.certificates SET last_error = 'y'")
+                }
+                #expect(error?.sqlState == "55P03" && error?.lockedRelation == "certificates")
+                try await holder.run("ROLLBACK")
+            }
+        }
+    }
+}
