@@ -40,7 +40,7 @@ demo: release ## a private PostgreSQL, a stand-in for APNs, two workers: watch p
 test: packages ## run every test that a commit must pass
 	@bash .ci/packages test
 	$(SWIFT) build --build-tests
-	$(AT_ONCE)$(TEST_WIDTH) $(SWIFT) test --skip-build --disable-xctest $(TEST_FLAGS)
+	@$(AT_ONCE)$(TEST_WIDTH) SWIFT='$(SWIFT)' bash .ci/tests $(TEST_FLAGS)
 
 fuzz: packages ## hostile bytes, FUZZ=60 seconds for each test that reads them; FUZZ_SEED=N repeats what failed
 	$(SWIFT) build --build-tests

@@ -27,7 +27,9 @@ import Testing
             }
             let reason = try await scene.client.text("SELECT s.paused_reason FROM carillon.app_status s")
             #expect(reason.contains("BadDeviceToken") && reason.contains("carillon app resume board"))
-            #expect(workers.contains { !$0.lines(containing: "An app was paused").isEmpty })
+            try await scene.eventually("the worker that paused it says so") {
+                workers.contains { !$0.lines(containing: "An app was paused").isEmpty }
+            }
             // Each worker sees it within a second, and what it has in flight by then lands.
             for worker in workers { _ = try await worker.metric("carillon_pushes_total", restsFor: .seconds(3)) }
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.inflight") == 0)
