@@ -4,6 +4,7 @@ struct FrameHeader {
     static let headers: UInt8 = 1
     static let reset: UInt8 = 3
     static let windowUpdate: UInt8 = 8
+    static let continuation: UInt8 = 9
 
     let type: UInt8
     let flags: UInt8
@@ -11,4 +12,7 @@ struct FrameHeader {
 
     /// Of DATA and HEADERS: nothing more follows on the stream but CONTINUATION.
     var endsStream: Bool { self.flags & 1 != 0 }
+
+    /// Of HEADERS and CONTINUATION: the header block is complete with this frame.
+    var endsHeaders: Bool { self.flags & 4 != 0 }
 }

@@ -7,9 +7,20 @@ struct FrameWalk {
     private var seen = 0
     private var front: UInt64 = 0
     private var stream: UInt32 = 0
+    /// How many frames have begun; a header block with its continuations counts as one.
+    private var begun = 0
+    private var isInBlock = false
 
     /// - Parameter count: How many bytes come before the first frame.
     init(skipping count: Int = 0) { self.left = count }
+
+    /// A number for the frame, or the header block, that has begun and is not complete, which no other has; nil between
+    /// two. Before the first frame it is 0.
+    var unfinished: Int? {
+        if self.begun == 0 { return 0 }
+        if self.isInBlock || self.left > 0 { return 2 * self.begun }
+        return self.seen > 0 ? 2 * self.begun + 1 : nil
+    }
 
     /// The next header, and the position after it; nil where the bytes end before.
     mutating func next(in bytes: UnsafeRawBufferPointer, from position: inout Int) -> FrameHeader? {
@@ -44,10 +55,15 @@ struct FrameWalk {
 
     private mutating func header(front: UInt64, stream: UInt32) -> FrameHeader {
         self.left = Int(front >> 16)
-        return FrameHeader(
+        let header = FrameHeader(
             type: UInt8(truncatingIfNeeded: front >> 8),
             flags: UInt8(truncatingIfNeeded: front),
             stream: stream & 0x7FFF_FFFF
         )
+        if !self.isInBlock { self.begun += 1 }
+        if header.type == FrameHeader.headers || header.type == FrameHeader.continuation {
+            self.isInBlock = !header.endsHeaders
+        }
+        return header
     }
 }

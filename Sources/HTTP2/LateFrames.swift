@@ -39,6 +39,9 @@ struct LateFrames {
     private var highest: UInt32 = 0
     private var faults: [Fault] = []
 
+    /// See ``FrameWalk/unfinished``.
+    var unfinished: Int? { self.walk.unfinished }
+
     mutating func observe(_ bytes: UnsafeRawBufferPointer) {
         var walk = self.walk
         var found: [Fault] = []

@@ -193,6 +193,10 @@ package final class ServerSession {
     /// Why the session is finished, if not by agreement.
     package var failure: HTTP2Error? { self.streams.pointee.failure }
 
+    /// A number for the frame, or the header block, that the peer has begun and not completed, which no other has; nil
+    /// between two. Before the peer's first frame it is 0.
+    package var unfinished: Int? { self.streams.pointee.lateFrames.unfinished }
+
     /// Streams that exist now, answered or not.
     package var openStreams: Int { self.streams.pointee.openCount }
 

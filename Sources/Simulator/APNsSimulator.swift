@@ -39,13 +39,21 @@ public final class APNsSimulator: Sendable {
     private let configuration: SimulatorConfiguration
     private let authority: CertificateAuthority
     private let deadTokens: DeadTokens?
+    private let clock: any LimitClock
     private let state: Guarded<State>
 
     /// Prepares a simulator; nothing listens yet.
-    public init(_ configuration: SimulatorConfiguration = SimulatorConfiguration()) throws(SimulatorError) {
+    public convenience init(
+        _ configuration: SimulatorConfiguration = SimulatorConfiguration()
+    ) throws(SimulatorError) {
+        try self.init(configuration, clock: LoopClock())
+    }
+
+    init(_ configuration: SimulatorConfiguration, clock: any LimitClock) throws(SimulatorError) {
         try configuration.check()
         authority = try Self.authority(configuration)
         self.configuration = configuration
+        self.clock = clock
         deadTokens = configuration.feedbackPort == nil ? nil : DeadTokens()
         for dead in configuration.deadTokens { deadTokens?.add(dead) }
         let ports = Ports(gateway: configuration.port, feedback: configuration.feedbackPort)
@@ -181,6 +189,7 @@ public final class APNsSimulator: Sendable {
                 identity: identity,
                 deadTokens: deadTokens,
                 distance: distance,
+                clock: clock,
                 loop: loop
             )
             var opened = Ports(gateway: try await server.listen(host: configuration.host, port: ports.gateway))

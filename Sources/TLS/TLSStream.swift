@@ -117,6 +117,11 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         ERR_clear_error()
     }
 
+    /// Has the kernel reset the connection when the stream goes, instead of ending it politely.
+    package func resetWhenClosed() {
+        self.socket.resetWhenClosed()
+    }
+
     private static func makeSession(
         _ context: TLSContext,
         over descriptor: CInt,

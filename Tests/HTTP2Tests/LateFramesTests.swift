@@ -137,4 +137,33 @@ import Testing
         #expect(observe(Frames.reset(3_999, 0)) == [])
         #expect(observe(Frames.headers(3_999, [])) == [.afterReset(stream: 3_999)])
     }
+
+    @Test func `what is not complete has a number of its own until it is`() throws {
+        let server = try TestServer()
+        let block = Frames.block(Self.good)
+        func bytewise(_ bytes: [UInt8]) -> [[UInt8]] { bytes.map { [$0] } }
+        let pieces = [
+            bytewise(Frames.preface + Frames.settings([(4, 65_535)])), bytewise(Frames.ping(1)),
+            // Debian's engine counts the pieces of continuations.
+            bytewise(Frames.frame(1, stream: 1, block))
+                + [Frames.frame(9, stream: 1), Frames.frame(9, flags: 4, stream: 1)],
+            bytewise(Frames.data(1, [1, 2, 3])),
+        ]
+        var numbers: [[Int?]] = []
+        for piece in pieces {
+            numbers.append([])
+            for bytes in piece {
+                try server.feed(bytes)
+                numbers[numbers.count - 1].append(server.session.unfinished)
+            }
+        }
+        for row in numbers {
+            #expect(row.last == .some(nil))
+            #expect(!row.dropLast().contains(nil))
+        }
+        #expect(server.session.unfinished == nil)
+        // What comes before the first frame's end of header, then each header and the rest of its frame; and nil.
+        #expect(numbers.map { Set($0).count } == [3, 3, 3, 3])
+        #expect(Set(numbers.joined()).count == 2 + 2 + 2 + 2 + 1)
+    }
 }

@@ -12,24 +12,19 @@ struct RawClient: ~Copyable {
     private var room = [UInt8](repeating: 0, count: 65_536)
     private var input: ArraySlice<UInt8> = []
 
-    /// Connects, with a certificate for `com.example.app` unless it is told otherwise, and begins HTTP/2.
+    /// Connects, with a certificate for `com.example.app` unless it is told otherwise, and begins HTTP/2, or says something
+    /// else.
     static func connect(
         to simulator: APNsSimulator,
         hasCertificate: Bool = true,
+        saying first: [UInt8] = Frames.preface + Frames.settings(),
         on loop: EventLoop
     ) async throws -> RawClient {
         let issued = hasCertificate ? try simulator.issueCertificate(topics: ["com.example.app"]) : nil
         let identity = try issued.map { try Identity(certificate: $0.certificate, privateKey: $0.privateKey) }
-        let stream = try await TLSStream.connect(
-            host: "localhost",
-            port: simulator.port,
-            context: .client(identity: identity, trust: .pem(simulator.rootPEM), alpn: ["h2"]),
-            connectTimeout: .seconds(30),
-            handshakeTimeout: .seconds(30),
-            on: loop
-        )
+        let stream = try await simulator.connect(identity: identity, on: loop)
         var client = RawClient(stream, loop)
-        try await client.send(Frames.preface + Frames.settings())
+        try await client.send(first)
         return client
     }
 

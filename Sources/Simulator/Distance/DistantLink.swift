@@ -1,4 +1,3 @@
-import Glibc
 import IO
 
 /// Lies between a client and the simulator and holds up all that passes, as a long way does: handshakes, bytes, ends and
@@ -146,13 +145,11 @@ final class DistantLink {
 
     private func end(_ side: Side, isReset: Bool) {
         self[lane: side].isOver = true
-        let descriptor = side == .client ? server.descriptor : client.descriptor
         guard isReset else {
-            shutdown(descriptor, CInt(SHUT_WR))
+            if side == .client { server.closeWriting() } else { client.closeWriting() }
             return
         }
-        var linger = linger(l_onoff: 1, l_linger: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+        if side == .client { server.resetWhenClosed() } else { client.resetWhenClosed() }
         self[lane: side.other].isOver = true
         self[lane: side.other].isOpen = false
         // The kernel tells the other side when the socket closes, which is when nothing waits here any more.

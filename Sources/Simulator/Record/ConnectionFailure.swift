@@ -1,4 +1,4 @@
-/// A connection that ended by a fault: of its handshake, or of its HTTP/2.
+/// A connection that ended by a fault of its client's: in its handshake, or in its HTTP/2.
 public struct ConnectionFailure: Sendable, Hashable {
     /// When it failed, in milliseconds since 1970.
     public let time: Int64

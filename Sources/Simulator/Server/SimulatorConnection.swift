@@ -1,4 +1,3 @@
-import Glibc
 import HTTP2
 import IO
 import TLS
@@ -31,7 +30,7 @@ final class SimulatorConnection {
     private var highestStream: Int32 = 0
     /// Set by GOAWAY: what came on higher streams counts as never seen.
     private var lastStream = Int32.max
-    /// The peer has broken the rules.
+    /// The connection ended by a fault of the peer's.
     private(set) var hasFailed = false
 
     init(
@@ -58,6 +57,9 @@ final class SimulatorConnection {
     /// When an answer that is held back must go out.
     var nextDue: MonotonicInstant? { held.nextDue }
 
+    /// What the client has begun to send and not completed: see ``ServerSession/unfinished``.
+    var unfinished: Int? { session.unfinished }
+
     /// Reads what there is, judges it, and writes the answers: the log first, so that whoever has an answer finds its
     /// line there.
     func turn(_ desk: inout Desk) -> Next {
@@ -69,19 +71,32 @@ final class SimulatorConnection {
             try answerHeld(&desk)
             let writing = try answer(&desk)
             if session.isFinished, session.failure != nil || held.nextDue == nil {
-                if let failure = session.failure { tell(failure, &desk) }
+                if let failure = session.failure { tell(failure.message, &desk) }
                 stream.closeNotify()
                 return .closed
             }
             return writing == .ready(.read) ? reading : writing
         } catch {
-            if let failure = error as? HTTP2Error { tell(failure, &desk) }
+            if let failure = error as? HTTP2Error { tell(failure.message, &desk) }
             desk.recorder.flush()
             // What is wrong with the peer is told in the GOAWAY that the session has ready.
             _ = try? flush(&desk)
             stream.closeNotify()
             return .closed
         }
+    }
+
+    /// The client has left something incomplete for too long: it is told goodbye.
+    func stalled(_ desk: inout Desk) {
+        desk.readClock()
+        let seconds = Stall.limit.components.seconds
+        tell(
+            unfinished == 0
+                ? "the client did not begin to speak HTTP/2 within \(seconds) s of its handshake"
+                : "the client began an HTTP/2 frame and did not complete it within \(seconds) s",
+            &desk
+        )
+        close(&desk)
     }
 
     /// Says goodbye, as far as the socket takes it at once.
@@ -103,11 +118,11 @@ final class SimulatorConnection {
         desk.recorder.flush()
     }
 
-    /// The peer has broken the rules.
-    private func tell(_ failure: HTTP2Error, _ desk: inout Desk) {
+    /// The connection ends by a fault of the peer's.
+    private func tell(_ fault: String, _ desk: inout Desk) {
         hasFailed = true
         desk.recorder.failed(
-            ConnectionFailure(time: desk.now, connection: number, isHandshake: false, message: failure.message)
+            ConnectionFailure(time: desk.now, connection: number, isHandshake: false, message: fault)
         )
     }
 
@@ -143,7 +158,7 @@ final class SimulatorConnection {
                 try take(request, &desk, instead: .connectionReset)
                 desk.recorder.countRare { $0.resets += 1 }
                 desk.recorder.flush()
-                resetWhenClosed()
+                stream.resetWhenClosed()
                 return false
             }
             try take(request, &desk)
@@ -377,11 +392,5 @@ final class SimulatorConnection {
             if case .refused(let request, let code) = event { refused(request, code, &desk) }
         }
         desk.recorder.flush()
-    }
-
-    /// The kernel then ends the connection with RST instead of politely.
-    private func resetWhenClosed() {
-        var linger = linger(l_onoff: 1, l_linger: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
     }
 }

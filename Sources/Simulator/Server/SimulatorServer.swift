@@ -9,12 +9,21 @@ actor SimulatorServer: SimulatorService {
         var watch: WatchToken?
         var interest: Interest
         var timer: TimerToken?
+        var stall = Stall()
+
+        /// What the client has begun and not completed, as far as that is not because we read nothing of it.
+        var unfinished: Int? { interest == .read ? connection.unfinished : nil }
     }
+
+    /// How often connections are looked at while a client has something incomplete.
+    private static let lookInterval = Duration.seconds(1)
 
     nonisolated let loop: EventLoop
     private let context: TLSContext
     private let environment: SimulatorConfiguration.Environment
     private let distance: Distance?
+    private let clock: any LimitClock
+    private var isLooking = false
     private var desk: Desk
     private var listener: Listener?
     private var lastNumber = 0
@@ -29,9 +38,11 @@ actor SimulatorServer: SimulatorService {
         identity: Identity,
         deadTokens: DeadTokens?,
         distance: Distance?,
+        clock: any LimitClock,
         loop: EventLoop
     ) throws(SimulatorError) {
         self.loop = loop
+        self.clock = clock
         environment = configuration.environment
         self.distance = distance
         desk = try Desk(configuration, deadTokens: deadTokens)
@@ -139,8 +150,37 @@ actor SimulatorServer: SimulatorService {
                     entry.watch = try? loop.watch(entry.connection.descriptor, for: interest) { _ in self.turn(number) }
                 }
             }
+            if !isLooking, entry.unfinished != nil {
+                _ = entry.stall.isTooLong(entry.unfinished, at: clock.now)
+                lookAgain()
+            }
         }
         open[number] = entry
+        // Without memory for a watch nothing of the connection would ever be read.
+        if entry.watch == nil, next != .again { close(number) }
+    }
+
+    // MARK: Clients that go silent
+
+    private func lookAgain() {
+        isLooking = true
+        clock.wake(at: clock.now + Self.lookInterval, on: loop) { [weak self] in
+            self?.assumeIsolated { $0.endStalled() }
+        }
+    }
+
+    /// Ends the connections whose clients have left something incomplete for too long. A client that has nothing to say
+    /// may stay, as at Apple's.
+    private func endStalled() {
+        let now = clock.now
+        for number in Array(open.keys) {
+            let unfinished = open[number]?.unfinished
+            guard open[number]?.stall.isTooLong(unfinished, at: now) == true else { continue }
+            open[number]?.connection.stalled(&desk)
+            close(number)
+        }
+        isLooking = false
+        if open.values.contains(where: { $0.unfinished != nil }) { lookAgain() }
     }
 
     private func close(_ number: Int) {

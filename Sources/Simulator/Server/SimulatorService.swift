@@ -14,7 +14,7 @@ extension SimulatorService {
     func shakeHands(_ descriptor: CInt, _ context: TLSContext) async throws(TLSError) -> TLSStream {
         var stream = try TLSStream(server: context, socket: Socket(owning: descriptor))
         do throws(TLSError) {
-            try await stream.shakeHands(until: .now + .seconds(10), on: loop)
+            try await stream.shakeHands(until: .now + Stall.limit, on: loop)
         } catch {
             Farewell.begin(over: stream.descriptor, on: loop)
             throw error

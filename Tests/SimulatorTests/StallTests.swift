@@ -1,0 +1,91 @@
+import IO
+import TestSupport
+import Testing
+
+@testable import Simulator
+
+/// Clients that say nothing, or stop in the middle.
+@Suite struct StallTests {
+    /// Puts the clock forward until the simulator has said goodbye to the client.
+    private func end(
+        of client: consuming RawClient,
+        _ failures: Failures,
+        _ clock: ManualClock,
+        on loop: EventLoop
+    ) async throws {
+        try await loop.eventually("a connection has failed") {
+            if clock.isAwaited { clock.advance(by: Stall.limit) }
+            return !failures.all.isEmpty
+        }
+        let goodbye = try await client.frame { $0.type == 7 }
+        #expect(goodbye != nil)
+        let more = try await client.frame { _ in true }
+        #expect(more == nil)
+    }
+
+    @Test func `a client that says nothing after its handshake is not waited for`() async throws {
+        let clock = ManualClock()
+        try await TemporaryFolder.with { folder in
+            try await TestSimulator.with(clock: clock) {
+                $0.logFile = folder.file("log")
+            } _: { simulator, failures, loop in
+                let client = try await RawClient.connect(to: simulator, saying: [], on: loop)
+                try await loop.eventually("it has come") { await simulator.statistics().openConnections == 1 }
+                clock.advance(by: Stall.limit - .milliseconds(1))
+                try await loop.eventually("it is looked at again") { clock.isAwaited }
+                #expect(failures.all.isEmpty)
+                try await end(of: client, failures, clock, on: loop)
+                let words = "the client did not begin to speak HTTP/2 within 10 s of its handshake"
+                #expect(failures.all.map(\.message) == [words])
+                #expect(try folder.read("log").contains(#""connection":1,"failed":"connection","error":"\#(words)""#))
+                #expect(await simulator.statistics().openConnections == 0)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("a frame's header", Array(Frames.data(1, [1]).prefix(5))),
+        ("a frame", Array(Frames.data(1, [1, 2, 3]).dropLast())),
+        ("a header block", Frames.frame(1, stream: 1, Frames.block([(":method", "POST")]))),
+        ("a continuation", Frames.frame(1, stream: 1, []) + Frames.frame(9, stream: 1, [])),
+    ])
+    func `a client that stops in the middle is not waited for`(part: String, bytes: [UInt8]) async throws {
+        let clock = ManualClock()
+        try await TestSimulator.with(clock: clock) { simulator, failures, loop in
+            var client = try await RawClient.connect(to: simulator, on: loop)
+            let isOpen = part == "a frame" || part == "a frame's header"
+            let opening = isOpen ? Frames.headers(1, RawClient.fields()) : []
+            try await client.send(opening + Frames.ping(7) + bytes)
+            // The answer tells that what came with it was read too.
+            _ = try await client.frame { $0.type == 6 }
+            try await end(of: client, failures, clock, on: loop)
+            let words = "the client began an HTTP/2 frame and did not complete it within 10 s"
+            #expect(failures.all.map(\.message) == [words])
+        }
+    }
+
+    @Test func `a client that has nothing to say may stay`() async throws {
+        let clock = ManualClock()
+        try await TestSimulator.with(clock: clock) { simulator, failures, loop in
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+            let quiet = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            // Another one that stalls has the simulator look at both.
+            let client = try await RawClient.connect(to: simulator, saying: [], on: loop)
+            try await loop.eventually("both have come") { await simulator.statistics().openConnections == 2 }
+            try await end(of: client, failures, clock, on: loop)
+            clock.advance(by: .seconds(3600))
+            #expect(try await quiet.send([SampleRequest()]).map(\.status) == [200])
+            #expect(failures.all.map(\.connection) == [2])
+        }
+    }
+
+    @Test func `whoever goes on has the time anew for each frame`() {
+        var stall = Stall()
+        let start = MonotonicInstant.now
+        let looks: [(piece: Int?, seconds: Int)] = [
+            (2, 0), (2, 9), (4, 11), (4, 20), (nil, 21), (4, 22), (4, 32),
+        ]
+        let verdicts = looks.map { stall.isTooLong($0.piece, at: start + .seconds($0.seconds)) }
+        #expect(verdicts == [false, false, false, false, false, false, true])
+    }
+}

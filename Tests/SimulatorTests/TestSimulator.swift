@@ -1,0 +1,46 @@
+import IO
+import TLS
+import TestSupport
+
+@testable import Simulator
+
+/// A simulator around a test, and ways to it.
+enum TestSimulator {
+    /// Started before and stopped after, with what it says of connections that failed.
+    static func with(
+        clock: any LimitClock = LoopClock(),
+        _ change: (inout SimulatorConfiguration) throws -> Void = { _ in },
+        _ body: (APNsSimulator, Failures, EventLoop) async throws -> Void
+    ) async throws {
+        let failures = Failures()
+        var configuration = SimulatorConfiguration()
+        configuration.failureObserver = { failures.add($0) }
+        try change(&configuration)
+        let simulator = try APNsSimulator(configuration, clock: clock)
+        try await simulator.start()
+        try await attempt {
+            try await TestLoop.with { loop in try await body(simulator, failures, loop) }
+        } finally: {
+            await simulator.stop()
+        }
+    }
+}
+
+extension APNsSimulator {
+    /// A connection to it after its handshake, on which nothing was said.
+    func connect(
+        host: String = "localhost",
+        identity: Identity? = nil,
+        alpn: [String] = ["h2"],
+        on loop: EventLoop
+    ) async throws -> TLSStream {
+        try await TLSStream.connect(
+            host: host,
+            port: port,
+            context: .client(identity: identity, trust: .pem(rootPEM), alpn: alpn),
+            connectTimeout: .seconds(30),
+            handshakeTimeout: .seconds(30),
+            on: loop
+        )
+    }
+}
