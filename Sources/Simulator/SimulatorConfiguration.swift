@@ -12,7 +12,7 @@ public struct SimulatorConfiguration: Sendable {
     public var host = "127.0.0.1"
     /// The port to listen on; 0 lets the system choose.
     public var port: UInt16 = 0
-    /// The names and addresses in the server's certificate.
+    /// The names and addresses in the server's certificate: what clients may reach it by.
     public var serverNames = ["localhost", "127.0.0.1", "::1"]
     /// Which of Apple's environments is played.
     public var environment = Environment.production
@@ -53,15 +53,15 @@ public struct SimulatorConfiguration: Sendable {
     public var deadTokens: [DeadToken] = []
     /// The feedback service's first connection is reset after so many bytes of the list; later ones are not.
     public var feedbackCutAfter: Int?
-    /// A file that gets a JSON line for each request and each connection that failed, appended.
+    /// A file that gets a JSON line for each request and each connection that failed, appended; `-` is standard output.
     public var logFile: String?
     /// Keeps every request in memory, for ``APNsSimulator/deliveries()``.
     public var recordsDeliveries = false
     /// Told of every request when it has come and when it was answered, on the simulator's own thread: nothing else goes
     /// on until it returns, so it should be quick. A test can break something at just that moment.
     public var observer: (@Sendable (SimulatorEvent) -> Void)?
-    /// Told of each connection that failed: in its handshake, or because its peer broke the rules of HTTP/2. On the
-    /// simulator's own thread, too.
+    /// Told of each connection that failed: in its handshake, because its client broke the rules of HTTP/2, or because it
+    /// left a frame incomplete for too long. On the simulator's own thread, too.
     public var failureObserver: (@Sendable (ConnectionFailure) -> Void)?
     /// Only requests to tokens that begin so are logged, kept and told of; the others are just counted, which costs little.
     public var recordedPrefix = ""
@@ -84,6 +84,13 @@ public struct SimulatorConfiguration: Sendable {
         if delay < .zero { throw SimulatorError(.badConfiguration, "The delay of answers cannot be negative.") }
         if serverNames.isEmpty {
             throw SimulatorError(.badConfiguration, "The server's certificate needs a name, such as localhost.")
+        }
+        for name in serverNames where !ServerName.isValid(name) {
+            throw SimulatorError(
+                .badConfiguration,
+                "The server's certificate cannot have the name \"\(name)\": give a host name in ASCII, such as apns.test, or an "
+                    + "address in figures."
+            )
         }
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import IO
+import TLS
 import TestSupport
 import Testing
 
@@ -84,6 +85,43 @@ import Testing
                 #expect(line.hasPrefix("{\"time\":") && line.contains("\"port\":"))
                 #expect(try folder.read("ca.pem").hasPrefix("-----BEGIN CERTIFICATE-----"))
                 #expect(try await run.end(by: SIGTERM, on: loop) == .status(0))
+            }
+        }
+    }
+
+    @Test(arguments: ["--ca-out", "--log"])
+    func `a file in a folder that is missing is refused before anything is made`(option: String) async throws {
+        try await TemporaryFolder.with { folder in
+            let state = folder.file("state")
+            let run = try await ProgramRun.run(
+                ["simulator", "--port", "0", "--state", state, option, folder.file("nowhere/file")]
+            )
+            #expect(run.status == 78)
+            #expect(run.errors.contains("there is no folder \(folder.file("nowhere")); create it first."))
+            #expect(access(state, F_OK) != 0)
+        }
+    }
+
+    @Test func `the log goes to standard output for a dash, and a client reaches it by the name given`() async throws {
+        try await TemporaryFolder.with { folder in
+            try await TestLoop.with { loop in
+                let root = folder.file("ca.pem")
+                let run = try BackgroundProgram(
+                    ["simulator", "--port", "0", "--name", "apns.test", "--ca-out", root, "--log", "-"],
+                    in: folder
+                )
+                let line = try await run.line(containing: "is listening", on: loop)
+                let digits = line.split(separator: "\"port\":").last?.prefix { $0.isNumber } ?? ""
+                let port = try #require(UInt16(digits))
+                let socket = try await TCP.connect(host: "127.0.0.1", port: port, timeout: .seconds(30), on: loop)
+                let context = try TLSContext.client(trust: .pem(folder.read("ca.pem")), alpn: ["h2"])
+                var stream = try TLSStream(client: context, host: "apns.test", socket: socket)
+                try await stream.shakeHands(until: .now + .seconds(30), on: loop)
+                // Which is no HTTP/2: a line of the log.
+                try await stream.send(Array("GET / HTTP/1.1\r\n\r\n".utf8), until: .now + .seconds(30), on: loop)
+                _ = try await run.line(containing: #""connection":1,"failed":"connection""#, on: loop)
+                #expect(try await run.end(by: SIGTERM, on: loop) == .status(0))
+                #expect(!run.said.contains("BEGIN CERTIFICATE"))
             }
         }
     }

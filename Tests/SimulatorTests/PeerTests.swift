@@ -1,7 +1,6 @@
 import FoundationEssentials
 import HTTP2
 import IO
-import Synchronization
 import TLS
 import TestSupport
 import Testing
@@ -10,48 +9,6 @@ import Testing
 
 /// Clients that are not ours: what Apple takes from them is taken here, and what fails is told.
 struct PeerTests {
-    private func withSimulator(
-        _ change: (inout SimulatorConfiguration) throws -> Void = { _ in },
-        _ body: (APNsSimulator, Failures, EventLoop) async throws -> Void
-    ) async throws {
-        let failures = Failures()
-        var configuration = SimulatorConfiguration()
-        configuration.failureObserver = { failures.add($0) }
-        try change(&configuration)
-        let simulator = try APNsSimulator(configuration)
-        try await simulator.start()
-        do {
-            try await TestLoop.with { loop in try await body(simulator, failures, loop) }
-        } catch {
-            await simulator.stop()
-            throw error
-        }
-        await simulator.stop()
-    }
-
-    /// What the simulator said of connections that failed.
-    private final class Failures: Sendable {
-        private let list = Mutex<[ConnectionFailure]>([])
-        var all: [ConnectionFailure] { self.list.withLock { $0 } }
-        func add(_ failure: ConnectionFailure) { self.list.withLock { $0.append(failure) } }
-    }
-
-    private func connect(
-        to simulator: APNsSimulator,
-        identity: Identity? = nil,
-        alpn: [String] = ["h2"],
-        on loop: EventLoop
-    ) async throws -> TLSStream {
-        try await TLSStream.connect(
-            host: "localhost",
-            port: simulator.port,
-            context: .client(identity: identity, trust: .pem(simulator.rootPEM), alpn: alpn),
-            connectTimeout: .seconds(30),
-            handshakeTimeout: .seconds(30),
-            on: loop
-        )
-    }
-
     private func identity(from simulator: APNsSimulator, isExpired: Bool = false) throws -> Identity {
         let issued = try simulator.issueCertificate(topics: ["com.example.app"], isExpired: isExpired)
         return try Identity(certificate: issued.certificate, privateKey: issued.privateKey)
@@ -61,7 +18,7 @@ struct PeerTests {
 
     @Test(arguments: [[], ["http/1.1"], ["http/1.1", "h2"], ["spdy/3", "http/1.1"]])
     func `a client that does not ask for h2 speaks it all the same`(alpn: [String]) async throws {
-        try await withSimulator { simulator, failures, loop in
+        try await TestSimulator.with { simulator, failures, loop in
             let client = try await TestClient.connect(to: simulator, alpn: alpn, on: loop)
             let token = try TestProvider().appleSample(issuedAt: now)
             #expect(try await client.send([SampleRequest()], authorization: token).map(\.status) == [200])
@@ -74,7 +31,7 @@ struct PeerTests {
         (["http/1.1"], "the client offered no application protocol that is spoken here"),
     ])
     func `pedants refuse a connection without h2, and say so`(alpn: [String], reason: String) async throws {
-        try await withSimulator {
+        try await TestSimulator.with {
             $0.isPedantic = true
         } _: { simulator, failures, loop in
             do {
@@ -94,7 +51,7 @@ struct PeerTests {
         async throws
     {
         try await TemporaryFolder.with { folder in
-            try await withSimulator {
+            try await TestSimulator.with {
                 $0.logFile = folder.file("log")
             } _: { simulator, failures, loop in
                 let port = simulator.port
@@ -102,7 +59,7 @@ struct PeerTests {
                 let text = Array("GET / HTTP/1.1\r\n\r\n".utf8)
                 _ = try rude.write(text.span.bytes)
                 try await loop.eventually("it was told") { failures.all.count == 1 }
-                var old = try await connect(to: simulator, alpn: [], on: loop)
+                var old = try await simulator.connect(alpn: [], on: loop)
                 try await old.send(text, until: .now + .seconds(30), on: loop)
                 try await loop.eventually("it was told") { failures.all.count == 2 }
                 let lines = try folder.read("log").split(separator: "\n")
@@ -123,10 +80,10 @@ struct PeerTests {
     }
 
     @Test func `an expired client certificate ends in the alert that is for it`() async throws {
-        try await withSimulator { simulator, failures, loop in
+        try await TestSimulator.with { simulator, failures, loop in
             let identity = try identity(from: simulator, isExpired: true)
             let error = await #expect(throws: TLSError.self) {
-                var stream = try await connect(to: simulator, identity: identity, on: loop)
+                var stream = try await simulator.connect(identity: identity, on: loop)
                 var bytes = [UInt8](repeating: 0, count: 1_000)
                 _ = try await stream.receive(into: &bytes, until: .now + .seconds(30), on: loop)
             }
@@ -137,17 +94,9 @@ struct PeerTests {
     }
 
     @Test func `a client that goes on writing still hears why its certificate was refused`() async throws {
-        try await withSimulator { simulator, failures, loop in
-            let issued = try simulator.issueCertificate(topics: ["com.example.app"], isExpired: true)
-            let identity = try Identity(certificate: issued.certificate, privateKey: issued.privateKey)
-            var stream = try await TLSStream.connect(
-                host: "localhost",
-                port: simulator.port,
-                context: .client(identity: identity, trust: .pem(simulator.rootPEM), alpn: ["h2"]),
-                connectTimeout: .seconds(30),
-                handshakeTimeout: .seconds(30),
-                on: loop
-            )
+        try await TestSimulator.with { simulator, failures, loop in
+            let identity = try identity(from: simulator, isExpired: true)
+            var stream = try await simulator.connect(identity: identity, on: loop)
             try await loop.eventually("it was told") { failures.all.count == 1 }
             let deadline = MonotonicInstant.now + .seconds(30)
             for _ in 0..<3 { try await stream.send(Frames.preface + Frames.settings(), until: deadline, on: loop) }
@@ -160,7 +109,7 @@ struct PeerTests {
     }
 
     @Test func `an answer to HEAD has no body`() async throws {
-        try await withSimulator { simulator, _, loop in
+        try await TestSimulator.with { simulator, _, loop in
             var client = try await RawClient.connect(to: simulator, on: loop)
             try await client.send(Frames.headers(1, RawClient.fields([":method": "HEAD"]), end: true))
             let answer = try #require(try await client.frame { $0.stream == 1 })
@@ -169,7 +118,7 @@ struct PeerTests {
     }
 
     @Test func `more header fields than the SETTINGS allow are answered with 431`() async throws {
-        try await withSimulator { simulator, _, loop in
+        try await TestSimulator.with { simulator, _, loop in
             let client = try await TestClient.connect(to: simulator, on: loop)
             func request(_ count: Int) -> SampleRequest {
                 SampleRequest(["apns-collapse-id": String(repeating: "c", count: count)])
@@ -186,7 +135,7 @@ struct PeerTests {
 
     @Test func `the log says what Apple's word leaves open`() async throws {
         try await TemporaryFolder.with { folder in
-            try await withSimulator {
+            try await TestSimulator.with {
                 $0.logFile = folder.file("log")
                 $0.isPedantic = true
             } _: { simulator, _, loop in
@@ -205,8 +154,8 @@ struct PeerTests {
     }
 
     @Test func `a request that was reset while it waited harms no other on its connection`() async throws {
-        try await withSimulator { simulator, failures, loop in
-            var stream = try await connect(to: simulator, identity: try identity(from: simulator), on: loop)
+        try await TestSimulator.with { simulator, failures, loop in
+            var stream = try await simulator.connect(identity: try identity(from: simulator), on: loop)
             func request(_ stream: UInt32) -> [UInt8] {
                 // Without a topic, so that its answer has a body.
                 let fields = [
@@ -230,8 +179,8 @@ struct PeerTests {
     /// The case of h2spec 5.1 that the protocol engine lets pass: the stream is closed, and the client goes on with it.
     @Test(arguments: [true, false])
     func `who goes on with a stream that is over hears STREAM_CLOSED, and it is in the log`(isData: Bool) async throws {
-        try await withSimulator { simulator, failures, loop in
-            var stream = try await connect(to: simulator, on: loop)
+        try await TestSimulator.with { simulator, failures, loop in
+            var stream = try await simulator.connect(on: loop)
             let fields = [
                 (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/3/device/00"),
             ]
@@ -256,5 +205,37 @@ struct PeerTests {
             #expect(isTold)
             #expect(failures.all.map(\.message) == ["the peer sent more on stream 1, which it had ended"])
         }
+    }
+
+    @Test func `a client that verifies the certificate reaches it by each of its names, and by no other`() async throws
+    {
+        try await TestSimulator.with {
+            $0.serverNames += ["apns.test", "192.0.2.7"]
+        } _: { simulator, failures, loop in
+            for (name, isRight) in [("apns.test", true), ("192.0.2.7", true), ("other.test", false)] {
+                let context = try TLSContext.client(trust: .pem(simulator.rootPEM), alpn: ["h2"])
+                let socket = try await TCP.connect(
+                    host: "127.0.0.1",
+                    port: simulator.port,
+                    timeout: .seconds(30),
+                    on: loop
+                )
+                var stream = try TLSStream(client: context, host: name, socket: socket)
+                do throws(TLSError) {
+                    try await stream.shakeHands(until: .now + .seconds(30), on: loop)
+                    #expect(isRight)
+                } catch {
+                    #expect(!isRight && error.code == .wrongHostName, "\(name): \(error)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: ["", "two words", "apns..test", "-x.test", "*", "[::1]", "häuschen.test"])
+    func `a name that no certificate can have is refused`(name: String) {
+        var configuration = SimulatorConfiguration()
+        configuration.serverNames.append(name)
+        let error = #expect(throws: SimulatorError.self) { try APNsSimulator(configuration) }
+        #expect(error?.message.contains("\"\(name)\"") == true)
     }
 }

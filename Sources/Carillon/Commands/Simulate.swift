@@ -15,13 +15,14 @@ extension Command {
             + "with 410: once, to the first client with a certificate for that topic. SIGTERM ends it. Ends with 1 when "
             + "the request log could not be written.",
         options: [
-            .host, .port, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut, .state, .pedantic, .anyTopic,
-            .requestLog, .answer, .delay, .distance, .goAwayAfter, .resetAfter, .maxStreams, .http, .environment, .file,
-            .keyID, .teamID, .allowTopic,
+            .host, .serverName, .port, .feedbackPort, .deadToken, .feedbackCutAfter, .caOut, .state, .pedantic,
+            .anyTopic, .requestLog, .answer, .delay, .distance, .goAwayAfter, .resetAfter, .maxStreams, .http,
+            .environment, .file, .keyID, .teamID, .allowTopic,
         ],
         examples: [
             "carillon simulator --ca-out ca.pem --log requests.log --answer dead=410:Unregistered",
             "carillon simulator --distance 200ms --ca-out ca.pem",
+            "carillon simulator --host 0.0.0.0 --name apns.test --ca-out ca.pem --log -",
             "carillon simulator --answer 'd4=429:TooManyRequests*2' --http 127.0.0.1:9000",
         ],
         isService: true,
@@ -32,8 +33,15 @@ extension Command {
 private struct Simulate {
     let invocation: Invocation
 
+    /// Nil: standard output.
+    private var caOut: String? { invocation.settings.text(.caOut).flatMap { $0 == "-" ? nil : $0 } }
+    private var requestLog: String? { invocation.settings.text(.requestLog).flatMap { $0 == "-" ? nil : $0 } }
+
     func run() async throws -> ExitStatus {
-        let simulator = try APNsSimulator(configuration())
+        let configuration = try configuration()
+        // Before anything is made: a mistake in a path leaves no authority, and no log, behind.
+        for path in [caOut, requestLog] { if let path { try SmallFile.checkMayWrite(path) } }
+        let simulator = try APNsSimulator(configuration)
         return try await LoopScope.with { loop in
             let server = statisticsServer(of: simulator)
             let result: Result<Void, any Error>
@@ -61,7 +69,7 @@ private struct Simulate {
             guard statistics.logErrors == 0 else {
                 throw CommandError(
                     .failed,
-                    "Not all requests are in \(invocation.settings.text(.requestLog) ?? "the log"): it could not be written.",
+                    "Not all requests are in \(requestLog ?? "standard output"): it could not be written.",
                     hint: "Is the disk full? Requests were answered all the same."
                 )
             }
@@ -79,7 +87,7 @@ private struct Simulate {
     }
 
     private func announce(_ simulator: APNsSimulator, _ server: WebServer?) throws {
-        if let path = invocation.settings.text(.caOut) {
+        if let path = caOut {
             try SmallFile.write(simulator.rootPEM, to: path)
         } else {
             invocation.console.output.write(simulator.rootPEM)
@@ -90,7 +98,7 @@ private struct Simulate {
                 "host": JSONValue(invocation.settings.text(.host)), "port": .int(Int64(simulator.port)),
                 "feedback_port": simulator.feedbackPort.map { .int(Int64($0)) } ?? .null,
                 "http_port": server.map { .int(Int64($0.port)) } ?? .null,
-                "ca": JSONValue(invocation.settings.text(.caOut)),
+                "ca": JSONValue(caOut),
             ]
         )
     }
@@ -99,6 +107,7 @@ private struct Simulate {
         let settings = invocation.settings
         var configuration = SimulatorConfiguration()
         configuration.host = settings.text(.host) ?? configuration.host
+        configuration.serverNames += settings.texts(.serverName)
         configuration.port = UInt16(settings.count(.port))
         configuration.feedbackPort = settings.countIfAny(.feedbackPort).map(UInt16.init)
         configuration.deadTokens = try settings.texts(.deadToken).map(DeadToken.init(parsing:))
@@ -118,7 +127,7 @@ private struct Simulate {
         let log = invocation.console.log
         configuration.failureObserver = { failure in
             log.warning(
-                failure.isHandshake ? "A handshake has failed." : "A connection has broken the rules of HTTP/2.",
+                failure.isHandshake ? "A handshake has failed." : "A connection has failed.",
                 ["connection": .int(Int64(failure.connection)), "error": .string(failure.message)]
             )
         }

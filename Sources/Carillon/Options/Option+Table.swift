@@ -262,6 +262,12 @@ extension Option {
 
     // simulator
     static let host = Option("host", .text("HOST"), default: "127.0.0.1", "The address to listen on.")
+    static let serverName = Option(
+        "name",
+        .text("HOST"),
+        repeatable: true,
+        "Put this host name or address into the server certificate, besides localhost, 127.0.0.1 and ::1; may be repeated."
+    )
     static let port = Option(
         "port",
         .count(0...65_535),
@@ -302,12 +308,12 @@ extension Option {
     static let caOut = Option(
         "ca-out",
         .file("FILE"),
-        "Write the root certificate to this file instead of standard output."
+        "Write the root certificate to this file instead of standard output (-)."
     )
     static let requestLog = Option(
         "log",
         .file("FILE"),
-        "Append a line for each request and each failed connection to this file."
+        "Append a line for each request and each failed connection to this file; - is standard output."
     )
     static let answer = Option(
         "answer",
@@ -366,7 +372,7 @@ extension Option {
             payload, pushType, priority, collapseID, expiresIn, wait, rejects, reason, since, message, reference, limit,
             dryRun, includeUnknown, includeDelivered,
             watch,
-            interval, to, after, host, port, feedbackPort, deadToken, feedbackCutAfter, caOut, state,
+            interval, to, after, host, serverName, port, feedbackPort, deadToken, feedbackCutAfter, caOut, state,
             pedantic, anyTopic, requestLog, answer, delay, distance, goAwayAfter, resetAfter, maxStreams, allowTopic,
         ]
 }

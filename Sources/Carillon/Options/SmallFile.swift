@@ -29,6 +29,24 @@ struct SmallFile {
         }
     }
 
+    /// Throws where the file could not be written. Makes nothing.
+    static func checkMayWrite(_ path: String) throws(FileError) {
+        var facts = stat()
+        if stat(path, &facts) == 0 {
+            if facts.st_mode & S_IFMT == S_IFDIR { throw FileError(path: path, reason: FileError.reason(EISDIR)) }
+            guard access(path, W_OK) == 0 else { throw FileError(path: path, reason: FileError.reason(errno)) }
+            return
+        }
+        guard errno == ENOENT else { throw FileError(path: path, reason: FileError.reason(errno)) }
+        let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let folder = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        guard access(folder, W_OK | X_OK) != 0 else { return }
+        let reason =
+            errno == ENOENT
+            ? "there is no folder \(folder); create it first." : "this user may not make files in \(folder)."
+        throw FileError(path: path, reason: reason)
+    }
+
     /// Writes the file whole, readable by everybody: what we write so (a root certificate) is public.
     static func write(_ text: String, to path: String) throws(FileError) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
