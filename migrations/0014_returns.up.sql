@@ -266,25 +266,51 @@ BEGIN
 END
 $$;
 
+-- Moves these rows of scheduled to the queue, but for those that were called off. A row for each lane that got some.
+CREATE FUNCTION carillon.move_due(due tid[], gone carillon.message_key[], unsure carillon.message_key[])
+RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    ready record;
+BEGIN
+    FOR ready IN
+        WITH taken AS (DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (due) RETURNING s.*)
+        SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(ROW(t.id, t.lane, t.tokens, t.payload, t.push_type,
+            t.priority, t.expires_at, t.collapse_id, t.topic, t.reference, t.on_unknown, t.attempt, t.claims, t.origin,
+            t.broadcast_id, t.created_at, t.last_status, t.last_reason)::carillon.job ORDER BY t.id) AS jobs
+        FROM taken t GROUP BY t.app_id, t.lane
+    LOOP
+        app_id := ready.app_id;
+        lane := ready.lane;
+        lowest := ready.lowest;
+        jobs := carillon.restore(ready.app_id, ready.jobs, gone, unsure);
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
 -- Moves what is due from scheduled to the queue, beginning behind a place in the order of time and id: what was moved
 -- before may still stand in the index, dead, for as long as somebody's transaction is open. A row for each lane that got
 -- some: how many, and the lowest id. The last row has no lane: it says where the next call may begin.
 --
--- It is one statement for all apps, so it waits for nobody. What was called off, and cannot be counted now since somebody
--- has its row of unfinished locked, stays where it is.
+-- It is one statement for all apps, so it waits for nobody for long. What was called off and cannot be counted now, since
+-- somebody has its row of unfinished locked, stays where it is. So does a job whose id, or whose message's row of unfinished,
+-- somebody holds in an open transaction: then jobs move one by one, and after several of that kind the rest stays too.
 CREATE FUNCTION carillon.promote(
     most integer, after timestamptz DEFAULT '-infinity', after_id bigint DEFAULT -9223372036854775808
 )
 RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint, place timestamptz, place_id bigint)
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '10ms' AS $$
 DECLARE
+    most_locks CONSTANT integer := 8;
+    locks integer := 0;
+    one tid;
     due tid[];
     apps integer[];
     messages bigint[];
     broadcasts bigint[];
     is_large boolean;
     off record;
-    ready record;
 BEGIN
     -- A clock that was set back leaves the place in the future.
     IF after > now() THEN
@@ -317,19 +343,20 @@ BEGIN
             SELECT s.ctid FROM carillon.scheduled s WHERE s.ctid = ANY (due)
             AND (s.app_id, coalesce(s.origin, s.id))::carillon.message_key <> ALL (off.busy));
     END IF;
-    FOR ready IN
-        WITH taken AS (DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (due) RETURNING s.*)
-        SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(ROW(t.id, t.lane, t.tokens, t.payload, t.push_type,
-            t.priority, t.expires_at, t.collapse_id, t.topic, t.reference, t.on_unknown, t.attempt, t.claims, t.origin,
-            t.broadcast_id, t.created_at, t.last_status, t.last_reason)::carillon.job ORDER BY t.id) AS jobs
-        FROM taken t GROUP BY t.app_id, t.lane
-    LOOP
-        app_id := ready.app_id;
-        lane := ready.lane;
-        lowest := ready.lowest;
-        jobs := carillon.restore(ready.app_id, ready.jobs, off.gone, off.unsure);
-        RETURN NEXT;
-    END LOOP;
+    BEGIN
+        RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(due, off.gone, off.unsure) m;
+    EXCEPTION
+        WHEN lock_not_available THEN
+            FOREACH one IN ARRAY due LOOP
+                EXIT WHEN locks >= most_locks;
+                BEGIN
+                    RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(ARRAY[one], off.gone, off.unsure) m;
+                EXCEPTION
+                    WHEN lock_not_available THEN
+                        locks := locks + 1;
+                END;
+            END LOOP;
+    END;
     app_id := NULL;
     lane := NULL;
     lowest := NULL;
@@ -364,7 +391,8 @@ $$;
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     carillon.withdraw, carillon.count_tokens, carillon.lock_unfinished, carillon.called_off, carillon.free_ids,
-    carillon.renumber, carillon.place, carillon.postpone, carillon.call_off, carillon.restore, carillon.promote, carillon.release, carillon.record_cancelled
+    carillon.renumber, carillon.place, carillon.postpone, carillon.call_off, carillon.restore, carillon.move_due,
+    carillon.promote, carillon.release, carillon.record_cancelled
 TO carillon_worker;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (14, 'returns');

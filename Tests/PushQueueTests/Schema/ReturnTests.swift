@@ -202,6 +202,67 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "INSERT INTO carillon.messages (id, app_id, tokens, payload) VALUES (100, 1, '{ff}', '{}')",
+        "INSERT INTO carillon.unfinished (message_id, app_id, remaining) VALUES (100, 1, 1)",
+    ])
+    func `what is due and needs an id that is in somebody's open transaction waits, and nothing else does`(
+        _ other: String
+    ) async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
+                VALUES (99, 1, '{aa}', '{}', now()), (100, 1, '{bb}', '{}', now()), (101, 1, '{cc}', '{}', now()),
+                    (102, 2, '{dd}', '{}', now())
+                """
+            )
+            // So that 100 needs another id, and its row of unfinished.
+            let isTaken = other.contains("unfinished")
+            if isTaken {
+                try await database.run(
+                    "INSERT INTO carillon.messages (id, app_id, tokens, payload) VALUES (100, 1, '{ff}', '{}')"
+                )
+            }
+            try await database.session { session in
+                try await session.run("BEGIN; \(other)")
+                try await database.run("SET statement_timeout = '20s'")
+                #expect(
+                    try await database.rows("SELECT app_id, sum(jobs) FROM carillon.promote(10) GROUP BY 1 ORDER BY 1")
+                        == ["(1,2)", "(2,1)", "(,)"]
+                )
+                #expect(try await database.rows("SELECT id FROM carillon.scheduled") == ["(100)"])
+                try await session.run("ROLLBACK")
+            }
+            try await database.run("SELECT carillon.promote(10)")
+            #expect(try await database.value("SELECT count(*) FROM carillon.scheduled") == "0")
+            let tokens = isTaken ? ["(aa)", "(bb)", "(cc)", "(dd)", "(ff)"] : ["(aa)", "(bb)", "(cc)", "(dd)"]
+            #expect(
+                try await database.rows("SELECT t FROM carillon.messages m, unnest(m.tokens) t ORDER BY 1") == tokens
+            )
+        }
+    }
+
+    @Test func `while a whole table is locked what is due stays, after a moment`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
+                SELECT i, 1, '{aa}', '{}', now() FROM generate_series(1, 500) i
+                """
+            )
+            try await database.session { session in
+                try await session.run("BEGIN; LOCK TABLE carillon.messages IN SHARE MODE")
+                // Five hundred waits would be five seconds.
+                try await database.run("SET statement_timeout = '2500ms'; SELECT carillon.promote(1000)")
+                #expect(try await database.value("SELECT count(*) FROM carillon.scheduled") == "500")
+                try await session.run("ROLLBACK")
+            }
+            try await database.run("SELECT carillon.promote(1000)")
+            #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "500")
+        }
+    }
+
     @Test func `a message that is cancelled in flight is not tried again`() async throws {
         try await SchemaDatabase.with { database async throws in
             let worker = try await database.addWorker()
