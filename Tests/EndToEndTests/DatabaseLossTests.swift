@@ -73,6 +73,33 @@ import Testing
         }
     }
 
+    @Test func `a worker that gives up while it connects does not complain that it broke off`() async throws {
+        try await Queue.with { queue in
+            let cluster = try await TestCluster.shared
+            let database = try #require(try await queue.rows("SELECT current_database()").first)
+            let url = cluster.loopbackURL(database: database.filter { !"()".contains($0) })
+            try await Proxy.with(to: cluster.port, on: queue.loop) { proxy in
+                let port = await proxy.port
+                let lines = Mutex<[String]>([])
+                let worker = queue.worker(
+                    GateBackend(),
+                    { $0.database = url.replacing(":\(cluster.port)/", with: ":\(port)/") },
+                    events: { event in lines.withLock { $0.append("\(event)") } }
+                )
+                _ = try await queue.running(worker) {
+                    try await queue.loop.eventually("it has begun") { worker.counters.isConnected }
+                    let before = await proxy.connections
+                    try await proxy.openBlackHole()
+                    await proxy.endAll(by: .reset)
+                    try await queue.loop.eventually("it connects") { await proxy.connections > before }
+                    worker.giveUp()
+                }
+                #expect(lines.withLock { $0.filter { $0.contains("cancelled") } } == [])
+                #expect(lines.withLock { $0.last } == "ended")
+            }
+        }
+    }
+
     @Test func `why a worker cannot come back is said once, and is part of why it is not ready`() async throws {
         try await Queue.with { queue in
             let name = "worker_\(UInt32.random(in: 0...UInt32.max))"

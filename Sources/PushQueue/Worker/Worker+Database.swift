@@ -82,6 +82,8 @@ extension Worker {
 
     /// Counts an error, and says so unless it has said the like just now.
     func complain(of error: PostgresError) {
+        // It was this worker that broke off, because it ends.
+        guard error.code != .cancelled else { return }
         self.count { $0.databaseErrors += 1 }
         guard let untold = self.state.errors.heard(error.kind, at: .now) else { return }
         if error.sqlState == "55P03" { return self.note(MetLock(error: error, untold: untold)) }
@@ -147,6 +149,7 @@ extension Worker {
     }
 
     private func cannotComeBack(_ error: PostgresError) {
+        guard error.code != .cancelled else { return }
         self.count {
             $0.databaseErrors += 1
             $0.disconnection = error.message
