@@ -34,12 +34,14 @@ CREATE TABLE carillon.failures (
     attempt         smallint NOT NULL DEFAULT 1,
     reference       text,
     failed_at       timestamptz NOT NULL DEFAULT now(),
-    requeued_at     timestamptz  -- by requeue_failures, as a message of its own
+    requeued_at     timestamptz,  -- by requeue_failures, as a message of its own
+    broadcast_id    bigint  -- only where no row of results has it: see end_unrecorded()
 ) PARTITION BY RANGE (failed_at);
 CREATE INDEX failures_by_message ON carillon.failures (message_id);
 CREATE INDEX failures_by_app ON carillon.failures (app_id, failed_at);
 -- Those that are all that is known of their messages: see end_unrecorded().
 CREATE INDEX failures_unrecorded ON carillon.failures USING spgist (reference) WHERE reason = 'Unrecorded';
+CREATE INDEX failures_by_broadcast ON carillon.failures (broadcast_id, message_id) WHERE broadcast_id IS NOT NULL;
 CREATE TABLE carillon.failures_default PARTITION OF carillon.failures DEFAULT;
 ALTER TABLE carillon.failures REPLICA IDENTITY FULL;
 ALTER TABLE carillon.failures_default REPLICA IDENTITY FULL;

@@ -115,6 +115,9 @@ LANGUAGE sql STABLE AS $$
     UNION ALL
     SELECT r.app_id, r.message_id, r.broadcast_id FROM carillon.results r
     WHERE r.message_id = ANY (ids)
+    UNION ALL
+    SELECT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
+    WHERE f.broadcast_id IS NOT NULL AND f.message_id = ANY (ids)
 $$;
 
 -- How far a broadcast, or any message, has come. Once its results are dropped by retention it is unknown. Where several apps

@@ -289,8 +289,10 @@ BEGIN
     END;
     FOREACH name IN ARRAY ARRAY[job.reference, NULL] LOOP
         BEGIN
-            INSERT INTO carillon.failures (message_id, app_id, token, status, reason, apns_id, attempt, reference)
-            SELECT message, app, t.token, t.status, why, t.apns_id, job.attempt, name
+            INSERT INTO carillon.failures
+                (message_id, app_id, token, status, reason, apns_id, attempt, reference, broadcast_id)
+            SELECT message, app, t.token, t.status, why, t.apns_id, job.attempt, name,
+                CASE WHEN NOT is_written THEN job.broadcast_id END
             FROM unnest(end_unrecorded.token, end_unrecorded.status, end_unrecorded.apns_id)
                 AS t(token, status, apns_id)
             WHERE NOT is_written OR t.status IS DISTINCT FROM 200;

@@ -8,8 +8,38 @@ LANGUAGE sql IMMUTABLE AS $$
         AND (include_unknown OR status IS NOT NULL OR reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
 $$;
 
--- Sends again what failed, as new messages: those of one app, for one reason, since so long, of one message or broadcast,
--- or everything. Dead tokens stay dead, what has expired stays expired, and nothing is requeued twice. What Apple took, and
+-- The ids that failures have of a message: all of one that was cut, by the id of any part of it, or of a retry.
+CREATE FUNCTION carillon.message_parts(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH whole AS (
+        SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) AS id
+        FROM carillon.messages_of(ARRAY[message_parts.id]) m
+        UNION
+        SELECT r.app_id, r.broadcast_id FROM carillon.results r WHERE r.broadcast_id = message_parts.id
+        UNION
+        SELECT u.app_id, u.broadcast_id FROM carillon.unfinished u WHERE u.broadcast_id = message_parts.id
+        UNION
+        SELECT f.app_id, f.message_id FROM carillon.failures f WHERE f.message_id = message_parts.id
+        UNION
+        SELECT f.app_id, f.broadcast_id FROM carillon.failures f WHERE f.broadcast_id = message_parts.id
+    ), part AS (
+        SELECT w.app_id, w.id FROM whole w
+        UNION
+        SELECT r.app_id, r.message_id FROM whole w
+        JOIN carillon.results r ON r.broadcast_id = w.id AND r.app_id = w.app_id
+        UNION
+        SELECT u.app_id, u.message_id FROM whole w
+        JOIN carillon.unfinished u ON u.broadcast_id = w.id AND u.app_id = w.app_id
+        UNION
+        SELECT f.app_id, f.message_id FROM whole w
+        JOIN carillon.failures f ON f.broadcast_id = w.id AND f.app_id = w.app_id
+    )
+    SELECT p.app_id, p.id FROM part p CROSS JOIN carillon.apps_of_caller() AS o(mine)
+    WHERE o.mine IS NULL OR p.app_id = ANY (o.mine)
+$$;
+
+-- Sends again what failed, as new messages: those of one app, for one reason, since so long, of one message, by
+-- the id of any part of it, or everything. Dead tokens stay dead, what has expired stays expired, and nothing is requeued twice. What Apple took, and
 -- only its record failed, is sent again if include_delivered says so; what may have been taken, since no answer came or
 -- none was recorded, if include_unknown does or the reason OutcomeUnknown is named. Returns how many pushes that was.
 CREATE FUNCTION carillon.requeue_failures(
@@ -53,8 +83,9 @@ BEGIN
     THEN
         refusal := (
             SELECT carillon.refusal('everything', 'true where app, reason, since and message_id are left out',
-                format('%s: %s pushes of %s apps would be sent again', coalesce(everything::text, 'null'), count(*),
-                    count(DISTINCT f.app_id)),
+                format('%s: %s %s of %s %s would be sent again', coalesce(everything::text, 'null'),
+                    count(*), CASE count(*) WHEN 1 THEN 'push' ELSE 'pushes' END,
+                    count(DISTINCT f.app_id), CASE count(DISTINCT f.app_id) WHEN 1 THEN 'app' ELSE 'apps' END),
                 'Name an app, a reason, an interval or a message, or write everything => true.')
             FROM carillon.failures f
             WHERE f.requeued_at IS NULL AND carillon.is_mendable(f.status, f.reason, with_unknown, include_delivered)
@@ -67,13 +98,8 @@ BEGIN
             HINT = refusal.hint;
     END IF;
     IF requeue_failures.message_id IS NOT NULL THEN
-        only_messages := ARRAY(
-            SELECT DISTINCT (f.app_id, f.message_id)::carillon.message_key FROM carillon.failures f
-            WHERE f.message_id = requeue_failures.message_id
-            UNION SELECT (r.app_id, r.message_id)::carillon.message_key FROM carillon.results r
-            WHERE r.broadcast_id = requeue_failures.message_id
-            UNION SELECT (u.app_id, u.message_id)::carillon.message_key FROM carillon.unfinished u
-            WHERE u.broadcast_id = requeue_failures.message_id);
+        only_messages := ARRAY(SELECT (p.app_id, p.message_id)::carillon.message_key
+            FROM carillon.message_parts(requeue_failures.message_id) p);
         only_ids := ARRAY(SELECT m.id FROM unnest(only_messages) m);
     END IF;
     -- One at a time: a second one waits, and then finds what the first has left.
@@ -109,5 +135,6 @@ $$;
 
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION carillon.requeue_failures TO carillon_app;
+GRANT EXECUTE ON FUNCTION carillon.message_parts TO carillon_app, carillon_reader;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (16, 'requeue');

@@ -90,11 +90,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     ) AS k
     WHERE find_messages.reference IS NOT NULL AND k.reference = find_messages.reference
     UNION
-    SELECT f.app_id, f.message_id FROM carillon.failures f
+    SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM carillon.failures f
     WHERE find_messages.id IS NOT NULL AND f.message_id = find_messages.id
         AND carillon.has_only_failures(f.app_id, f.message_id)
     UNION
-    SELECT f.app_id, f.message_id FROM carillon.failures f
+    SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM carillon.failures f
     WHERE find_messages.reference IS NOT NULL AND f.reference = find_messages.reference AND f.reason = 'Unrecorded'
         AND carillon.has_only_failures(f.app_id, f.message_id)
 $$;
@@ -150,8 +150,9 @@ BEGIN
                 AND (u.message_id = message.message_id OR u.broadcast_id = message.message_id)
             UNION ALL
             SELECT f.message_id, 0, count(*), 0, 0, 0, max(f.attempt), min(f.reference), max(f.failed_at)
-            FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = message.message_id
-                AND carillon.has_only_failures(message.app_id, message.message_id)
+            FROM carillon.failures f WHERE f.app_id = message.app_id
+                AND (f.message_id = message.message_id OR f.broadcast_id = message.message_id)
+                AND carillon.has_only_failures(message.app_id, f.message_id)
             GROUP BY f.message_id) t;
         everywhere := false;
         LOOP

@@ -48,6 +48,7 @@ COMMENT ON FUNCTION carillon.app_id IS 'Internal: the id of an app, or an error.
 COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: the apps that the caller may use; null: every one.';
 COMMENT ON FUNCTION carillon.refusal IS 'Internal: the error for an argument.';
 COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: the error for an unknown app.';
+COMMENT ON FUNCTION carillon.message_parts IS 'Internal: the ids that failures have of a message, by any of its ids.';
 COMMENT ON FUNCTION carillon.token IS 'Internal: a device token in lower case; null: it is none.';
 COMMENT ON FUNCTION carillon.strange_token IS 'Internal: what is wrong with a text that is no device token.';
 
@@ -146,6 +147,8 @@ COMMENT ON COLUMN carillon.failures.attempt IS 'the attempt that was the last';
 COMMENT ON COLUMN carillon.failures.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.failures.failed_at IS 'when it failed';
 COMMENT ON COLUMN carillon.failures.requeued_at IS 'when requeue_failures sent it again; null: never';
+COMMENT ON COLUMN carillon.failures.broadcast_id IS
+    'of a part of a message that was cut, where results has no row of that part: the id of the message';
 
 COMMENT ON VIEW carillon.pending IS 'Every job that has not ended: ready, scheduled or in flight.';
 COMMENT ON COLUMN carillon.pending.state IS 'ready, scheduled or in flight';

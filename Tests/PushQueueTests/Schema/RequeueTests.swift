@@ -96,6 +96,40 @@ import Testing
         }
     }
 
+    @Test(arguments: [100, 101, 102, 103, 500])
+    func `the id of any part, or of a retry, stands for the whole message`(id: Int) async throws {
+        try await SchemaDatabase.with { database async throws in
+            // The record of 103 was refused: nothing else tells of it. A part of another message has an id in between.
+            try await database.run(
+                """
+                INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens) VALUES (100, 104, 1, 2, 4, 8);
+                INSERT INTO carillon.results (message_id, app_id, broadcast_id, sent, failed) VALUES
+                    (100, 1, 100, 2, 0), (101, 1, 100, 1, 1), (104, 1, NULL, 0, 1);
+                INSERT INTO carillon.unfinished (message_id, app_id, broadcast_id, remaining, failed)
+                VALUES (102, 1, 100, 1, 1);
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at, origin, broadcast_id)
+                VALUES (500, 1, '{dd}', '{}', now() + interval '1 hour', 102, 100);
+                INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, on_unknown)
+                SELECT m, 1, 2, '{"aps":{}}', 'alert', 'retry' FROM generate_series(101, 104) m;
+                INSERT INTO carillon.failures (message_id, app_id, token, status, reason, broadcast_id) VALUES
+                    (101, 1, 'aa', 400, 'BadTopic', NULL), (102, 1, 'bb', 400, 'BadTopic', NULL),
+                    (103, 1, 'cc', 400, 'Unrecorded', 100), (104, 1, 'ee', 400, 'BadTopic', NULL)
+                """
+            )
+            #expect(
+                try await database.rows("SELECT id, sent, failed, waiting FROM carillon.message_status(\(id))")
+                    == ["(100,3,3,1)"]
+            )
+            #expect(try await database.value("carillon.requeue_failures(message_id => \(id))") == "3")
+            #expect(
+                try await database.rows("SELECT t FROM carillon.messages m, unnest(m.tokens) t ORDER BY 1")
+                    == ["(aa)", "(bb)", "(cc)"]
+            )
+            #expect(try await database.value("carillon.cancel(\(id))") == "1")
+            #expect(try await database.value("SELECT count(*) FROM carillon.scheduled") == "0")
+        }
+    }
+
     @Test func `wrong arguments are named`() async throws {
         try await SchemaDatabase.with { database async throws in
             for (call, part) in [
@@ -122,6 +156,11 @@ import Testing
             }
             #expect(try await database.rows(Self.queue) == [])
             #expect(try await database.value("carillon.requeue_failures(everything => true)") == "3")
+            try await database.run("UPDATE carillon.failures SET requeued_at = NULL WHERE token = 'aa'")
+            let single = await #expect(throws: PostgresError.self) {
+                try await database.value("carillon.requeue_failures()")
+            }
+            #expect(single?.message.hasSuffix("1 push of 1 app would be sent again") == true, "\(single as Any)")
         }
     }
 

@@ -28,9 +28,8 @@ private struct FailuresList {
         FROM carillon.failures f LEFT JOIN carillon.apps a ON a.id = f.app_id
         WHERE ($1::text IS NULL OR a.name = $1) AND ($2::text IS NULL OR f.reason = $2)
             AND ($3::float8 IS NULL OR f.failed_at >= now() - make_interval(secs => $3))
-            AND ($4::int8 IS NULL OR f.message_id = $4
-                OR f.message_id IN (
-                    SELECT r.message_id FROM carillon.results r WHERE r.broadcast_id = $4 AND r.app_id = f.app_id))
+            AND ($4::int8 IS NULL OR (f.app_id, f.message_id) IN (
+                SELECT p.app_id, p.message_id FROM carillon.message_parts($4) p))
         ORDER BY f.failed_at DESC, f.message_id DESC, f.token LIMIT $5
         """
     )
