@@ -1,4 +1,7 @@
+import Glibc
+import IO
 import Postgres
+import Simulator
 import TestSupport
 import Testing
 
@@ -41,6 +44,70 @@ import Testing
             let requeued = try await shop.run("failures", "requeue", "--message", "1", "--include-delivered")
             #expect(requeued.output == "Requeued 1 push.\n")
             #expect(try await shop.number("SELECT count(*) FROM carillon.messages WHERE reference = 'trg'") == 1)
+        }
+    }
+
+    @Test func `a part of a large message that only its failures tell of is found by every id of that message`()
+        async throws
+    {
+        try await Shop.with { shop in
+            try await shop.connection.script(
+                """
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    IF NEW.message_id = 2 THEN RAISE EXCEPTION 'not the second'; END IF;
+                    RETURN NEW;
+                END $$;
+                CREATE TRIGGER refuse BEFORE INSERT ON carillon.results FOR EACH ROW EXECUTE FUNCTION refuse();
+                SELECT carillon.enqueue('shop', ARRAY(SELECT lpad(to_hex(i), 64, '0') FROM generate_series(1, 2500) i), 'hi')
+                """
+            )
+            #expect(try await shop.run("worker", "--once").status == 0)
+            #expect(try await shop.number("SELECT count(*) FROM carillon.failures WHERE message_id = 2") == 1000)
+            for id in 1...3 {
+                let list = try await shop.run("failures", "list", "--message", "\(id)", "--limit", "5000", "--json")
+                #expect(list.output.split(separator: "Unrecorded").count == 1001, "\(id)")
+                let show = try await shop.run("message", "show", "\(id)")
+                #expect(show.output.contains("1,500 sent, 1,000 failed"), "\(show.output)")
+                let requeue = try await shop.run(
+                    "failures",
+                    "requeue",
+                    "--message",
+                    "\(id)",
+                    "--include-delivered",
+                    "--dry-run"
+                )
+                #expect(requeue.output == "1,000 pushes would be requeued.\n", "\(id): \(requeue.output)")
+            }
+        }
+    }
+
+    @Test func `a message that cannot leave the table of flights is told with what to do, and is not sent twice`()
+        async throws
+    {
+        try await Shop.with { shop in
+            try await shop.connection.script(
+                """
+                CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'here it stays'; END $$;
+                CREATE TRIGGER keep BEFORE DELETE ON carillon.inflight FOR EACH ROW EXECUTE FUNCTION keep()
+                """
+            )
+            try await shop.enqueue(1)
+            try await TestLoop.with { loop in
+                let worker = try shop.start("worker")
+                let line = try await worker.line(containing: "refuses to end a message", on: loop)
+                for part in [
+                    #""level":"error""#, #""app":"shop","message":1"#, "here it stays", "carillon.inflight",
+                    "settle_refused",
+                ] {
+                    #expect(line.contains(part), "\(part)\n\(line)")
+                }
+                try await shop.connection.script("DROP TRIGGER keep ON carillon.inflight")
+                try await loop.eventually("it has ended") {
+                    try await shop.number("SELECT count(*) FROM carillon.inflight") == 0
+                }
+                #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+            }
+            #expect(await shop.gateway.deliveries().count == 1)
         }
     }
 

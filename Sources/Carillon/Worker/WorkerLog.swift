@@ -52,6 +52,17 @@ struct WorkerLog: Sendable {
                     : "PostgreSQL refused to record anything of a message's outcome.",
                 ["app": .string(app), "message": .int(message), "error": .string(error)]
             )
+        case .cannotEnd(let app, let message, let error):
+            log.error(
+                "PostgreSQL refuses to end a message whose pushes were sent. It stays in flight and is tried again.",
+                [
+                    "app": .string(app), "message": .int(message), "error": .string(error),
+                    "remedy": .string(
+                        "Remove the trigger or constraint that somebody added to carillon.inflight or carillon.unfinished, or "
+                            + "grant again what was revoked ('carillon check' lists that), while this worker runs."
+                    ),
+                ]
+            )
         case .tookOver(let workers, let claims, let jobs):
             log.warning(
                 "Took over the jobs of workers that died.",

@@ -125,6 +125,9 @@ extension Worker {
                 } else {
                     refusal = error.message
                     if settlement.pending > 0 { return }
+                    if case .refused(let job) = writing.next {
+                        self.cannotEnd(jobs.jobs[Int(job)], of: jobs.app, error)
+                    }
                     if writing.refusedByDatabase() { continue }
                 }
                 await self.pause(&pace)
@@ -147,6 +150,15 @@ extension Worker {
             }
         }
         if let report = self.state.learned(from: settlement, of: jobs, at: .now) { self.tell(report) }
+    }
+
+    /// The claim cannot leave `inflight`, where PostgreSQL refuses that. Whoever gave it up would have its pushes sent again:
+    /// so it is tried again for as long as the worker runs, and a person has to know.
+    private func cannotEnd(_ job: ClaimedJobs.Job, of app: Int32, _ error: PostgresError) {
+        guard self.state.errors.heard("ending a claim", at: .now) != nil else { return }
+        self.tell(
+            .cannotEnd(app: self.counters.names[app] ?? "\(app)", message: job.message, error: error.description)
+        )
     }
 
     /// Gives back a claim of which nothing was sent. One that PostgreSQL refuses to take back stays in this worker's name,

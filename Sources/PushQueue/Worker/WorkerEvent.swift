@@ -17,6 +17,8 @@ package enum WorkerEvent: Sendable {
     /// PostgreSQL refused to write what became of a message, with that error: history has as much as could be written, or
     /// nothing.
     case unrecorded(app: String, message: Int64, error: String, isWritten: Bool)
+    /// PostgreSQL refuses to let a message leave `inflight`, with that error. It is tried again until somebody mends that.
+    case cannotEnd(app: String, message: Int64, error: String)
     case tookOver(workers: Int, claims: Int, jobs: Int)
     /// A message had more tokens than may be in flight, and was cut.
     case split(app: Int32, message: Int64, parts: Int)
