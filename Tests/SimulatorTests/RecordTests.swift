@@ -32,24 +32,6 @@ struct RecordTests {
         #expect(seen.count == 1000)
     }
 
-    private struct Line: Decodable, Equatable {
-        let time: String
-        let connection: Int
-        let stream: Int
-        let apns_id: String?
-        let token: String
-        let topic: String?
-        let push_type: String?
-        let priority: Int?
-        let expiration: Int64?
-        let collapse_id: String?
-        let status: Int?
-        let reason: String?
-        let bytes: Int
-        let sha256: String
-        let payload: String
-    }
-
     @Test func `a log line is JSON with the payload as it came`() throws {
         var writer = LogLine()
         var buffer: [UInt8] = []
@@ -67,21 +49,22 @@ struct RecordTests {
             )
             writer.append(facts, head: head, in: bytes.span, id: id.span, payload: request.payload.span, to: &buffer)
         }
-        let lines = try buffer.split(separator: UInt8(ascii: "\n")).map {
-            try JSONDecoder().decode(Line.self, from: Data($0))
-        }
+        let lines = try RequestLine.all(in: buffer)
         #expect(lines.count == 2)
         #expect(lines.map(\.status) == [200, 410])
         #expect(lines.map(\.reason) == [nil, "Unregistered"])
         let first = try #require(lines.first)
+        #expect(first.time == "2023-11-14T22:13:20.000Z")
+        #expect(first.connection == 7)
+        #expect(first.stream == 3)
         #expect(first.token == SampleRequest.token)
         #expect(first.topic == "com.example.app")
         #expect(first.priority == 10)
         #expect(first.expiration == 0)
         #expect(first.collapse_id == nil)
         #expect(first.bytes == request.payload.count)
-        #expect(Array(first.payload.utf8) == request.payload)
-        #expect(first.sha256.count == 64)
+        #expect(first.payload.map { Array($0.utf8) } == request.payload)
+        #expect(first.sha256?.count == 64)
     }
 
     @Test func `a payload that is no UTF-8 still makes a line of JSON`() throws {
@@ -92,8 +75,7 @@ struct RecordTests {
         let payload: [UInt8] = [0xFF, 0x00, 0xC3]
         let id: [UInt8] = []
         writer.append(facts, head: head, in: bytes.span, id: id.span, payload: payload.span, to: &buffer)
-        let line = try JSONDecoder().decode(Line.self, from: Data(buffer))
-        #expect(line.payload == "\u{FFFD}\u{0}\u{FFFD}")
+        #expect(try RequestLine.all(in: buffer).map(\.payload) == ["\u{FFFD}\u{0}\u{FFFD}"])
     }
 
     @Test func `counts add up in the statistics`() throws {

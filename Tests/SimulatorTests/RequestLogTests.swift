@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTP2
 import IO
 import TLS
@@ -9,42 +8,17 @@ import Testing
 
 /// The log has a line for each request, and each line is true.
 struct RequestLogTests {
-    private struct Line: Decodable {
-        let stream: Int?
-        let apns_id: String?
-        let token: String?
-        let status: Int?
-        let reason: String?
-        let detail: String?
-        let method: String?
-        let path: String?
-        let bytes: Int?
-        let sha256: String?
-        let payload: String?
-    }
-
     private func withSimulator(
         _ change: (inout SimulatorConfiguration) throws -> Void = { _ in },
-        _ body: (APNsSimulator, () throws -> [Line], EventLoop) async throws -> Void
+        _ body: (APNsSimulator, () throws -> [RequestLine], EventLoop) async throws -> Void
     ) async throws {
         try await TemporaryFolder.with { folder in
-            var configuration = SimulatorConfiguration()
-            configuration.logFile = folder.file("log")
-            try change(&configuration)
-            let simulator = try APNsSimulator(configuration)
-            try await simulator.start()
-            func lines() throws -> [Line] {
-                try folder.read("log").split(separator: "\n").map {
-                    try JSONDecoder().decode(Line.self, from: Data($0.utf8))
-                }
+            try await TestSimulator.with {
+                $0.logFile = folder.file("log")
+                try change(&$0)
+            } _: { simulator, _, loop in
+                try await body(simulator, { try RequestLine.all(in: Array(folder.read("log").utf8)) }, loop)
             }
-            do {
-                try await TestLoop.with { loop in try await body(simulator, lines, loop) }
-            } catch {
-                await simulator.stop()
-                throw error
-            }
-            await simulator.stop()
         }
     }
 

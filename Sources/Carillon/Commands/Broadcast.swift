@@ -41,29 +41,19 @@ private struct Broadcast {
 
     private struct Progress: RowReadable {
         let tokens: Int
-        let sent: Int
-        let failed: Int
-        let expired: Int
-        let cancelled: Int
+        let ended: EndedPushes
         let remaining: Int
         let isFinished: Bool
 
         init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
             tokens = Int(try rows.int64(row, "tokens"))
-            sent = Int(try rows.int64(row, "sent"))
-            failed = Int(try rows.int64(row, "failed"))
-            expired = Int(try rows.int64(row, "expired"))
-            cancelled = Int(try rows.int64(row, "cancelled"))
+            ended = try EndedPushes(rows, row)
             remaining = Int(try rows.int64(row, "remaining"))
             isFinished = try rows.bool(row, "finished")
         }
 
         var text: String {
-            var parts = ["\(sent.grouped) of \(tokens.grouped) sent"]
-            if failed > 0 { parts.append("\(failed.grouped) failed") }
-            if expired > 0 { parts.append("\(expired.grouped) expired") }
-            if cancelled > 0 { parts.append("\(cancelled.grouped) cancelled") }
-            return parts.joined(separator: ", ")
+            (["\(ended.sent.grouped) of \(tokens.grouped) sent"] + ended.unsentTexts).joined(separator: ", ")
         }
     }
 
@@ -140,10 +130,9 @@ private struct Broadcast {
     }
 
     private func json(_ id: Int64, _ progress: Progress) -> JSONValue {
-        .object([
-            ("id", .int(id)), ("tokens", .int(Int64(progress.tokens))), ("sent", .int(Int64(progress.sent))),
-            ("failed", .int(Int64(progress.failed))), ("expired", .int(Int64(progress.expired))),
-            ("cancelled", .int(Int64(progress.cancelled))), ("remaining", .int(Int64(progress.remaining))),
-        ])
+        .object(
+            [("id", .int(id)), ("tokens", .int(Int64(progress.tokens)))] + progress.ended.members
+                + [("remaining", .int(Int64(progress.remaining)))]
+        )
     }
 }

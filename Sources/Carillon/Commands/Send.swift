@@ -57,8 +57,8 @@ private struct Send {
             invocation.console.print("Enqueued as \(id).")
         }
         let progress = try await follow(id, for: wait)
-        let failures = progress.failed > 0 ? try await self.failures(of: id) : []
-        if progress.ended > 0 || isJSON { report(id, progress, failures) }
+        let failures = progress.ended.failed > 0 ? try await self.failures(of: id) : []
+        if progress.ended.total > 0 || isJSON { report(id, progress, failures) }
         guard progress.waiting == 0 else {
             throw CommandError(
                 .tryAgain,
@@ -68,7 +68,7 @@ private struct Send {
                     + "'carillon status' shows whether a worker is running."
             )
         }
-        return progress.sent == progress.ended ? .done : .failed
+        return progress.ended.sent == progress.ended.total ? .done : .failed
     }
 
     private func enqueue() async throws -> Int64 {
@@ -119,6 +119,12 @@ private struct Send {
             status = try rows.int64IfPresent(row, "status")
             reason = try rows.string(row, "reason")
         }
+
+        var json: JSONValue {
+            .object([
+                ("token", .string(token)), ("status", status.map { .int($0) } ?? .null), ("reason", .string(reason)),
+            ])
+        }
     }
 
     private func failures(of id: Int64) async throws -> [Failure] {
@@ -132,22 +138,12 @@ private struct Send {
         let console = invocation.console
         if invocation.settings.isOn(.json) {
             console.print(
-                .object([
-                    ("id", .int(id)), ("sent", .int(Int64(outcome.sent))), ("failed", .int(Int64(outcome.failed))),
-                    ("expired", .int(Int64(outcome.expired))), ("cancelled", .int(Int64(outcome.cancelled))),
-                    ("waiting", .int(Int64(outcome.waiting))),
-                    (
-                        "failures",
-                        .array(
-                            failures.map {
-                                .object([
-                                    ("token", .string($0.token)), ("status", $0.status.map { .int($0) } ?? .null),
-                                    ("reason", .string($0.reason)),
-                                ])
-                            }
-                        )
-                    ),
-                ])
+                .object(
+                    [("id", .int(id))] + outcome.ended.members
+                        + [
+                            ("waiting", .int(Int64(outcome.waiting))), ("failures", .array(failures.map(\.json))),
+                        ]
+                )
             )
             return
         }

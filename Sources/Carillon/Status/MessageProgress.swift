@@ -24,10 +24,7 @@ struct MessageProgress: RowReadable {
     let lastStatus: Int64?
     let lastReason: String?
     let tokens: Int64
-    let sent: Int
-    let failed: Int
-    let expired: Int
-    let cancelled: Int
+    let ended: EndedPushes
     let waiting: Int
     /// Why nothing of it is sent at the moment.
     let held: String?
@@ -47,10 +44,7 @@ struct MessageProgress: RowReadable {
         lastStatus = try rows.int64IfPresent(row, "last_status")
         lastReason = try rows.stringIfPresent(row, "last_reason")
         tokens = try rows.int64(row, "tokens")
-        sent = Int(try rows.int64(row, "sent"))
-        failed = Int(try rows.int64(row, "failed"))
-        expired = Int(try rows.int64(row, "expired"))
-        cancelled = Int(try rows.int64(row, "cancelled"))
+        ended = try EndedPushes(rows, row)
         waiting = Int(try rows.int64(row, "waiting"))
         held = try rows.stringIfPresent(row, "held")
         createdAt = try rows.timestampIfPresent(row, "created_at")
@@ -70,29 +64,27 @@ struct MessageProgress: RowReadable {
         return try await connection.values(of: byID, parameters)
     }
 
-    var ended: Int { sent + failed + expired + cancelled }
-
     /// As in "1 sent, 2 failed".
     var counts: String {
-        let others = [(failed, "failed"), (expired, "expired"), (cancelled, "cancelled"), (waiting, "waiting")]
-        return (["\(sent.grouped) sent"] + others.filter { $0.0 > 0 }.map { "\($0.grouped) \($1)" }).joined(
-            separator: ", "
-        )
+        let parts = ["\(ended.sent.grouped) sent"] + ended.unsentTexts
+        return (waiting > 0 ? parts + ["\(waiting.grouped) waiting"] : parts).joined(separator: ", ")
     }
 
     /// As JSON, with its tokens.
     var json: String {
-        let text = JSONValue.object([
+        let members: [(String, JSONValue)] = [
             ("id", .int(id)), ("app", JSONValue(app)), ("reference", JSONValue(reference)), ("state", .string(state)),
             ("attempts", .int(attempts)), ("next_attempt_at", JSONValue(nextAttemptAt.map(UnixTimeText.text))),
             ("last_status", lastStatus.map { .int($0) } ?? .null), ("last_reason", JSONValue(lastReason)),
-            ("tokens", .int(tokens)), ("sent", .int(Int64(sent))), ("failed", .int(Int64(failed))),
-            ("expired", .int(Int64(expired))), ("cancelled", .int(Int64(cancelled))), ("waiting", .int(Int64(waiting))),
-            ("held", JSONValue(held)), ("created_at", JSONValue(createdAt.map(UnixTimeText.text))),
+            ("tokens", .int(tokens)),
+        ]
+        let others: [(String, JSONValue)] = [
+            ("waiting", .int(Int64(waiting))), ("held", JSONValue(held)),
+            ("created_at", JSONValue(createdAt.map(UnixTimeText.text))),
             ("finished_at", JSONValue(finishedAt.map(UnixTimeText.text))),
-        ]).text
+        ]
         // What PostgreSQL has written is JSON already.
-        return text.dropLast() + ",\"outcomes\":\(outcomes)}"
+        return JSONValue.object(members + ended.members + others).text.dropLast() + ",\"outcomes\":\(outcomes)}"
     }
 
     /// A line a token that is known.

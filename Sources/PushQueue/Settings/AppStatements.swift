@@ -102,19 +102,10 @@ enum AppStatements {
     static func app(_ rows: borrowing Rows, _ row: Int) throws -> StoredApp {
         StoredApp(
             id: try rows.int32(row, "id"),
-            name: try rows.string(row, "name"),
-            topic: try rows.stringIfPresent(row, "topic"),
-            credential: try rows.stringIfPresent(row, "credential"),
-            environment: try rows.string(row, "environment"),
-            protocol: try rows.string(row, "protocol"),
-            gateway: try rows.stringIfPresent(row, "gateway"),
-            feedbackGateway: try rows.stringIfPresent(row, "feedback_gateway"),
+            settings: try self.settings(rows, row),
+            maxAttempts: try rows.int32(row, "max_attempts"),
             isPaused: try rows.bool(row, "paused"),
             pauseReason: try rows.stringIfPresent(row, "paused_reason"),
-            maxRate: try rows.int32IfPresent(row, "max_rate"),
-            maxAttempts: try rows.int32(row, "max_attempts"),
-            reapsBadTokens: try rows.bool(row, "reap_bad_tokens"),
-            gatewayCA: try rows.stringIfPresent(row, "gateway_ca"),
             createdAt: try rows.timestamp(row, "created_at"),
             updatedAt: try rows.timestamp(row, "updated_at")
         )

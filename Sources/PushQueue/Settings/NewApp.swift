@@ -1,5 +1,5 @@
 /// An app to be added, or as it is to be from now on.
-package struct NewApp: Sendable {
+package struct NewApp: Sendable, Equatable {
     package var name: String
     /// Usually the bundle id; nil: what the certificate says.
     package var topic: String?

@@ -42,13 +42,13 @@ extension Command {
 extension StoredApp {
     fileprivate var json: JSONValue {
         .object([
-            ("id", .int(Int64(id))), ("name", .string(name)), ("topic", JSONValue(topic)),
-            ("credential", JSONValue(credential)), ("environment", .string(environment)),
-            ("protocol", .string(self.protocol)), ("gateway", JSONValue(gateway)),
-            ("feedback_gateway", JSONValue(feedbackGateway)), ("paused", .bool(isPaused)),
+            ("id", .int(Int64(id))), ("name", .string(self.name)), ("topic", JSONValue(self.topic)),
+            ("credential", JSONValue(self.credential)), ("environment", .string(self.environment)),
+            ("protocol", .string(self.protocol)), ("gateway", JSONValue(self.gateway)),
+            ("feedback_gateway", JSONValue(self.feedbackGateway)), ("paused", .bool(isPaused)),
             ("paused_reason", JSONValue(pauseReason)),
-            ("max_rate", maxRate.map { .int(Int64($0)) } ?? .null), ("max_attempts", .int(Int64(maxAttempts))),
-            ("reap_bad_tokens", .bool(reapsBadTokens)),
+            ("max_rate", self.maxRate.map { .int(Int64($0)) } ?? .null), ("max_attempts", .int(Int64(maxAttempts))),
+            ("reap_bad_tokens", .bool(self.reapsBadTokens)),
         ])
     }
 }

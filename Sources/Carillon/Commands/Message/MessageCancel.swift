@@ -24,7 +24,7 @@ extension Command {
                 invocation.console.print(
                     .object([
                         ("id", .int(whole)), ("jobs", .int(jobs)),
-                        ("cancelled", .int(Int64(messages.reduce(0) { $0 + $1.cancelled }))),
+                        ("cancelled", .int(Int64(messages.reduce(0) { $0 + $1.ended.cancelled }))),
                         ("waiting", .int(Int64(waiting))),
                         ("state", messages.count == 1 ? .string(messages[0].state) : .null),
                     ])

@@ -39,7 +39,7 @@ extension Command {
         }
         let tokens = message.tokenLines
         for token in tokens { console.print("  \(token.visible)") }
-        let more = message.failed + message.waiting - tokens.count
+        let more = message.ended.failed + message.waiting - tokens.count
         if more > 0 { console.print("  and \(more.grouped) more that failed or wait") }
     }
 }
