@@ -21,7 +21,7 @@ enum Benchmark: String, CaseIterable {
     static let long: [Benchmark] = [.latency, .horizon, .fairness, .silence, .reap, .depth]
 
     /// Its size, where the command line names none: the one that published numbers have.
-    private var usualSize: Int {
+    var usualSize: Int {
         switch self {
         case .sender, .rows, .claim: 400_000
         case .payload: 100_000
@@ -34,6 +34,27 @@ enum Benchmark: String, CaseIterable {
         case .fairness, .silence: 2_000_000
         case .depth: 10_000_000
         }
+    }
+
+    /// The smallest size at which everything is measured that is measured at the usual one. It shows that a benchmark
+    /// runs; its figures say nothing.
+    var leastSize: Int {
+        switch self {
+        case .sender, .payload, .rows, .tokens, .insert, .import, .latency, .horizon: 1
+        case .distance: 60
+        case .storms: 1_000  // the connection breaks after 500
+        case .claim: 2_000  // two clients claim a thousand each
+        case .reap: 2_000
+        case .fairness: 20_000
+        case .silence: 40_000
+        case .depth: 150_000
+        }
+    }
+
+    /// Both of them, in words.
+    var sizes: String {
+        let usual = Report.grouped(Double(self.usualSize))
+        return "\(usual) \(self.unit), at least \(Report.grouped(Double(self.leastSize)))"
     }
 
     /// What the size counts.
@@ -56,14 +77,19 @@ enum Benchmark: String, CaseIterable {
     static var usage: String {
         let names = self.allCases.map { benchmark in
             let name = benchmark.rawValue + String(repeating: " ", count: 9 - benchmark.rawValue.count)
-            return "  \(name)  \(Report.grouped(Double(benchmark.usualSize))) \(benchmark.unit)"
-                + (self.long.contains(benchmark) ? " (long)" : "")
+            return "  \(name)  \(benchmark.sizes)" + (self.long.contains(benchmark) ? " (long)" : "")
         }
-        return (["usage: carillon-bench [short | long | NAME | NAME=SIZE]...", ""] + names).joined(separator: "\n")
+        return """
+            usage: carillon-bench [short | long | NAME | NAME=SIZE | NAME=least]...
+
+            Without arguments: short. With NAME=least, the smallest size, bounds are shown and not judged.
+            The names, with their usual size:
+
+            \(names.joined(separator: "\n"))
+            """
     }
 
-    func run(size: Int?, into report: inout Report) async throws {
-        let size = size ?? self.usualSize
+    func run(size: Int, into report: inout Report) async throws {
         switch self {
         case .sender: try await SenderBenchmark(pushes: size).run(into: &report)
         case .payload: try await PayloadBenchmark(pushes: size).run(into: &report)

@@ -6,8 +6,8 @@ struct CommandProcess {
     private let process: ChildProcess
 
     /// `carillon worker`.
-    init(serving database: String, once: Bool = true) throws {
-        try self.init(["worker"] + (once ? ["--once"] : []), on: database)
+    init(serving database: String, once: Bool = true, _ options: [String] = []) throws {
+        try self.init(["worker"] + (once ? ["--once"] : []) + options, on: database)
     }
 
     init(_ words: [String], on database: String) throws {

@@ -7,7 +7,7 @@ struct DepthBenchmark {
     let depth: Int
     private let rounds = 3
 
-    private var window: Int { min(300_000, self.depth / 6) }
+    private var window: Int { min(300_000, self.depth / 30) }
     private var warmUp: Int { self.window / 10 }
 
     func run(into report: inout Report) async throws {
@@ -42,8 +42,9 @@ struct DepthBenchmark {
         let (slow, fast) = (Sample(deepRates).median, Sample(shallowRates).median)
         let names = (Report.grouped(Double(self.depth)), Report.grouped(Double(self.window + 2 * self.warmUp)))
         report.note("rows a second out of a queue of \(names.1)", Report.grouped(fast))
-        report.note("rows a second out of a queue of \(names.0) (at the end \(left))", Report.grouped(slow))
+        report.note("rows a second out of a queue of \(names.0)", Report.grouped(slow))
         report.ratio("  deep / shallow", slow / fast, atLeast: 0.9)
+        report.note("  rows left at the end", Report.grouped(Double(left)))
     }
 
     private func rate(on installation: Installation) async throws -> Double {
@@ -51,8 +52,8 @@ struct DepthBenchmark {
         let before = await installation.delivered()
         let worker = try CommandProcess(serving: installation.url, once: false)
         do {
-            _ = try await installation.arrival(of: before + self.warmUp)
-            let rate = try await installation.rate(of: self.window)
+            let start = try await installation.arrival(of: before + self.warmUp)
+            let rate = try await installation.rate(from: start, to: before + self.warmUp + self.window)
             try await worker.stop(on: installation.loop)
             return rate
         } catch {

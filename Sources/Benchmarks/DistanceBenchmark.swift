@@ -6,6 +6,9 @@ import Simulator
 /// of 65,535 bytes, small pushes 50 ms away through 1,000 streams, and single pushes beside a message of 100,000 tokens.
 struct DistanceBenchmark {
     let pushes: Int
+    /// Of the one message beside which single pushes are sent, and how many of those: 100,000 and 200 at the usual size.
+    private var largeMessage: Int { self.pushes * 50 / 3 }
+    private var singlePushes: Int { max(1, self.pushes / 30) }
     private static let window = 65_535
     private static let streams = 1_000
 
@@ -54,7 +57,7 @@ struct DistanceBenchmark {
         let payload = Array(#"{"aps":{"alert":"Hello"}}"#.utf8)
         try await Self.with(.milliseconds(50), streams: 100) { scene in
             try await scene.warmUp(to: 100 * scene.connections, payload)
-            let large = Volley(pushes: 100_000, payload: payload).batch(0, of: 100_000)
+            let large = Volley(pushes: self.largeMessage, payload: payload).batch(0, of: self.largeMessage)
             let times = try await withThrowingTaskGroup(of: Double?.self) { group in
                 group.addTask {
                     try Volley.check(
@@ -63,8 +66,8 @@ struct DistanceBenchmark {
                     return nil
                 }
                 var times: [Double] = []
-                var number = 100
-                while times.count < 200 {
+                var number = self.largeMessage / Volley.batchSize + 1
+                while times.count < self.singlePushes {
                     let single = Volley(pushes: 1, payload: payload).batch(number, of: 1)
                     number += 1
                     let start = MonotonicInstant.now
@@ -76,7 +79,8 @@ struct DistanceBenchmark {
                 try await group.waitForAll()
                 return times.sorted()
             }
-            report.time("a single push beside 100,000, median", times[times.count / 2], atMost: 500)
+            let name = "a single push beside \(Report.grouped(Double(self.largeMessage))), median"
+            report.time(name, times[times.count / 2], atMost: 500)
             report.time("  p99", times[times.count * 99 / 100], atMost: 1_000)
         }
     }

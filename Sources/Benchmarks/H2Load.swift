@@ -30,7 +30,11 @@ struct H2Load {
             loop.stop()
             loop.join()
         }
-        _ = try await ChildProcess(command).wait(on: loop)
+        do {
+            _ = try await ChildProcess(command).wait(on: loop)
+        } catch {
+            throw BenchmarkError("\(error.message). `make bench` installs h2load, which Debian has in nghttp2-client.")
+        }
         let text = try self.folder.read("h2load.txt")
         guard let answered = Self.number(before: " 2xx", in: text), Int(answered) == self.requests,
             let rate = Self.number(before: " req/s", in: text)

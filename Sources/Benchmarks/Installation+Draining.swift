@@ -4,6 +4,9 @@ import Simulator
 
 /// Sending what is in the queue, and seeing that all of it was sent.
 extension Installation {
+    /// Rows for the time between measurements, which is the same however many rows are measured.
+    static let spareRows = 200_000
+
     /// Has one worker send all that there is.
     func drain() async throws -> (seconds: Double, end: (peakMemory: Int, processorTime: Duration)) {
         let start = MonotonicInstant.now
@@ -31,20 +34,28 @@ extension Installation {
 
     /// Waits until so many pushes have arrived; says how many it were then, and when that was.
     func arrival(of count: Int) async throws -> (pushes: Int, at: MonotonicInstant) {
-        let giveUp = MonotonicInstant.now + .seconds(600)
+        var last = (pushes: 0, at: MonotonicInstant.now)
         while true {
             let pushes = await self.delivered()
             let now = MonotonicInstant.now
             if pushes >= count { return (pushes, now) }
-            if now > giveUp { throw BenchmarkError("\(pushes) pushes have arrived, and no more come.") }
-            try await self.loop.sleep(for: .milliseconds(10))
+            if pushes > last.pushes { last = (pushes, now) }
+            if now - last.at > .seconds(60) { throw BenchmarkError("\(pushes) pushes have arrived, and no more come.") }
+            // Of few pushes a long pause would miss the end.
+            try await self.loop.sleep(for: .milliseconds(count < 100_000 ? 1 : 10))
         }
     }
 
     /// Pushes that arrive a second, while so many do, beginning now.
     func rate(of pushes: Int) async throws -> Double {
         let start = (pushes: await self.delivered(), at: MonotonicInstant.now)
-        let end = try await self.arrival(of: start.pushes + pushes)
+        return try await self.rate(from: start, to: start.pushes + pushes)
+    }
+
+    /// Pushes that arrive a second, from an earlier look on until so many have arrived in all.
+    func rate(from start: (pushes: Int, at: MonotonicInstant), to count: Int) async throws -> Double {
+        let end = try await self.arrival(of: count)
+        guard end.pushes > start.pushes else { throw BenchmarkError("All was over before it was measured: name more.") }
         return Double(end.pushes - start.pushes) / ((end.at - start.at) / .seconds(1))
     }
 }

@@ -7,7 +7,7 @@ struct LatencyBenchmark {
     let samples: Int
     /// Apps that an idle worker may know of.
     private let apps = 10_000
-    private let idleTime = Duration.seconds(10)
+    private var idleTime: Duration { .seconds(min(10, self.samples)) }
 
     func run(into report: inout Report) async throws {
         try await Installation.with(simulator: { $0.recordsDeliveries = true }) { installation in

@@ -7,9 +7,9 @@ struct ReapBenchmark {
     let tokens: Int
 
     /// How many pushes the worker's rate alone is taken from, each time.
-    private static let sample = 500_000
-    /// More than can be sent until all of it is over.
-    private static let queue = 4_500_000
+    private var sample: Int { self.tokens / 2 }
+    /// More than can be sent until all of it is over, most of which takes longer with more tokens.
+    private var queue: Int { self.tokens * 9 / 2 + 2 * Installation.spareRows }
     private static let longest = 30.0
 
     func run(into report: inout Report) async throws {
@@ -21,10 +21,10 @@ struct ReapBenchmark {
         try await self.fill(installation, dead: dead)
         let worker = try CommandProcess(serving: installation.url, once: false)
         do {
-            _ = try await installation.arrival(of: Self.sample)
-            let before = try await installation.rate(of: Self.sample)
+            _ = try await installation.arrival(of: self.sample)
+            let before = try await installation.rate(of: self.sample)
             let (seconds, during) = try await self.pass(on: installation)
-            let after = try await installation.rate(of: Self.sample)
+            let after = try await installation.rate(of: self.sample)
             let left = try await installation.number("SELECT count(*) FROM carillon.tokens")
             guard left == self.tokens - dead else { throw BenchmarkError("\(left) tokens are left of \(self.tokens).") }
             guard try await installation.number("SELECT count(*) FROM carillon.messages") > 0 else {
@@ -63,7 +63,7 @@ struct ReapBenchmark {
         for table in ["tokens", "feedback"] {
             try await installation.connection.script("VACUUM ANALYZE carillon.\(table)")
         }
-        try await installation.fill(Self.queue)
+        try await installation.fill(self.queue)
     }
 
     /// Has the worker run a pass; how long that took, and how many pushes arrived a second meanwhile.

@@ -5,8 +5,9 @@ final class ScratchFolder: Sendable {
     private let folder: String
 
     init() throws {
-        var template = Array("/tmp/carillon-bench-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw BenchmarkError("A folder under /tmp cannot be made.") }
+        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(parent)/carillon-bench-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw BenchmarkError("A folder in \(parent) cannot be made.") }
         self.folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 

@@ -22,7 +22,9 @@ struct Volley {
 
     /// Sends all of them and says how many a second that were; every one must be delivered.
     func rate(by backend: HTTP2Backend, to gateway: Gateway, as credential: Credential) async throws -> Double {
-        let prepared = (0..<self.pushes / Self.batchSize).map { self.batch($0, of: Self.batchSize) }
+        let prepared = stride(from: 0, to: self.pushes, by: Self.batchSize).map { first in
+            self.batch(first / Self.batchSize, of: min(Self.batchSize, self.pushes - first))
+        }
         let start = MonotonicInstant.now
         try await withThrowingTaskGroup(of: Void.self) { group in
             for lane in 0..<Self.batches {
