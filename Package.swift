@@ -92,6 +92,7 @@ let package = Package(
             dependencies: ["Carillon", "IO", "Postgres", "PushQueue", "Simulator", "TLS", "TestSupport"],
             swiftSettings: settings
         ),
+        .testTarget(name: "BenchmarksTests", dependencies: ["Benchmarks", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "FaultBoard",
             dependencies: ["ApplePush", "Carillon", "IO", "Postgres", "PushQueue", "Simulator", "TLS", "TestSupport"],

@@ -2,18 +2,18 @@ import FoundationEssentials
 import Glibc
 package import IO
 
-/// The built program, run as a user would: with arguments and variables, and looked at from outside.
+/// A program that was built, run as a user would: with arguments and variables, and looked at from outside.
 package struct ProgramRun {
     package let status: Int32
     package let output: String
     package let errors: String
 
-    /// The program stands beside the tests.
-    package static var path: String {
-        get throws {
-            let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-            return tests.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/carillon"
-        }
+    package static var path: String { get throws { try self.path(of: "carillon") } }
+
+    /// Programs stand beside the tests.
+    private static func path(of program: String) throws -> String {
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        return tests.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/" + program
     }
 
     /// Nothing of our own surroundings gets to it but what it needs to run at all.
@@ -24,20 +24,22 @@ package struct ProgramRun {
 
     package static func run(
         _ words: [String],
+        of program: String = "carillon",
         environment: [String: String] = [:],
         input: ChildProcess.Command.Stream = .nothing,
         output: ChildProcess.Command.Stream? = nil,
-        errors: ChildProcess.Command.Stream? = nil
+        errors: ChildProcess.Command.Stream? = nil,
+        within limit: Duration = .seconds(60)
     ) async throws -> ProgramRun {
         try await TemporaryFolder.with { folder in
-            var command = ChildProcess.Command(try path, words)
+            var command = ChildProcess.Command(try self.path(of: program), words)
             command.environment = Self.environment(environment)
             command.input = input
             command.output = output ?? .file(folder.file("output"))
             command.error = errors ?? .file(folder.file("errors"))
             let child = try ChildProcess(command)
             let exit = try await TestLoop.with { loop in
-                try await child.wait(on: loop, until: .now + .seconds(60))
+                try await child.wait(on: loop, until: .now + limit)
             }
             guard case .status(let status) = exit else { throw Failure(exit: exit) }
             return ProgramRun(

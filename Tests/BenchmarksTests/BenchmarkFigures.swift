@@ -1,0 +1,63 @@
+/// The figures that each benchmark of `carillon-bench` prints at its least size, by name.
+enum BenchmarkFigures {
+    static let all: [String: [String]] = [
+        "sender": ["h2load, requests a second", "our sender, pushes a second", "our sender / h2load"],
+        "payload": ["200 bytes, pushes a second", "4,096 bytes, pushes a second", "4,096 bytes / 200 bytes"],
+        "storms": [
+            "clean, rows a second", "requests a push, with a goodbye after every 100", "  its rate / clean",
+            "requests a push, reset after every 500", "  its rate / clean",
+            "the sender alone, with those goodbyes / clean",
+        ],
+        "distance": [
+            "200 ms away, 4 KB: pushes a second", "  of window / round trip x 4 connections",
+            "  pushes that came twice", "  connections made",
+            "50 ms away, 25 bytes: pushes a second", "  of streams x 4 connections / round trip",
+            "a single push beside 1,000, median", "  p99",
+        ],
+        "rows": [
+            "one-token rows, claimed, sent and settled a second", "  peak memory of the worker",
+            "  processor time of the worker a push",
+        ],
+        "claim": [
+            "one-token rows by the bare claim statement, pgbench, 1 client",
+            "one-token rows by the bare claim statement, pgbench, 2 clients",
+        ],
+        "tokens": [
+            "tokens in rows of 1,000, claimed, sent and settled a second", "  peak memory of the worker",
+            "  processor time of the worker a push",
+        ],
+        "insert": [
+            "one row into a bare table", "one row into carillon.messages", "one row by carillon.enqueue",
+            "  carillon.messages / a bare table",
+        ],
+        "latency": [
+            "one idle worker, commit to request: p50", "  p99", "2 idle workers, commit to request: p50", "  p99",
+            "an idle worker, of a core", "    and its sessions in PostgreSQL",
+            "  with 10,000 apps, of a core", "    and its sessions in PostgreSQL",
+            "  with 10,000 paused apps that have rows, of a core", "    and its sessions in PostgreSQL",
+        ],
+        "import": [
+            "tokens imported a second", "  peak memory of the program", "the same again a second",
+            "  WAL written meanwhile a token",
+        ],
+        "horizon": [
+            "rows a second, 1 drained", "rows a second beside a transaction that stays open", "  with / without it",
+        ],
+        "fairness": [
+            "rows a second of a large app alone", "rows a second beside 200 small ones", "  beside them / alone",
+            "small apps' rows, commit to request: p50", "  p99",
+        ],
+        "silence": [
+            "rows a second of an app alone", "  beside one whose gateway is silent / alone", "  for so many seconds",
+            "  unknown outcomes meanwhile",
+        ],
+        "depth": [
+            "rows a second out of a queue of 6,000", "rows a second out of a queue of 150,000", "  deep / shallow",
+            "  rows left at the end",
+        ],
+        "reap": [
+            "one-token rows a second, without a feedback pass", "one-token rows a second, while a feedback pass runs",
+            "  with / without it", "the pass: 200 dead of 2,000 tokens",
+        ],
+    ]
+}
