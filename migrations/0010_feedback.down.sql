@@ -1,5 +1,5 @@
 DROP FUNCTION
-    carillon.prepare_again, carillon.traces, carillon.prepared, carillon.as_reaper, carillon.path_of,
+    carillon.prepare_again, carillon.traces, carillon.prepared, carillon.unsafe_reaper, carillon.as_reaper, carillon.path_of,
     carillon.unwatch_tokens, carillon.watch_tokens, carillon.check_watched, carillon.unfit_to_watch,
     carillon.register_token;
 

@@ -167,12 +167,18 @@ $$;
 -- Runs a statement about a watched table as carillon_reaper, which has no right but those that the owners of such tables
 -- have given it. Triggers, policies and rules that the table's owner made run with these rights, and under the owner's
 -- search_path, so the statement names the schema of everything. SET ROLE is refused in here. Returns the statement's count.
+-- A restore can give the function to somebody else, whose rights the triggers must not get.
 CREATE FUNCTION carillon.as_reaper(statement text, path text, gone text[], gone_at timestamptz[]) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
 DECLARE
     count bigint;
 BEGIN
+    IF current_user <> 'carillon_reaper' THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('carillon.as_reaper would run with the rights of %I, not of carillon_reaper', current_user),
+            HINT = 'SELECT hint FROM carillon.unsafe_reaper() tells what to run.';
+    END IF;
     PERFORM set_config('search_path', path, true);
     EXECUTE statement INTO count USING gone, gone_at;
     RETURN count;
@@ -197,6 +203,42 @@ EXCEPTION
 END
 $$;
 REVOKE CREATE ON SCHEMA carillon FROM carillon_reaper;
+
+-- Why triggers of watched tables would run with more rights than they should, and what to do about it. Null: they do not.
+-- With a right in the schema, carillon_reaper could change its own function above.
+CREATE FUNCTION carillon.unsafe_reaper() RETURNS carillon.refusal
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT ROW(d.danger, 'Have a superuser run: ' || d.command, NULL, '55000')::carillon.refusal FROM (
+        SELECT 1 AS place, format('carillon.as_reaper belongs to %s, not to carillon_reaper', p.proowner::regrole) AS danger,
+            CASE WHEN to_regrole('carillon_reaper') IS NULL THEN 'CREATE ROLE carillon_reaper; ' ELSE '' END
+                || 'GRANT CREATE ON SCHEMA carillon TO carillon_reaper; ALTER FUNCTION carillon.as_reaper OWNER TO '
+                || 'carillon_reaper; REVOKE CREATE ON SCHEMA carillon FROM carillon_reaper' AS command
+        FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper'
+            AND p.proowner IS DISTINCT FROM to_regrole('carillon_reaper')
+        UNION ALL
+        SELECT 2, 'carillon.as_reaper is not SECURITY DEFINER', 'ALTER FUNCTION carillon.as_reaper SECURITY DEFINER'
+        FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper' AND NOT p.prosecdef
+        UNION ALL
+        SELECT 3, 'carillon_reaper ' || a.has, 'ALTER ROLE carillon_reaper ' || a.command
+        FROM pg_roles r CROSS JOIN LATERAL (VALUES (r.rolsuper, 'is a superuser', 'NOSUPERUSER'),
+            (r.rolcreaterole, 'has CREATEROLE', 'NOCREATEROLE'), (r.rolbypassrls, 'has BYPASSRLS', 'NOBYPASSRLS')
+        ) AS a(is_there, has, command)
+        WHERE r.oid = to_regrole('carillon_reaper') AND a.is_there
+        UNION ALL
+        SELECT 4, g.who || ' has rights in the schema carillon', 'REVOKE ALL ON SCHEMA carillon FROM ' || g.who
+        FROM (
+            SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE 'carillon_reaper' END AS who
+            FROM pg_namespace n CROSS JOIN LATERAL aclexplode(n.nspacl) a
+            WHERE n.nspname = 'carillon' AND a.grantee IN (0, to_regrole('carillon_reaper'))
+        ) g
+        UNION ALL
+        SELECT 5, format('carillon_reaper has the rights of %s', m.roleid::regrole),
+            format('REVOKE %s FROM carillon_reaper', m.roleid::regrole)
+        FROM pg_auth_members m WHERE m.member = to_regrole('carillon_reaper') AND EXISTS (
+            SELECT FROM pg_roles r WHERE pg_has_role(m.roleid, r.oid, 'MEMBER') AND (r.rolname LIKE 'pg\_%'
+                OR has_schema_privilege(r.oid, 'carillon', 'USAGE, CREATE')))
+    ) d ORDER BY d.place LIMIT 1
+$$;
 
 -- The statements that are prepared in this session, and what it takes to prepare them again.
 CREATE FUNCTION carillon.prepared() RETURNS jsonb

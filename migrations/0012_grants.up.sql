@@ -48,7 +48,7 @@ GRANT EXECUTE ON FUNCTION
     carillon.app_id, carillon.apps_of_caller, carillon.refusal, carillon.unknown_app, carillon.queue_depth,
     carillon.check_watched,
     carillon.unfit_to_watch,
-    carillon.path_of, carillon.as_reaper, carillon.prepared, carillon.traces, carillon.prepare_again
+    carillon.path_of, carillon.as_reaper, carillon.unsafe_reaper, carillon.prepared, carillon.traces, carillon.prepare_again
 TO carillon_worker;
 
 -- carillon_reader: dashboards.

@@ -38,9 +38,14 @@ DECLARE
     path CONSTANT text := carillon.path_of(watched.relation);
     before CONSTANT text[] := ARRAY(SELECT t.state FROM carillon.traces(current_setting('search_path')) t);
     statements CONSTANT jsonb := carillon.prepared();
+    unsafe CONSTANT carillon.refusal := carillon.unsafe_reaper();
     left_behind text;
     rows bigint;
 BEGIN
+    IF unsafe.message IS NOT NULL THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format(
+            'its triggers would run with more rights than they should, because %s. %s', unsafe.message, unsafe.hint);
+    END IF;
     rows := carillon.as_reaper(statement, path, gone, gone_at);
     SELECT t.kind INTO left_behind
     FROM ROWS FROM (carillon.traces(pg_catalog.current_setting('search_path')), pg_catalog.unnest(before))

@@ -1,3 +1,4 @@
+import Glibc
 import IO
 import Postgres
 import Simulator
@@ -159,6 +160,44 @@ import Testing
             let command = try #require(check.output.firstMatch(of: /SELECT carillon\.unisolate_app\([^)]*\)/)?.output)
             try await shop.connection.script(String(command))
             #expect(try await shop.run("check").output.contains("ok       isolation"))
+        }
+    }
+
+    @Test func `a function that would give triggers more rights than they should have is named, and stops no worker`()
+        async throws
+    {
+        try await Shop.with { shop in
+            #expect(try await shop.run("check").output.contains("ok       reaper"))
+            try await shop.connection.script(
+                """
+                CREATE TABLE devices (token text, updated timestamptz);
+                INSERT INTO devices VALUES ('aa', '2020-01-01Z');
+                GRANT SELECT, DELETE ON devices TO carillon_reaper;
+                SELECT carillon.watch_tokens('shop', 'devices', 'token', 'updated');
+                INSERT INTO carillon.feedback (app_id, token, unregistered_at) VALUES (1, 'aa', '2020-01-02Z');
+                ALTER FUNCTION carillon.as_reaper OWNER TO CURRENT_USER
+                """
+            )
+            let check = try await shop.run("check")
+            #expect(check.status == 78 && check.output.contains("failed   reaper"), "\(check.output)")
+            #expect(check.output.contains("carillon.as_reaper belongs to postgres, not to carillon_reaper."))
+            // The worker says so too, deletes nothing there, and sends all the same.
+            try await TestLoop.with { loop in
+                let worker = try shop.start("worker", "--feedback-interval", "1s")
+                let warning = try await worker.line(containing: "A watched table could not be reaped", on: loop)
+                #expect(warning.contains("Have a superuser run: "), "\(warning)")
+                try await shop.enqueue(1)
+                try await loop.eventually("the push is sent") {
+                    try await shop.number("SELECT count(*) FROM carillon.results WHERE sent = 1") == 1
+                }
+                #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+            }
+            #expect(try await shop.number("SELECT count(*) FROM devices") == 1)
+            let line = try #require(check.output.firstMatch(of: /Have a superuser run: (.*)\./)?.output.1)
+            try await shop.connection.script(String(line))
+            #expect(try await shop.run("check").output.contains("ok       reaper"))
+            #expect(try await shop.run("feedback", "--once").status == 0)
+            #expect(try await shop.number("SELECT count(*) FROM devices") == 0)
         }
     }
 

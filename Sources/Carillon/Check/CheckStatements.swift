@@ -64,6 +64,9 @@ enum CheckStatements {
         """
     )
 
+    /// Why triggers of watched tables would run with more rights than they should, and what to do about it.
+    static let unsafeReaper = Statement("check_reaper", "SELECT u.message, u.hint FROM carillon.unsafe_reaper() AS u")
+
     static let takesWrites = Statement(
         "check_writes",
         "SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off'"

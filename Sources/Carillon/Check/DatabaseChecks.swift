@@ -15,6 +15,7 @@ struct DatabaseChecks {
         guard schema.condition == .ok else { return findings }
         findings.append(await looking("roles") { try await roles() })
         findings.append(await looking("grants") { try await grants() })
+        findings.append(await looking("reaper") { try await reaper() })
         findings.append(await looking("isolation") { try await isolation() })
         findings.append(await looking("plans") { try await plans() })
         findings.append(await looking("clock") { try await clock() })
@@ -97,6 +98,20 @@ struct DatabaseChecks {
             )
         }
         return .ok("grants", "carillon_app, carillon_worker and carillon_reader have their rights.")
+    }
+
+    private func reaper() async throws -> Finding {
+        let danger = try await connection.query(CheckStatements.unsafeReaper) { rows in
+            (message: try rows.stringIfPresent(0, 0), command: try rows.stringIfPresent(0, 1))
+        }
+        guard let message = danger.message else {
+            return .ok("reaper", "Triggers of watched tables run with the rights of carillon_reaper, and no other.")
+        }
+        return .failed(
+            "reaper",
+            "Triggers of watched tables would run with more rights than they should, so nothing is deleted there: \(message).",
+            remedy: danger.command?.asSentence
+        )
     }
 
     private func isolation() async throws -> Finding {

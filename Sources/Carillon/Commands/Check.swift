@@ -6,7 +6,7 @@ extension Command {
         "check",
         summary: "Check everything that a worker needs, and say how to fix what is wrong.",
         discussion:
-            "Checks the database, migrations, rights, query plans, clock, autovacuum, locks, history, credentials and their topics, "
+            "Checks the database, migrations, rights, isolation, query plans, clock, autovacuum, locks, history, credentials and their topics, "
             + "apps that are paused or held or whose pushes fail, and whether each gateway can be reached and trusted. Prints a "
             + "line for each: ok, warning or failed. Sends nothing and writes nothing. Run it as the user that workers connect as. Ends with "
             + "0 when nothing failed, 78 when something must be changed, and 69 when the database or a gateway cannot be "
