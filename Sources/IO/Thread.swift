@@ -3,8 +3,8 @@ import Glibc
 
 /// A thread of our own, which somebody has to join.
 ///
-/// It takes no signals but its own faults: the others belong to the program's main thread, and a `SIGPIPE` raised by a write to a closed socket
-/// must not end a process that did not ask for it.
+/// It takes no signals but its own faults: the others belong to the program's main thread, and a `SIGPIPE` raised by a
+/// write to a closed socket must not end a process that did not ask for it.
 package final class Thread: Sendable {
     private final class Start: Sendable {
         let name: String

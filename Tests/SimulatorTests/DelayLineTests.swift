@@ -38,4 +38,14 @@ import Testing
         }
         #expect(taken == Array(0..<5_000))
     }
+
+    @Test func `nothing is kept of what goes into a line that nobody takes from any more`() {
+        var line = DelayLine(delay: .milliseconds(5))
+        line.put(.bytes([1]), at: self.start)
+        line.close()
+        line.put(.bytes([2]), at: self.start)
+        #expect(line.nextDue == nil)
+        let taken = line.take(at: .distantFuture)
+        #expect(taken == nil)
+    }
 }

@@ -20,6 +20,8 @@ struct DelayLine {
     let delay: Duration
     private var pieces: [Piece] = []
     private var first = 0
+    /// Nothing comes out any more, and what goes in is lost.
+    private(set) var isClosed = false
 
     init(delay: Duration) { self.delay = delay }
 
@@ -28,7 +30,14 @@ struct DelayLine {
 
     /// A piece goes in.
     mutating func put(_ freight: Freight, at now: MonotonicInstant) {
+        if isClosed { return }
         pieces.append(Piece(due: now + delay, freight: freight))
+    }
+
+    /// Its end has come out, or nobody is there to take more.
+    mutating func close() {
+        isClosed = true
+        (pieces, first) = ([], 0)
     }
 
     /// The next piece, if it has arrived.

@@ -22,8 +22,6 @@ final class DistantLink {
         var timer: TimerToken?
         /// Its source may say more.
         var isOpen = true
-        /// Its end has arrived, or nobody is there to hear more.
-        var isOver = false
 
         init(_ delay: Duration) { line = DelayLine(delay: delay) }
     }
@@ -105,7 +103,7 @@ final class DistantLink {
 
     /// Comes back when the next piece arrives. While the other side takes nothing, that has time.
     private func arm(_ side: Side) {
-        guard self[lane: side].timer == nil, !self[lane: side].isBlocked, !self[lane: side].isOver,
+        guard self[lane: side].timer == nil, !self[lane: side].isBlocked, !self[lane: side].line.isClosed,
             let due = self[lane: side].line.nextDue
         else { return }
         self[lane: side].timer = loop.schedule(at: due) { [self] in
@@ -119,7 +117,7 @@ final class DistantLink {
     /// Writes what has arrived to the other side.
     private func write(_ side: Side) {
         self[lane: side].isBlocked = false
-        while !self[lane: side].isOver {
+        while !self[lane: side].line.isClosed {
             if self[lane: side].written == self[lane: side].output.count {
                 guard let freight = self[lane: side].line.take(at: .now) else { break }
                 guard case .bytes(let bytes) = freight else { return end(side, isReset: freight == .reset) }
@@ -136,21 +134,21 @@ final class DistantLink {
                     return
                 }
             } catch {
-                // Nobody hears it any more, as the other side's own lane will tell.
-                self[lane: side].isOver = true
+                // Nobody hears it any more, as the other side's own lane will tell. What still comes is read and dropped.
+                self[lane: side].line.close()
             }
         }
         arm(side)
     }
 
     private func end(_ side: Side, isReset: Bool) {
-        self[lane: side].isOver = true
+        self[lane: side].line.close()
         guard isReset else {
             if side == .client { server.closeWriting() } else { client.closeWriting() }
             return
         }
         if side == .client { server.resetWhenClosed() } else { client.resetWhenClosed() }
-        self[lane: side.other].isOver = true
+        self[lane: side.other].line.close()
         self[lane: side.other].isOpen = false
         // The kernel tells the other side when the socket closes, which is when nothing waits here any more.
         if let timer = self[lane: side.other].timer.take() { loop.cancel(timer) }
@@ -176,7 +174,7 @@ final class DistantLink {
             } catch {
                 // Without memory for a watch the link is as good as broken.
                 self[lane: side].isOpen = false
-                self[lane: side.other].isOver = true
+                self[lane: side.other].line.close()
             }
         }
     }

@@ -176,7 +176,10 @@ actor SimulatorServer: SimulatorService {
         for number in Array(open.keys) {
             let unfinished = open[number]?.unfinished
             guard open[number]?.stall.isTooLong(unfinished, at: now) == true else { continue }
-            open[number]?.connection.stalled(&desk)
+            // Where an observer has kept this loop from reading, the rest may be here by now.
+            turn(number)
+            guard let entry = open[number], entry.unfinished == unfinished else { continue }
+            entry.connection.stalled(&desk)
             close(number)
         }
         isLooking = false
