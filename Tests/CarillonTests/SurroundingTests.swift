@@ -1,9 +1,9 @@
 import Postgres
-import PushQueue
 import TestSupport
 import Testing
 
 @testable import Carillon
+@testable import PushQueue
 
 /// Commands among other people's objects and settings.
 @Suite struct SurroundingTests {
@@ -39,9 +39,39 @@ import Testing
                 await other.close()
                 let run = try await paused
                 #expect(run.status == 0, "\(run.errors)")
+                let session = try await PostgresConnection.connect(
+                    shop.url + "&user=\(role)",
+                    on: TestLoop.shared,
+                    application: "test",
+                    settings: DatabaseScope.settings
+                )
+                let limits = Statement(
+                    "limits",
+                    """
+                    SELECT s.name FROM pg_settings s WHERE s.setting <> '0'
+                        AND s.name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout')
+                    """
+                )
+                let left = try await session.query(limits) { rows in try rows.indices.map { try rows.string($0, 0) } }
+                #expect(left == [])
+                await session.close()
             } finally: {
                 try await shop.connection.script("DROP ROLE \(role)")
             }
+        }
+    }
+
+    @Test func `the limits of a role that older servers do not have are lifted too`() {
+        let limits: Set = ["statement_timeout", "lock_timeout", "transaction_timeout", "idle_session_timeout"]
+        let lifted = DatabaseScope.settings.known(to: 170_000).pairs.filter { $0.value == "0" }.map(\.name)
+        #expect(limits.isSubset(of: lifted))
+        for settings in [
+            WorkerStatements.settings, WorkerStatements.lifelineSettings, WorkerStatements.detourSettings,
+            WorkerStatements.errandSettings,
+        ] {
+            let set = settings.known(to: 170_000).pairs
+            #expect(limits.isSubset(of: set.map(\.name)))
+            #expect(set.contains { $0.name == "transaction_timeout" && $0.value == "0" })
         }
     }
 
