@@ -54,7 +54,8 @@ private struct Work: Sendable {
             loop: loop,
             sites: sites,
             traffic: { backend.traffic },
-            log: invocation.console.log
+            log: invocation.console.log,
+            redactor: invocation.console.redactor
         )
         let server = invocation.settings.address(.http).map { endpoints.server(at: $0) }
         let result: Result<[WorkerSite.Ending], any Error>

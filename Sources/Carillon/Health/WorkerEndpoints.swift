@@ -9,6 +9,8 @@ struct WorkerEndpoints: Sendable {
     let sites: [WorkerSite]
     let traffic: @Sendable () -> Traffic
     let log: Log
+    /// What PostgreSQL or libpq says is served as it is logged.
+    let redactor: Redactor
 
     func server(at address: Address) -> WebServer {
         WebServer(
@@ -59,7 +61,7 @@ struct WorkerEndpoints: Sendable {
             (site.label.map { $0 + ": " } ?? "") + Self.sentence(on: counters, at: now) + "\n"
         }
         let isReady = counters.allSatisfy { $0.readiness(at: now) == .ready }
-        return Response(text: lines.joined(), status: isReady ? 200 : 503)
+        return Response(text: redactor.clean(lines.joined()), status: isReady ? 200 : 503)
     }
 
     private static func sentence(on counters: WorkerCounters, at now: MonotonicInstant) -> String {
