@@ -59,7 +59,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND (coalesce(j.origin, j.id) = open_jobs.message OR j.broadcast_id = open_jobs.message)
 $$;
 
--- A message of which PostgreSQL refused to write anything else: see end_unrecorded().
+-- A message of which PostgreSQL refused to write anything else: see end_unrecorded(). It is asked of messages, not of their
+-- failures, of which there may be a million: the CTEs of the callers are MATERIALIZED to keep the planner from that.
 CREATE FUNCTION carillon.has_only_failures(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT EXISTS (SELECT FROM carillon.failures f WHERE f.message_id = message AND f.app_id = app)
@@ -90,13 +91,15 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     ) AS k
     WHERE find_messages.reference IS NOT NULL AND k.reference = find_messages.reference
     UNION
-    SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM carillon.failures f
-    WHERE find_messages.id IS NOT NULL AND f.message_id = find_messages.id
-        AND carillon.has_only_failures(f.app_id, f.message_id)
-    UNION
-    SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM carillon.failures f
-    WHERE find_messages.reference IS NOT NULL AND f.reference = find_messages.reference AND f.reason = 'Unrecorded'
-        AND carillon.has_only_failures(f.app_id, f.message_id)
+    (WITH failed AS MATERIALIZED (
+        SELECT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
+        WHERE find_messages.id IS NOT NULL AND f.message_id = find_messages.id
+        UNION
+        SELECT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
+        WHERE find_messages.reference IS NOT NULL AND f.reference = find_messages.reference AND f.reason = 'Unrecorded'
+    )
+    SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM failed f
+    WHERE carillon.has_only_failures(f.app_id, f.message_id))
 $$;
 
 -- By its id this goes by indexes; by a reference it reads the queue. No row: there is none, or its day was dropped by the
@@ -149,11 +152,15 @@ BEGIN
             FROM carillon.unfinished u WHERE u.app_id = message.app_id
                 AND (u.message_id = message.message_id OR u.broadcast_id = message.message_id)
             UNION ALL
-            SELECT f.message_id, 0, count(*), 0, 0, 0, max(f.attempt), min(f.reference), max(f.failed_at)
-            FROM carillon.failures f WHERE f.app_id = message.app_id
-                AND (f.message_id = message.message_id OR f.broadcast_id = message.message_id)
-                AND carillon.has_only_failures(message.app_id, f.message_id)
-            GROUP BY f.message_id) t;
+            (WITH failed AS MATERIALIZED (
+                SELECT f.message_id, count(*) AS pushes, max(f.attempt) AS attempt, min(f.reference) AS reference,
+                    max(f.failed_at) AS failed_at
+                FROM carillon.failures f WHERE f.app_id = message.app_id
+                    AND (f.message_id = message.message_id OR f.broadcast_id = message.message_id)
+                GROUP BY f.message_id
+            )
+            SELECT f.message_id, 0, f.pushes, 0, 0, 0, f.attempt, f.reference, f.failed_at FROM failed f
+            WHERE carillon.has_only_failures(message.app_id, f.message_id))) t;
         everywhere := false;
         LOOP
             SELECT coalesce(sum(cardinality(j.tokens)) FILTER (WHERE j.is_counted), 0) AS counted,

@@ -202,4 +202,24 @@ import Testing
             }
         }
     }
+
+    @Test func `a message with many failures is asked once whether it has anything else`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.failures (message_id, app_id, token, status, reason)
+                SELECT 7, 1, lpad(to_hex(n), 64, '0'), 410, 'Unregistered' FROM generate_series(1, 500) n;
+                INSERT INTO carillon.results (message_id, app_id, failed) VALUES (7, 1, 500);
+                BEGIN;
+                SET LOCAL track_functions = 'all'
+                """
+            )
+            #expect(try await database.rows(Self.status("7")) == ["(failed,1,410,Unregistered,500,0,500,0)"])
+            let calls = try await database.value(
+                "coalesce(pg_stat_get_xact_function_calls('carillon.has_only_failures'::regproc), 0)"
+            )
+            try await database.run("COMMIT")
+            #expect(Int(calls ?? "") == 2)
+        }
+    }
 }
