@@ -64,6 +64,15 @@ BEGIN
 END
 $$;
 
+-- Roles that were held to an app before a way down.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM carillon.app_roles) THEN
+        PERFORM carillon.enforce_isolation(true);
+    END IF;
+END
+$$;
+
 -- Lets a role use one app, or another one, and see nothing of any that it was not given. For the schema's owner.
 CREATE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$

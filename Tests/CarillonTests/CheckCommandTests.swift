@@ -163,6 +163,32 @@ import Testing
         }
     }
 
+    @Test func `isolation that is off while a role is held to an app is named, with the command for it`()
+        async throws
+    {
+        try await Shop.with { shop in
+            let role = "held_\(shop.connection.backendProcessID)"
+            try await shop.connection.script("CREATE ROLE \(role); SELECT carillon.isolate_app('shop', '\(role)')")
+            try await attempt {
+                #expect(try await shop.run("check").output.contains("ok       isolation"))
+                for hole in [
+                    "ALTER TABLE carillon.results DISABLE ROW LEVEL SECURITY",
+                    "UPDATE carillon.apps SET is_guarded = false",
+                ] {
+                    try await shop.connection.script(hole)
+                    let check = try await shop.run("check")
+                    #expect(check.status == 78 && check.output.contains("failed   isolation"), "\(check.output)")
+                    #expect(check.output.contains(role), "\(check.output)")
+                    let command = check.output.firstMatch(of: /SELECT carillon\.enforce_isolation\([^)]*\)/)?.output
+                    try await shop.connection.script(String(try #require(command, "\(check.output)")))
+                    #expect(try await shop.run("check").output.contains("ok       isolation"))
+                }
+            } finally: {
+                try await shop.connection.script("DROP OWNED BY \(role); DROP ROLE \(role)")
+            }
+        }
+    }
+
     @Test func `a function that would give triggers more rights than they should have is named, and stops no worker`()
         async throws
     {

@@ -61,6 +61,28 @@ import Testing
         }
     }
 
+    @Test func `going below isolation names the roles that lose access until the schema is up again`() async throws {
+        try await Shop.with { shop in
+            let role = "held_\(shop.connection.backendProcessID)"
+            try await shop.connection.script("CREATE ROLE \(role); SELECT carillon.isolate_app('shop', '\(role)')")
+            try await attempt {
+                let above = try await shop.run("migrate", "down", "--to", "24")
+                #expect(above.status == 2 && !above.errors.contains(role), "\(above.errors)")
+                let asked = try await shop.run("migrate", "down", "--to", "21")
+                #expect(
+                    asked.status == 2
+                        && asked.errors.contains("\(role), held to an app by isolate_app, loses access until"),
+                    "\(asked.errors)"
+                )
+                #expect(try await shop.run("migrate", "down", "--to", "21", "--yes").status == 0)
+                #expect(try await shop.run("migrate", "up").status == 0)
+                #expect(try await shop.run("check").output.contains("ok       isolation"))
+            } finally: {
+                try await shop.connection.script("DROP OWNED BY \(role); DROP ROLE \(role)")
+            }
+        }
+    }
+
     @Test func `requeueing without a filter says how many pushes that is, and needs a yes`() async throws {
         try await Shop.with({ $0.answers = [try AnswerRule(parsing: "bad=400:BadTopic")] }) { shop in
             try await shop.connection.script(

@@ -64,6 +64,21 @@ enum CheckStatements {
         """
     )
 
+    /// What lets roles see more than the app that they are held to, and these roles; no row: nothing.
+    static let openIsolation = Statement(
+        "check_open_isolation",
+        """
+        SELECT h.hole, r.roles FROM (
+            SELECT 'row security is off on carillon.' || c.relname AS hole FROM pg_class c
+            WHERE c.relnamespace = 'carillon'::regnamespace AND NOT c.relrowsecurity
+                AND c.relname IN ('apps', 'messages', 'tokens', 'results', 'failures')
+            UNION ALL
+            SELECT 'is_guarded of the app ' || a.name || ' is false' FROM carillon.apps a WHERE NOT a.is_guarded
+        ) AS h, (SELECT array_agg(DISTINCT a.role::text ORDER BY a.role::text) AS roles FROM carillon.app_roles a) AS r
+        WHERE r.roles IS NOT NULL ORDER BY 1
+        """
+    )
+
     /// Why triggers of watched tables would run with more rights than they should, and what to do about it.
     static let unsafeReaper = Statement("check_reaper", "SELECT u.message, u.hint FROM carillon.unsafe_reaper() AS u")
 

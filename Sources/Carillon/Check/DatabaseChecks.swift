@@ -115,6 +115,19 @@ struct DatabaseChecks {
     }
 
     private func isolation() async throws -> Finding {
+        let holes = try await connection.query(CheckStatements.openIsolation) { rows in
+            try rows.indices.map { row in
+                (hole: try rows.string(row, 0), roles: try rows.strings(row, 1).compactMap(\.self))
+            }
+        }
+        if let first = holes.first {
+            return .failed(
+                "isolation",
+                "Roles that are held to an app (\(Counted.list(first.roles))) are not kept from other apps: \(first.hole)"
+                    + (holes.count > 1 ? ", and \(holes.count - 1) more." : "."),
+                remedy: "Have the schema's owner run SELECT carillon.enforce_isolation(true)."
+            )
+        }
         let gone = try await connection.query(CheckStatements.isolation) { rows in
             try rows.indices.map { row in (app: try rows.string(row, 0), command: try rows.string(row, 1)) }
         }

@@ -68,9 +68,15 @@ extension Command {
             )
         }
         let tables = loss.tables.map { "\($0.name) (\(Counted.text($0.rows, "row")))" }
+        let roles = loss.isolatedRoles
+        let isolated =
+            roles.isEmpty
+            ? ""
+            : " \(Counted.list(roles)), held to an app by isolate_app, \(roles.count == 1 ? "loses" : "lose") access "
+                + "until 'carillon migrate up'."
         try Confirmation(invocation: invocation).obtain(
             "Undoing \(Counted.list(loss.migrations.map(\.title))) "
-                + (tables.isEmpty ? "deletes no rows." : "deletes \(Counted.list(tables)).")
+                + (tables.isEmpty ? "deletes no rows." : "deletes \(Counted.list(tables)).") + isolated
         )
     }
 

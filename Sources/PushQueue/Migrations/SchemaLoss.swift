@@ -11,6 +11,13 @@ package struct SchemaLoss: Sendable {
     package let migrations: [Migration]
     /// Those that hold anything.
     package let tables: [Table]
+    /// Roles that are held to an app, and may use none until the schema is up again.
+    package let isolatedRoles: [String]
+
+    private static let isolated = Statement(
+        "loss_isolated",
+        "SELECT DISTINCT r.role::text FROM carillon.app_roles r ORDER BY 1"
+    )
 
     /// What the program keeps for itself is no loss to anybody.
     private static let own: Set<String> = ["carillon.schema_migrations", "carillon.installation", "carillon.chores"]
@@ -23,7 +30,13 @@ package struct SchemaLoss: Sendable {
     ) async throws(SchemaError) -> SchemaLoss {
         let migrations = Migration.all.filter { $0.version > target && applied.contains($0.version) }.reversed()
         var tables: [Table] = []
+        var roles: [String] = []
         do {
+            if migrations.contains(where: { $0.name == "isolation" }) {
+                roles = try await connection.query(self.isolated) { rows in
+                    try rows.indices.map { try rows.string($0, 0) }
+                }
+            }
             for name in migrations.flatMap(\.droppedTables) where !self.own.contains(name) {
                 // A name of ours, from a file of ours, and one that is not there is an error.
                 let isThere = Statement("loss_there_\(name)", "SELECT to_regclass('\(name)') IS NOT NULL")
@@ -36,7 +49,7 @@ package struct SchemaLoss: Sendable {
         } catch {
             throw SchemaError(error)
         }
-        return SchemaLoss(migrations: Array(migrations), tables: tables)
+        return SchemaLoss(migrations: Array(migrations), tables: tables, isolatedRoles: roles)
     }
 }
 

@@ -1,4 +1,5 @@
 import Postgres
+import PushQueue
 import Testing
 
 /// Apps that see nothing of each other: a role an app.
@@ -129,6 +130,49 @@ import Testing
                 try await database.rows("SELECT app_id, id FROM carillon.pending ORDER BY 2") == ["(2,200)", "(2,201)"]
             )
             #expect(try await database.value("SELECT count(*) FROM carillon.results WHERE app_id = 2") == "1")
+        }
+    }
+
+    @Test(arguments: [21, 11, 5])
+    func `a role that was isolated stays so when the schema goes down and up again`(_ version: Int) async throws {
+        try await Self.isolated { database, role async throws in
+            let enqueueing = "SELECT carillon.enqueue('other', '{aa}', 'x')"
+            try await database.run("RESET ROLE")
+            let migrator = Migrator(database.connection)
+            _ = try await migrator.down(to: version)
+            // Meanwhile it may do nothing at all.
+            try await database.run("SET ROLE \(role)")
+            for statement in ["SELECT name FROM carillon.apps", enqueueing] {
+                await #expect(throws: PostgresError.self, "\(statement)") { try await database.run(statement) }
+            }
+            try await database.run("RESET ROLE")
+            _ = try await migrator.up()
+            try await database.run("SET ROLE \(role)")
+            #expect(try await database.rows("SELECT name FROM carillon.apps") == ["(demo)"])
+            let refused = await #expect(throws: PostgresError.self) { try await database.run(enqueueing) }
+            #expect(refused?.sqlState == "42704", "\(refused?.message ?? "it may")")
+            #expect(try await database.value("carillon.enqueue('demo', '{aa}', 'x') IS NOT NULL") == "true")
+            // Apps to come are not its either.
+            try await database.run("RESET ROLE; INSERT INTO carillon.apps (name, topic) VALUES ('later', 'x')")
+            #expect(try await database.value("SELECT bool_and(is_guarded) FROM carillon.apps") == "true")
+            #expect(try await database.value("SELECT is_guarded FROM carillon.apps WHERE name = 'later'") == "true")
+        }
+    }
+
+    @Test func `where no role is isolated, going down and up again isolates none`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let migrator = Migrator(database.connection)
+            _ = try await migrator.down(to: 21)
+            _ = try await migrator.up()
+            #expect(
+                try await database.value(
+                    """
+                    SELECT count(*) FROM pg_class c WHERE c.relrowsecurity AND c.relnamespace = 'carillon'::regnamespace
+                        AND c.relname <> 'app_roles'
+                    """
+                ) == "0"
+            )
+            #expect(try await database.value("SELECT bool_or(is_guarded) FROM carillon.apps") == "false")
         }
     }
 
