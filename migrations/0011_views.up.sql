@@ -64,7 +64,7 @@ SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, 
         AS credential_status,
     c.not_after AS credential_not_after,
     c.last_error AS credential_error, a.feedback_error,
-    held.kind AS hold_kind, held.reason AS hold_reason, held.since AS held_since, failing.reason AS failure_reason
+    held.kind AS hold_kind, held.reason AS hold_reason, held.since AS held_since, counts.failure_reason
 FROM carillon.apps a
 LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
 LEFT JOIN carillon.held_apps held ON held.app_id = a.id
@@ -72,7 +72,14 @@ LEFT JOIN (
     SELECT t.app_id,
         sum(t.sent) FILTER (WHERE t.minute >= recent.minute) AS sent_last_minute,
         sum(t.failed) FILTER (WHERE t.minute >= recent.minute) AS failed_last_minute,
-        sum(t.sent) AS sent_last_hour, sum(t.failed) AS failed_last_hour
+        sum(t.sent) AS sent_last_hour, sum(t.failed) AS failed_last_hour,
+        -- Of the newest, by the index: there may be millions.
+        CASE WHEN sum(t.failed) > 0 THEN (
+            SELECT latest.reason FROM (
+                SELECT f.reason FROM carillon.failures f
+                WHERE f.app_id = t.app_id AND f.failed_at BETWEEN now() - interval '1 hour' AND now()
+                ORDER BY f.failed_at DESC LIMIT 100) latest
+            GROUP BY latest.reason ORDER BY count(*) DESC, latest.reason LIMIT 1) END AS failure_reason
     FROM carillon.activity t, (SELECT date_trunc('minute', now()) - interval '1 minute' AS minute) recent
     WHERE t.minute > now() - interval '1 hour' GROUP BY t.app_id
 ) counts ON counts.app_id = a.id
@@ -84,14 +91,6 @@ LEFT JOIN LATERAL (
     SELECT min(first.created_at) AS created_at FROM (VALUES (0::smallint), (1), (2)) l (lane) CROSS JOIN LATERAL (
         SELECT m.created_at FROM carillon.messages m WHERE m.app_id = a.id AND m.lane = l.lane
         ORDER BY m.id LIMIT 1) first
-) oldest ON true
-LEFT JOIN LATERAL (
-    -- Of the newest, by the index: there may be millions.
-    SELECT latest.reason FROM (
-        SELECT f.reason FROM carillon.failures f
-        WHERE f.app_id = a.id AND f.failed_at > now() - interval '1 hour' AND counts.failed_last_hour > 0
-        ORDER BY f.failed_at DESC LIMIT 100) latest
-    GROUP BY latest.reason ORDER BY count(*) DESC, latest.reason LIMIT 1
-) failing ON true;
+) oldest ON true;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (11, 'views');
