@@ -20,7 +20,8 @@ extension LockHolder {
     /// Asked with an age in seconds and the name of a table, or null for any: answers with those that have held locks for
     /// longer, or that others wait for. Which rows a session has locked cannot be seen from outside. So of the locks that
     /// hold up a row only the table's is known here: that of every transaction that has written to it. Where this user may
-    /// not see how old a transaction is, it counts if the table is named, which is where somebody has met its lock.
+    /// not see how old a transaction is, it counts if the table is named, which is where somebody has met its lock. A session
+    /// that waits for a lock itself is left out, unless others wait for it: who holds that lock is to blame.
     package static let statement = Statement(
         "lock_holders",
         """
@@ -48,7 +49,8 @@ extension LockHolder {
                         concat_ws(', ', nullif(a.application_name, ''), 'user ' || a.usename, a.state)) END AS who,
                 h.pid, h.relations, h.is_whole, coalesce(w.sessions, 0) AS sessions,
                 extract(epoch FROM clock_timestamp() - coalesce(p.prepared, a.xact_start))::float8 AS seconds,
-                a.backend_xid IS NOT NULL OR p.gid IS NOT NULL AS has_written,
+                (a.backend_xid IS NOT NULL AND NOT EXISTS (
+                    SELECT FROM pg_locks l WHERE l.pid = h.pid AND NOT l.granted)) OR p.gid IS NOT NULL AS may_hold_rows,
                 coalesce(a.application_name, '') LIKE 'carillon %' AS is_ours
             FROM held h
             LEFT JOIN pg_stat_activity a ON a.pid = h.pid
@@ -58,7 +60,7 @@ extension LockHolder {
         )
         SELECT h.who, h.pid, h.relations, h.is_whole, h.seconds, h.sessions FROM holder h
         WHERE h.sessions > 0 OR CASE WHEN h.seconds IS NULL THEN h.is_whole OR $2 IS NOT NULL AND NOT h.is_ours
-            ELSE h.seconds > $1 AND (h.is_whole OR h.has_written) END
+            ELSE h.seconds > $1 AND (h.is_whole OR h.may_hold_rows) END
         ORDER BY h.sessions DESC, h.is_whole DESC, h.seconds DESC NULLS LAST LIMIT 5
         """
     )

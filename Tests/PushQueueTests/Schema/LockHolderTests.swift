@@ -53,6 +53,33 @@ import Testing
         }
     }
 
+    @Test func `a session that waits for a lock itself is not to blame`() async throws {
+        try await SchemaDatabase.with { database in
+            try await database.session { holder in
+                try await holder.run("BEGIN; LOCK TABLE carillon.results IN SHARE MODE")
+                try await database.session { victim in
+                    try await victim.run("BEGIN; UPDATE carillon.certificates SET last_error = 'x'")
+                    #expect(try await self.holders(seenBy: database).map(\.relations).count == 2)
+                    async let waiting: Void = victim.run(
+                        "INSERT INTO carillon.results (message_id, app_id) VALUES (1, 1)"
+                    )
+                    try await TestLoop.shared.eventually("it waits") {
+                        try await database.value(
+                            "SELECT count(*) FROM pg_locks l WHERE NOT l.granted AND l.pid = "
+                                + "\(victim.connection.backendProcessID)"
+                        ) == "1"
+                    }
+                    #expect(
+                        try await self.holders(seenBy: database).map(\.relations) == ["carillon.results"]
+                    )
+                    try await holder.run("ROLLBACK")
+                    try await waiting
+                    try await victim.run("ROLLBACK")
+                }
+            }
+        }
+    }
+
     @Test func `a user who may not see how old a transaction is learns who has the table that it met a lock on`()
         async throws
     {
