@@ -39,9 +39,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
 $$;
 
 -- Sends again what failed, as new messages: those of one app, for one reason, since so long, of one message, by
--- the id of any part of it, or everything. Dead tokens stay dead, what has expired stays expired, and nothing is requeued twice. What Apple took, and
--- only its record failed, is sent again if include_delivered says so; what may have been taken, since no answer came or
--- none was recorded, if include_unknown does or the reason OutcomeUnknown is named. Returns how many pushes that was.
+-- the id of any part of it, or everything. Dead tokens stay dead, what has expired stays expired, and nothing is requeued
+-- twice. What Apple took, and only its record failed, is sent again if include_delivered says so; what may have been taken,
+-- since no answer came or none was recorded, if include_unknown does. Returns how many pushes that was.
 CREATE FUNCTION carillon.requeue_failures(
     app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL,
     include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false
@@ -61,7 +61,6 @@ DECLARE
         'OutcomeUnknown', 'Poison', 'UnknownApp', 'UnknownPriority', 'UnknownPushType', 'Unqueued',
         'Unreadable', 'Unrecorded'];
     chosen CONSTANT integer[] := carillon.chosen_apps(requeue_failures.app);
-    with_unknown CONSTANT boolean := include_unknown OR requeue_failures.reason IS NOT DISTINCT FROM 'OutcomeUnknown';
     refusal carillon.refusal;
     horizon CONSTANT timestamptz := coalesce(now() - since, '-infinity');
     only_messages carillon.message_key[];
@@ -72,6 +71,10 @@ BEGIN
         refusal := carillon.unknown_app(requeue_failures.app);
     ELSIF since <= interval '0' THEN
         refusal := carillon.refusal('since', 'an interval above 0', quote_literal(since), 'Leave it out for everything.');
+    ELSIF requeue_failures.reason = 'OutcomeUnknown' AND include_unknown IS NOT TRUE THEN
+        -- A reason chooses among failures. It is not the consent to send twice what must not be sent twice.
+        refusal := carillon.refusal('include_unknown', 'true where reason is OutcomeUnknown', include_unknown::text,
+            'These pushes may have been delivered: whoever has received one receives it again.');
     ELSIF requeue_failures.reason <> ALL (reasons)
         AND NOT EXISTS (SELECT FROM carillon.failures f WHERE f.reason = requeue_failures.reason)
     THEN
@@ -88,7 +91,7 @@ BEGIN
                     count(DISTINCT f.app_id), CASE count(DISTINCT f.app_id) WHEN 1 THEN 'app' ELSE 'apps' END),
                 'Name an app, a reason, an interval or a message, or write everything => true.')
             FROM carillon.failures f
-            WHERE f.requeued_at IS NULL AND carillon.is_mendable(f.status, f.reason, with_unknown, include_delivered)
+            WHERE f.requeued_at IS NULL AND carillon.is_mendable(f.status, f.reason, include_unknown, include_delivered)
                 AND (chosen IS NULL OR f.app_id = ANY (chosen))
                 AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.message_id = f.message_id
                     AND m.app_id = f.app_id AND (m.expires_at > now()) IS NOT FALSE));
@@ -106,7 +109,7 @@ BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('carillon.requeue', 0));
     WITH again AS (
         UPDATE carillon.failures f SET requeued_at = now()
-        WHERE f.requeued_at IS NULL AND carillon.is_mendable(f.status, f.reason, with_unknown, include_delivered)
+        WHERE f.requeued_at IS NULL AND carillon.is_mendable(f.status, f.reason, include_unknown, include_delivered)
             AND f.failed_at >= horizon
             AND (chosen IS NULL OR f.app_id = ANY (chosen))
             AND (requeue_failures.reason IS NULL OR f.reason = requeue_failures.reason)

@@ -87,6 +87,18 @@ import Testing
         }
     }
 
+    @Test func `pushes that may have been delivered are requeued only by the flag that says so`() async throws {
+        try await Shop.with { shop in
+            for words in [["--reason", "OutcomeUnknown"], ["--reason", "OutcomeUnknown", "--dry-run"]] {
+                let run = try await shop.run(["failures", "requeue"] + words)
+                #expect(run.status == 2 && run.errors.contains("--include-unknown"), "\(run.errors)")
+            }
+            let run = try await shop.run("failures", "requeue", "--reason", "OutcomeUnknown", "--include-unknown")
+            #expect(run.output == "Requeued 0 pushes.\n", "\(run.errors)")
+            #expect(try await shop.run("failures", "list", "--reason", "OutcomeUnknown").status == 0)
+        }
+    }
+
     @Test func `a broadcast is followed until it has ended`() async throws {
         try await Shop.with { shop in
             try await shop.connection.script(

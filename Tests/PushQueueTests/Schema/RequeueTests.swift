@@ -45,7 +45,8 @@ import Testing
     @Test(arguments: [
         ("app => 'other', include_delivered => false", ["aa"]),
         ("everything => true, include_unknown => true", ["aa", "cc", "dd"]),
-        ("app => 'other', include_delivered => true", ["aa", "bb"]), ("reason => 'OutcomeUnknown'", ["cc"]),
+        ("app => 'other', include_delivered => true", ["aa", "bb"]),
+        ("reason => 'OutcomeUnknown', include_unknown => true", ["cc"]),
         ("reason => 'Unrecorded'", ["aa"]),
         ("app => 'other', include_unknown => true, include_delivered => true", ["aa", "bb", "cc", "dd"]),
     ])
@@ -135,6 +136,11 @@ import Testing
             for (call, part) in [
                 ("app => 'shop'", "\"app\""), ("since => '-1 hour'", "\"since\""),
                 ("'demo', 'BadDeviceTokn'", "\"reason\" takes a reason for which pushes fail, it got 'BadDeviceTokn'"),
+                (
+                    "reason => 'OutcomeUnknown'",
+                    "\"include_unknown\" takes true where reason is OutcomeUnknown, it got false"
+                ),
+                ("reason => 'OutcomeUnknown', include_unknown => NULL", "\"include_unknown\" takes true"),
             ] {
                 let error = await #expect(throws: PostgresError.self) {
                     try await database.value("carillon.requeue_failures(\(call))")
@@ -167,7 +173,10 @@ import Testing
     @Test func `every reason that there is may be named, and any other that something has failed for`() async throws {
         try await SchemaDatabase.with { database async throws in
             for name in Reason.all.compactMap(\.reason.name) + LocalReason.allCases.map(\.name) {
-                #expect(try await database.value("carillon.requeue_failures(reason => '\(name)')") == "0")
+                #expect(
+                    try await database.value("carillon.requeue_failures(reason => '\(name)', include_unknown => true)")
+                        == "0"
+                )
             }
             try await database.run(Self.failed)
             try await database.run("UPDATE carillon.failures SET reason = 'TokenOnTheMoon' WHERE token = 'ee'")

@@ -1,4 +1,5 @@
 import Postgres
+import PushQueue
 
 extension Command {
     static let failuresRequeue = Command(
@@ -8,8 +9,7 @@ extension Command {
         discussion:
             "Without a filter all failures are requeued, and the command asks first. Dead tokens and expired pushes are never "
             + "requeued, and no failure is requeued twice. Pushes that were delivered, or may have been, are requeued only "
-            + "with --include-delivered, --include-unknown or --reason OutcomeUnknown. Failures are kept for the workers' "
-            + "--retention.",
+            + "with --include-delivered or --include-unknown. Failures are kept for the workers' --retention.",
         options: FailureFilter.options + [.includeUnknown, .includeDelivered, .dryRun, .yes, .json, .database],
         examples: [
             "carillon failures requeue --app shop --reason InvalidProviderToken --since 2h --dry-run",
@@ -33,6 +33,14 @@ extension Command {
     private static func requeue(_ invocation: Invocation, _ connection: PostgresConnection) async throws -> ExitStatus {
         let filter = FailureFilter(settings: invocation.settings)
         let isDry = invocation.settings.isOn(.dryRun)
+        let reason = LocalReason.outcomeUnknown.name
+        if invocation.settings.text(.reason) == reason, !invocation.settings.isOn(.includeUnknown) {
+            throw CommandError(
+                .usage,
+                "Pushes that failed as \(reason) may have been delivered, and would be sent again.",
+                hint: "Add --include-unknown if that is what you want."
+            )
+        }
         try await filter.check(on: connection)
         var parameters = Parameters()
         filter.append(to: &parameters)
