@@ -11,6 +11,9 @@ package actor PostgresConnection {
     private var watch: WatchToken?
     private var wantsToWrite = false
     private var pipeline = Pipeline<Job>(limit: 64)
+    /// Some poolers (PgBouncer 1.18) give a server process away when it has answered, also where a part of the next
+    /// statement has come to it: the rest then goes to another process.
+    private static let limitWhenPooled = 1
     /// How much of its input the `COPY` under way was given; nil when the server waits for none.
     private var fed: Int?
     /// So much is with libpq at a time, at most.
@@ -184,6 +187,7 @@ package actor PostgresConnection {
         } catch {
             throw PostgresError(.unexpectedValue, "the server does not tell the number of its process")
         }
+        if self.isPooled { self.pipeline.limit = Self.limitWhenPooled }
         self.isGreeted = true
     }
 

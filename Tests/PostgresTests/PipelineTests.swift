@@ -16,6 +16,19 @@ import Testing
         #expect(pipeline.last == 3)
     }
 
+    @Test func `a lower limit lets those in flight land first`() {
+        var pipeline = Pipeline<Int>(limit: 2)
+        for job in 1...4 { pipeline.enqueue(.statement, job) }
+        #expect(pipeline.depart() == 1)
+        #expect(pipeline.depart() == 2)
+        pipeline.limit = 1
+        #expect(pipeline.landed() == 1)
+        #expect(pipeline.depart() == nil)
+        #expect(pipeline.landed() == 2)
+        #expect(pipeline.depart() == 3)
+        #expect(pipeline.depart() == nil)
+    }
+
     @Test func `a script has the session to itself`() {
         var pipeline = Pipeline<String>(limit: 10)
         pipeline.enqueue(.statement, "before")

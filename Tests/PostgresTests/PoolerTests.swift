@@ -7,6 +7,7 @@ import Testing
 struct `Behind a pooler` {
     private static let double = Statement("double", "SELECT 2 * $1::int8")
     private static let divide = Statement("divide", "SELECT 10 / $1::int4")
+    private static let length = Statement("length", "SELECT length($1::text), current_setting('enable_seqscan')")
     private static let scans = Statement("scans", "SELECT current_setting('enable_seqscan')")
 
     private static func with(_ body: (_ url: String, _ direct: String) async throws -> Void) async throws {
@@ -51,6 +52,31 @@ struct `Behind a pooler` {
                             parameters.append(Int64(value * 6 + index))
                             return try await connection.query(Self.double, parameters) {
                                 try $0.int64(0, 0) != 2 * Int64(value * 6 + index)
+                            }
+                        }
+                    }
+                }
+                return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(wrong == 0)
+            for connection in connections { await connection.close() }
+        }
+    }
+
+    /// PgBouncer 1.18 gives a server process away when it has sent an answer, also where the next statement of the
+    /// connection has come to it in part: the rest then goes to another process.
+    @Test func `long statements that are asked for together stay whole`() async throws {
+        try await Self.with { url, _ in
+            var connections: [PostgresConnection] = []
+            for _ in 0..<4 { connections.append(try await Self.connect(url, ["enable_seqscan": "off"])) }
+            let wrong = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for connection in connections {
+                    for length in 0..<100 {
+                        group.addTask {
+                            var parameters = Parameters()
+                            parameters.append(String(repeating: "x", count: 200_000 + length))
+                            return try await connection.query(Self.length, parameters) {
+                                try $0.int32(0, 0) != 200_000 + length || $0.string(0, 1) != "off"
                             }
                         }
                     }

@@ -9,7 +9,8 @@ struct Pipeline<Job> {
     }
 
     /// Enough to hide the way to the server and back. What is above it is surely not sent when the connection breaks.
-    private let limit: Int
+    /// May shrink, which those in flight do not feel.
+    var limit: Int
     private var waiting = Fifo<(Kind, Job)>()
     private var inFlight = Fifo<Job>()
     private(set) var isRunningScript = false

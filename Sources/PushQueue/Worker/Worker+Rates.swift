@@ -4,9 +4,6 @@ import Postgres
 
 /// Keeping to the rates of apps.
 extension Worker {
-    /// How late pushes may go out after their turn has begun: half of a turn.
-    private static let latest = Duration.milliseconds(50)
-
     /// Waits until a claim may be sent, where its app has a rate. False: it has to go back.
     func waitForTurn(of jobs: ClaimedJobs) async -> Bool {
         guard self.state.limits.isPaced(jobs.app), !jobs.batch.isEmpty else { return true }
@@ -24,12 +21,11 @@ extension Worker {
                     self.state.foundNoTurn(for: jobs.app, at: .now)
                     return false
                 }
-                let begins = MonotonicInstant.now + .microseconds(wait)
+                let turn = RateTurn(in: .microseconds(wait), from: .now)
                 if wait > 0 {
                     guard await self.sleep(for: .microseconds(wait)) else { return false }
                 }
-                // One that is late would go out beside those that are on time, so it takes another turn.
-                if MonotonicInstant.now - begins <= Self.latest { return true }
+                guard turn.isMissed(at: .now) else { return true }
             } catch {
                 metLock = error.metLock
                 await self.pause(&pace)

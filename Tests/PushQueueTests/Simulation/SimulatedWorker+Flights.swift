@@ -75,7 +75,11 @@ extension SimulatedWorker {
                     self.after(self.state.retryWait(&pace) ?? .zero) { [pace] in
                         self.waitForTurn(of: jobs, pace, then: then)
                     }
-                case .success(let wait?): self.after(.microseconds(wait)) { then(true) }
+                case .success(let wait?):
+                    let turn = RateTurn(in: .microseconds(wait), from: self.now)
+                    self.after(.microseconds(wait)) {
+                        if turn.isMissed(at: self.now) { self.waitForTurn(of: jobs, then: then) } else { then(true) }
+                    }
                 case .success(nil):
                     self.state.foundNoTurn(for: jobs.app, at: self.now)
                     then(false)
