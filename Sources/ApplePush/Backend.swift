@@ -10,6 +10,10 @@ public protocol Backend: Sendable {
         terms: DeliveryTerms
     ) async -> Delivered
 
+    /// Sees to it that pushes which are handed over next go out at once: for senders who have to keep to a time. Returns as
+    /// soon as a connection takes pushes, or when there is none to be had for now: then a delivery says why.
+    func prepare(for gateway: Gateway, with credential: Credential) async
+
     /// The tokens that a gateway of the feedback service reports dead, over a connection of its own. Reading clears the
     /// gateway's list.
     func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList
@@ -28,6 +32,9 @@ public protocol Backend: Sendable {
 }
 
 extension Backend {
+    /// Leaves it to the first delivery to connect.
+    public func prepare(for gateway: Gateway, with credential: Credential) async {}
+
     /// Leaves them to close when they have been idle for long enough.
     public func outdate(credential: Credential) async {}
 

@@ -64,6 +64,16 @@ public final class HTTP2Backend: Backend {
         }
     }
 
+    /// Connects, unless there is a connection that takes pushes, and waits for that.
+    public func prepare(for gateway: Gateway, with credential: Credential) async {
+        // Without a pool there is nothing to wait for, and the delivery says why.
+        while let pool = try? self.enter(gateway, credential) {
+            defer { self.leave() }
+            if await pool.prepare(with: credential, for: self) { return }
+            self.forget(pool, gateway, credential)
+        }
+    }
+
     /// What goes on at the moment, and went on so far.
     package var traffic: Traffic { self.meter.reading }
 

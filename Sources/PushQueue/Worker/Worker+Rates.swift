@@ -11,6 +11,10 @@ extension Worker {
         var pace = RetryPace()
         var metLock = false
         while self.state.phase == .working {
+            // What waits for a connection after its turn would go out together with what comes next.
+            if case .known(let app) = self.state.limits.apps[jobs.app], case .success(let route) = app.route {
+                await self.backend.prepare(for: route.gateway, with: route.credential)
+            }
             do throws(PostgresError) {
                 let app = jobs.app
                 let answer = try await self.write(for: app, WorkerStatements.takeTurn, parameters, metLock: metLock) {

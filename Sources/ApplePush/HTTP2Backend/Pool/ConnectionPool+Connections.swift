@@ -12,7 +12,7 @@ extension ConnectionPool {
     func dialIfNeeded(at now: MonotonicInstant) -> MonotonicInstant? {
         if self.isShutDown { return nil }
         while true {
-            switch self.state.dial(waiting: self.deliveries.waiting, at: now, using: &self.random) {
+            switch self.state.dial(waiting: self.expected, at: now, using: &self.random) {
             case .no: return nil
             case .at(let time): return time
             case .now(let id): self.dial(id, at: now)

@@ -66,6 +66,9 @@ extension ConnectionPool {
         /// Whether some connection lives that may yet take pushes.
         var hasHope: Bool { self.members.contains { $0.phase != .draining } }
 
+        /// Whether a push could be sent at once.
+        var hasRoom: Bool { self.members.contains { $0.room.free > 0 } }
+
         /// How many pushes the gateway takes at a time, on all connections; nil while nobody knows.
         var capacity: Int? {
             var capacity: Int?
@@ -109,7 +112,7 @@ extension ConnectionPool {
             let young = self.members.filter { $0.phase != .draining && $0.phase != .old }
             // Where only old ones are left, one of them is to be replaced, however much room they have.
             if young.isEmpty { return nil }
-            if self.members.contains(where: { $0.room.free > 0 }) {
+            if self.hasRoom {
                 self.fullSince = nil
                 return .no
             }

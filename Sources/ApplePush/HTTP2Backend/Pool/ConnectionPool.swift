@@ -32,6 +32,9 @@ actor ConnectionPool {
     private var isPumpDue = false
     private var tick: (token: TimerToken, due: MonotonicInstant)?
     private var nextSerial = 0
+    /// Those who wait for a connection and have handed nothing over yet.
+    private var preparing: [CheckedContinuation<Bool, Never>] = []
+    private var preparingEnd: TimerToken?
 
     /// The pushes by which a gateway judges a certificate that it has not accepted yet.
     static let certificateTrial = 8
@@ -96,6 +99,45 @@ actor ConnectionPool {
         }
     }
 
+    /// Returns when a push could be sent at once, when no connection is to be had for now, or after the time for which a
+    /// push may wait for one. False if the pool was outdated before.
+    func prepare(with credential: Credential, for owner: HTTP2Backend) async -> Bool {
+        let cancel: @Sendable () -> Void = {
+            withExtendedLifetime(owner) { self.cancelPreparing() }
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                if self.isOutdated { return continuation.resume(returning: false) }
+                self.credential = credential
+                if self.isShutDown || Task.isCancelled { return continuation.resume(returning: true) }
+                self.preparing.append(continuation)
+                if self.preparingEnd == nil {
+                    self.preparingEnd = self.loop.schedule(at: .now + self.configuration.waitingTimeout) {
+                        self.assumeIsolated { $0.endPreparing() }
+                    }
+                }
+                self.pumpSoon()
+            }
+        } onCancel: {
+            cancel()
+        }
+    }
+
+    /// One of those who prepare has gone. The others need not know who: they lose nothing by going on.
+    private nonisolated func cancelPreparing() {
+        self.loop.submit { self.assumeIsolated { $0.endPreparing() } }
+    }
+
+    private func endPreparing() {
+        if let end = self.preparingEnd.take() { self.loop.cancel(end) }
+        let preparing = self.preparing
+        self.preparing = []
+        for continuation in preparing { continuation.resume(returning: true) }
+    }
+
+    /// How many pushes wait for a connection, or will be there as soon as there is one.
+    var expected: Int { self.deliveries.waiting + (self.preparing.isEmpty ? 0 : 1) }
+
     /// Whoever wanted that delivery has gone: nothing more of it is sent.
     private nonisolated func cancel(_ serial: Int) {
         self.loop.submit { self.assumeIsolated { $0.deliveries.cancel(serial) } }
@@ -106,7 +148,7 @@ actor ConnectionPool {
     func outdate(idle: Duration) -> Bool {
         let now = MonotonicInstant.now
         self.close(self.state.idle(longerThan: idle, at: now), .idle, at: now)
-        self.isOutdated = self.state.members.isEmpty && self.deliveries.isEmpty
+        self.isOutdated = self.state.members.isEmpty && self.deliveries.isEmpty && self.preparing.isEmpty
         return self.isOutdated
     }
 
@@ -156,10 +198,14 @@ actor ConnectionPool {
             connection.flush(at: now)
             self.look(at: connection, at: now)
         }
+        if !self.preparing.isEmpty, self.mayAuthorize(at: now), self.state.hasRoom { self.endPreparing() }
         self.setTick(at: now, dialing: self.dialIfNeeded(at: now))
     }
 
-    func giveUpWaiting(_ failure: PushError) { self.deliveries.giveUp(.unconnected(failure)) { _ in true } }
+    func giveUpWaiting(_ failure: PushError) {
+        self.deliveries.giveUp(.unconnected(failure)) { _ in true }
+        self.endPreparing()
+    }
 
     // MARK: Time
 
