@@ -200,7 +200,8 @@ public final class APNsSimulator: Sendable {
                     identity: identity,
                     deadTokens: deadTokens,
                     distance: distance,
-                    loop: loop
+                    loop: loop,
+                    failed: { [weak server] failure in server?.assumeIsolated { $0.failed(failure) } }
                 )
                 opened.feedback = try await service.listen(host: configuration.host, port: port)
                 feedback = service

@@ -79,6 +79,23 @@ struct PeerTests {
         }
     }
 
+    @Test func `a handshake with the feedback service that fails has its line in the log too`() async throws {
+        try await TemporaryFolder.with { folder in
+            try await TestSimulator.with {
+                $0.feedbackPort = 0
+                $0.logFile = folder.file("log")
+            } _: { simulator, failures, loop in
+                let port = try #require(simulator.feedbackPort)
+                let rude = try await TCP.connect(host: "127.0.0.1", port: port, timeout: .seconds(30), on: loop)
+                _ = try rude.write("GET / HTTP/1.1\r\n\r\n".utf8.span.bytes)
+                try await loop.eventually("it was told") { failures.all.count == 1 }
+                let words = #""failed":"handshake","error":"The feedback service: the client does not speak TLS"#
+                #expect(try folder.read("log").contains(words))
+                #expect(await simulator.statistics().failedHandshakes == 1)
+            }
+        }
+    }
+
     @Test func `an expired client certificate ends in the alert that is for it`() async throws {
         try await TestSimulator.with { simulator, failures, loop in
             let identity = try identity(from: simulator, isExpired: true)

@@ -13,7 +13,8 @@ actor FeedbackServer: SimulatorService {
     private let environment: SimulatorConfiguration.Environment
     private let distance: Distance?
     private let deadTokens: DeadTokens
-    private let failureObserver: (@Sendable (ConnectionFailure) -> Void)?
+    /// Called on the loop, for each connection that failed.
+    private let failed: @Sendable (ConnectionFailure) -> Void
     /// After how many bytes the first list breaks off.
     private var cutAfter: Int?
     private var listener: Listener?
@@ -27,13 +28,14 @@ actor FeedbackServer: SimulatorService {
         identity: Identity,
         deadTokens: DeadTokens,
         distance: Distance?,
-        loop: EventLoop
+        loop: EventLoop,
+        failed: @escaping @Sendable (ConnectionFailure) -> Void
     ) throws(SimulatorError) {
         self.loop = loop
         self.deadTokens = deadTokens
         environment = configuration.environment
         self.distance = distance
-        failureObserver = configuration.failureObserver
+        self.failed = failed
         cutAfter = configuration.feedbackCutAfter
         do {
             context = try TLSContext.server(identity: identity, clients: .required())
@@ -82,7 +84,7 @@ actor FeedbackServer: SimulatorService {
         } catch {
             // The handshake itself has told the client what was wrong. One that a stop has cut off failed by nobody's fault.
             if listener == nil { return }
-            failureObserver?(
+            failed(
                 ConnectionFailure(
                     time: Int64(time(nil)) * 1000,
                     connection: number,

@@ -124,11 +124,12 @@ actor SimulatorServer: SimulatorService {
             // Those that a stop has cut off failed by nobody's fault.
             if listener == nil { return }
             desk.readClock()
-            desk.recorder.failed(
-                ConnectionFailure(time: desk.now, connection: number, isHandshake: true, message: "\(error)")
-            )
+            failed(ConnectionFailure(time: desk.now, connection: number, isHandshake: true, message: "\(error)"))
         }
     }
+
+    /// A connection failed, here or in another service of this simulator.
+    func failed(_ failure: ConnectionFailure) { desk.recorder.failed(failure) }
 
     private func turn(_ number: Int) {
         guard var entry = open[number] else { return }
