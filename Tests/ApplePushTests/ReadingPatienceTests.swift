@@ -19,4 +19,10 @@ import Testing
         patience.waited(from: now, to: now + .seconds(4))
         #expect(patience.deadline(from: now) == now)
     }
+
+    @Test func `whoever waits for ever may`() {
+        var patience = ReadingPatience(each: .seconds(Int64.max))
+        patience.waited(from: self.start, to: self.start + .seconds(1_000_000))
+        #expect(patience.deadline(from: self.start) == .distantFuture)
+    }
 }

@@ -9,7 +9,8 @@ struct ReadingPatience {
     /// - Parameter each: how long it may be silent.
     init(each: Duration) {
         self.each = each
-        self.left = each * 30
+        // A longer one is for ever, and more than a duration holds.
+        self.left = min(each, .seconds(Int64.max / 30)) * 30
     }
 
     func deadline(from now: MonotonicInstant) -> MonotonicInstant { now + min(self.each, self.left) }
