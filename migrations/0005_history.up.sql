@@ -65,7 +65,8 @@ CREATE TABLE carillon.failed_messages (
 ) PARTITION BY RANGE (failed_at);
 CREATE TABLE carillon.failed_messages_default PARTITION OF carillon.failed_messages DEFAULT;
 
--- Counts by minute, written by each worker with its heartbeat; app_status and dashboards read them.
+-- Counts by minute, written by each worker once a second, not in each settlement: a row that is updated that often would be
+-- slow to find while a long transaction keeps its old versions. app_status and dashboards read them.
 CREATE TABLE carillon.activity (
     minute     timestamptz,
     app_id     integer,

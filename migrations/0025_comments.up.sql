@@ -186,7 +186,7 @@ COMMENT ON COLUMN carillon.app_status.in_flight IS 'jobs that workers hold';
 COMMENT ON COLUMN carillon.app_status.oldest_age IS 'how long the oldest job that is ready has waited';
 COMMENT ON COLUMN carillon.app_status.sent_last_minute IS 'pushes sent in the running minute and the one before';
 COMMENT ON COLUMN carillon.app_status.failed_last_minute IS 'pushes failed, likewise';
-COMMENT ON COLUMN carillon.app_status.sent_last_hour IS 'pushes sent in the last hour';
+COMMENT ON COLUMN carillon.app_status.sent_last_hour IS 'pushes sent in the last hour; a worker that was killed may have left its last second uncounted';
 COMMENT ON COLUMN carillon.app_status.failed_last_hour IS 'pushes failed in the last hour';
 COMMENT ON COLUMN carillon.app_status.credential IS 'the name of its credential';
 COMMENT ON COLUMN carillon.app_status.credential_status IS
@@ -218,7 +218,8 @@ COMMENT ON COLUMN carillon.feedback.source IS 'http2, or binary for the legacy f
 COMMENT ON COLUMN carillon.feedback.seen_at IS 'when it was heard';
 COMMENT ON COLUMN carillon.feedback.handled_at IS 'when a feedback pass was done with it; null: not yet';
 
-COMMENT ON TABLE carillon.activity IS 'Counts of pushes by minute, app and worker.';
+COMMENT ON TABLE carillon.activity IS
+    'Counts of pushes by minute, app and worker, which each worker writes once a second. A worker that is killed leaves up to a second uncounted; results has all of it.';
 COMMENT ON COLUMN carillon.activity.minute IS 'the minute in which they ended';
 COMMENT ON COLUMN carillon.activity.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.activity.worker_id IS 'the worker that sent them';

@@ -75,6 +75,22 @@ import Testing
         }
     }
 
+    @Test func `what a worker has sent is counted soon, however long its lease, so that it may be killed`() async throws
+    {
+        try await Shop.with { shop in
+            try await TestLoop.with { loop in
+                let worker = try shop.start("worker", "--lease", "10m")
+                _ = try await worker.line(containing: "has started", on: loop)
+                try await shop.enqueue(30)
+                try await loop.eventually("the pushes are counted") {
+                    try await shop.number("SELECT sent_last_hour::int8 FROM carillon.app_status") == 30
+                }
+                #expect(try await worker.end(by: SIGKILL, on: loop) == .signal(SIGKILL))
+                #expect(try await shop.number("SELECT sent_last_hour::int8 FROM carillon.app_status") == 30)
+            }
+        }
+    }
+
     @Test func `over HTTP it says that it lives, that it is ready, and what it counts`() async throws {
         try await Shop.with { shop in
             try await shop.enqueue(30)

@@ -57,9 +57,9 @@ extension Worker {
         self.dispatchBell.ring()
     }
 
-    /// Brings the counts up to date, several times in the life of a lease.
+    /// Brings the counts up to date. What is counted since is lost when the worker is killed.
     func keepCounts() async {
-        while await self.sleep(for: self.state.lease.interval) {
+        while await self.sleep(for: WorkerState.countInterval) {
             guard let connection = await self.database() else { return }
             do throws(PostgresError) {
                 try await self.countActivity(on: connection)

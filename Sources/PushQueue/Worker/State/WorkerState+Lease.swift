@@ -72,6 +72,9 @@ extension WorkerState {
 
     // MARK: Activity
 
+    /// How often the counts are written.
+    static let countInterval = Duration.seconds(1)
+
     /// The counts to write; claims that are settled while they are on their way begin a new count.
     mutating func takeActivity() -> [Int32: Settlement.Tally] {
         defer { self.activity = [:] }
