@@ -54,10 +54,12 @@ import Testing
 
     /// The functions that run as their owner, and who may call them.
     private static let mayCall: [String: Set<String>] = [
-        "carillon_reader": ["default_partition_rows", "queue_depth", "broadcast_progress", "message_status"],
+        "carillon_reader": [
+            "default_partition_rows", "queue_depth", "broadcast_progress", "message_status", "message_parts",
+        ],
         "carillon_app": [
             "submit", "cancel", "cancel_messages", "cancel_broadcast", "broadcast_progress",
-            "register_token", "requeue_failures", "message_status", "apps_of_caller",
+            "register_token", "requeue_failures", "message_status", "message_parts", "apps_of_caller",
         ],
         "carillon_worker": [
             "maintain_step", "default_partition_rows", "queue_depth", "called_off", "as_reaper", "apps_of_caller",

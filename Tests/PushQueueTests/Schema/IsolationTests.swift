@@ -63,6 +63,11 @@ import Testing
                 SET ROLE \(role)
                 """
             )
+            // Of its own 300 nothing has failed; whose parts 305 and 103 are it does not learn.
+            for id in ["300", "305", "103"] {
+                let parts = try await database.rows("SELECT * FROM carillon.message_parts(\(id))")
+                #expect(parts == (id == "300" ? ["(1,300)"] : []), "\(id)")
+            }
             for arguments in ["300", "reference => 'r'", "300, app => 'demo'", "reference => 'r', app => 'demo'"] {
                 #expect(
                     try await database.rows(
