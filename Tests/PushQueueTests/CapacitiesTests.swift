@@ -4,11 +4,11 @@ import Testing
 
 @Suite struct CapacitiesTests {
     @Test func `as long as nothing is known, nothing is held back`() {
-        #expect(Capacities().room(for: 1, inFlight: 5_000) == .max)
+        #expect(Capacities(claimSize: 1_000).room(for: 1, inFlight: 5_000) == .max)
     }
 
     @Test func `a gateway with one stream gets little, and one with a thousand all that it can take`() {
-        var capacities = Capacities()
+        var capacities = Capacities(claimSize: 1_000)
         capacities.learned(1, of: 1)
         #expect(capacities.room(for: 1, inFlight: 0) == 8)
         #expect(capacities.room(for: 1, inFlight: 1_000) <= 0)
@@ -18,11 +18,20 @@ import Testing
     }
 
     @Test func `a gateway with no stream at all is asked with one push, and forgotten when its connection is gone`() {
-        var capacities = Capacities()
+        var capacities = Capacities(claimSize: 1_000)
         capacities.learned(0, of: 1)
         #expect(capacities.room(for: 1, inFlight: 0) == 1)
         #expect(capacities.room(for: 1, inFlight: 1) == 0)
         capacities.learned(nil, of: 1)
         #expect(capacities.room(for: 1, inFlight: 1) == .max)
+    }
+
+    @Test func `where several claims fit, the last is as large as the others`() {
+        var capacities = Capacities(claimSize: 1_000)
+        capacities.learned(571, of: 1)
+        #expect(capacities.room(for: 1, inFlight: 4_000) == 1_000)
+        #expect(capacities.room(for: 1, inFlight: 4_568) == 0)
+        capacities.learned(100, of: 1)
+        #expect(capacities.room(for: 1, inFlight: 700) == 100)
     }
 }

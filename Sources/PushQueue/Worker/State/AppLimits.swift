@@ -12,11 +12,12 @@ struct AppLimits: Sendable {
     var holds = AppHolds()
     var rates = RateLimits()
     var expiry = ExpiryWatch()
-    var capacities = Capacities()
+    var capacities: Capacities
     /// How many take turns at an app's rate.
     var workersAlive = 1
 
-    init(maxInFlight: Int) {
+    init(maxInFlight: Int, claimSize: Int) {
+        self.capacities = Capacities(claimSize: claimSize)
         self.admission = Admission(limit: maxInFlight)
     }
 

@@ -61,7 +61,7 @@ struct WorkerState: Sendable {
         self.options = options
         self.lease = Lease(duration: options.lease)
         self.board = LaneBoard(quantum: options.claimSize)
-        self.limits = AppLimits(maxInFlight: options.maxInFlight)
+        self.limits = AppLimits(maxInFlight: options.maxInFlight, claimSize: options.claimSize)
         self.random = SeededGenerator(seed: seed)
     }
 
