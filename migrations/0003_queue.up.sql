@@ -178,6 +178,16 @@ CREATE TABLE carillon.cancelled (
     PRIMARY KEY (app_id, message_id)
 );
 
+-- Messages of which an attempt ended without an answer: whatever becomes of them, they may have been delivered. It has no
+-- key, so that nobody waits here for anybody: a message may have several rows.
+CREATE TABLE carillon.unknown_outcomes (
+    app_id     integer NOT NULL,
+    message_id bigint NOT NULL,
+    noted_at   timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX unknown_outcomes_by_message ON carillon.unknown_outcomes (message_id);
+ALTER TABLE carillon.unknown_outcomes REPLICA IDENTITY FULL;
+
 -- Paid for only by callers that give a dedupe_key.
 CREATE TABLE carillon.dedupe (
     app_id     integer,

@@ -7,13 +7,16 @@
 CREATE FUNCTION carillon.tokens_per_job() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
 
--- Whether a message has ended without a push that was sent or failed: each was cancelled or has expired.
+-- Whether a message has ended without a push that was sent, has failed or may have been delivered: each was cancelled or has
+-- expired, and every attempt had an answer.
 CREATE FUNCTION carillon.ended_unsent(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT coalesce(sum(r.cancelled + r.expired) > 0 AND sum(r.sent + r.failed) = 0
         AND sum(r.cancelled + r.expired) >= coalesce(
             (SELECT b.tokens FROM carillon.broadcasts b
-            WHERE b.app_id = ended_unsent.app AND b.id = ended_unsent.message), 0), false)
+            WHERE b.app_id = ended_unsent.app AND b.id = ended_unsent.message), 0)
+        AND NOT bool_or(EXISTS (
+            SELECT FROM carillon.unknown_outcomes u WHERE u.app_id = r.app_id AND u.message_id = r.message_id)), false)
     FROM (
         SELECT m.* FROM carillon.results m
         WHERE m.message_id = ended_unsent.message AND m.broadcast_id IS NULL

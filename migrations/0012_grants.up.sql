@@ -38,6 +38,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, c
     carillon.unfinished, carillon.activity, carillon.provider_tokens, carillon.dedupe, carillon.chores
 TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.results, carillon.failures TO carillon_worker;
+GRANT INSERT ON carillon.unknown_outcomes TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.feedback TO carillon_worker;
 -- Deleting in order takes row locks, and a row lock takes the right to update.
 GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker;

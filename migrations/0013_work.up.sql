@@ -111,7 +111,8 @@ CREATE FUNCTION carillon.settle(
     again bigint[], again_whole boolean[], again_attempt smallint[], again_after integer[],  -- milliseconds; null: at once
     again_place integer[], again_token text[],  -- the tokens, each with the place of its job in again, from 1
     kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[],  -- what stays in flight, likewise
-    again_status smallint[] DEFAULT '{}', again_reason text[] DEFAULT '{}'  -- why again; null: as it was
+    again_status smallint[] DEFAULT '{}', again_reason text[] DEFAULT '{}',  -- why again; null: as it was
+    unanswered bigint[] DEFAULT '{}'  -- messages of which an attempt ended without an answer, and that may be sent again
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -158,6 +159,10 @@ BEGIN
     END IF;
     IF app IS NULL THEN
         RETURN carillon.unsettled(claim, worker, claimed, part_number);
+    END IF;
+    IF cardinality(unanswered) > 0 THEN
+        INSERT INTO carillon.unknown_outcomes (app_id, message_id)
+        SELECT DISTINCT app, u.id FROM unnest(unanswered) AS u(id);
     END IF;
     IF cardinality(again) > 0 THEN
         SELECT o.* INTO off FROM (

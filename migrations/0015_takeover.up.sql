@@ -285,6 +285,7 @@ BEGIN
             array_agg(j.broadcast_id) AS broadcasts
         FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.id = ANY (lost)
     ) AS a, carillon.called_off(a.apps, a.messages, a.broadcasts, '{}') AS o;
+    INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT m.app_id, m.id FROM unnest(messages) AS m;
     claims := cardinality(lost);
     -- All that a worker held of an app at once, as far as it fits into an array.
     FOR held IN

@@ -21,7 +21,8 @@ CREATE TYPE carillon.message_state AS (
     created_at      timestamptz,
     finished_at     timestamptz,
     -- What is known of single tokens, the first 1,000: those that failed and those that wait. All others were sent.
-    outcomes        jsonb
+    outcomes        jsonb,
+    may_have_arrived boolean  -- of what did not end as sent
 );
 
 -- The jobs of a message that have not ended: by their ids, or between those of the first and the last job of a send that
@@ -167,7 +168,7 @@ BEGIN
                 coalesce(sum(cardinality(j.tokens)) FILTER (WHERE NOT j.is_counted), 0) AS others,
                 max(CASE j.state WHEN 'in flight' THEN j.attempt ELSE j.attempt - 1 END) AS attempts,
                 max(j.attempt) AS attempt, min(j.run_at) AS run_at, min(j.reference) AS reference,
-                min(j.created_at) AS created_at, array_agg(DISTINCT j.state) AS states,
+                min(j.created_at) AS created_at, array_agg(DISTINCT j.state) AS states, array_agg(j.message_id) AS ids,
                 (array_agg(j.last_status ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS status,
                 (array_agg(j.last_reason ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS reason
             INTO waiting
@@ -218,6 +219,11 @@ BEGIN
                     THEN 'no worker is running' END
                 FROM carillon.apps a LEFT JOIN carillon.held_apps h ON h.app_id = a.id WHERE a.id = message.app_id);
         END IF;
+        answer.may_have_arrived := answer.sent < answer.tokens AND (
+            EXISTS (SELECT FROM carillon.unknown_outcomes u WHERE u.app_id = message.app_id
+                AND u.message_id = ANY (known.ids || waiting.ids))
+            OR EXISTS (SELECT FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (known.ids)
+                AND f.status IS DISTINCT FROM 410 AND NOT carillon.is_mendable(f.status, f.reason, false, false)));
         SELECT coalesce(jsonb_agg(to_jsonb(t)), '[]') INTO answer.outcomes
         FROM (
             SELECT f.token, 'failed' AS state, f.status, f.reason, NULL::timestamptz AS next_attempt_at

@@ -14,7 +14,7 @@ INSERT INTO carillon.maintenance (step, place) VALUES
     ('make results', 4), ('make failures', 5), ('make failed_messages', 6),
     ('drop results', 7), ('drop failures', 8), ('drop failed_messages', 9),
     ('delete cancelled', 10), ('delete activity', 11), ('delete dedupe', 12), ('delete feedback', 13),
-    ('delete broadcasts', 14);
+    ('delete broadcasts', 14), ('delete unknown_outcomes', 15);
 
 -- Drops one partition whose last day ended before the horizon, and says whether there may be more to drop. One that is in
 -- use, or that somebody's view needs, is left until later, and keeps none beside it. For the locks see make_partitions().
@@ -63,6 +63,14 @@ DECLARE
         WHEN 'activity' THEN 't.minute < greatest($1, now() - interval ''1 day'')'
         WHEN 'dedupe' THEN 't.until <= now()'
         WHEN 'feedback' THEN 't.handled_at < $1'
+        -- With the results of the message: until then it keeps its dedupe key.
+        WHEN 'unknown_outcomes' THEN 't.noted_at < $1
+            AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.message_id = t.message_id)
+            AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = t.app_id AND u.message_id = t.message_id)
+            AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = t.app_id AND s.id = t.message_id)
+            AND NOT EXISTS (SELECT FROM carillon.messages m
+                WHERE m.app_id = t.app_id AND m.lane IN (SELECT l.lane FROM carillon.filled_lanes(t.app_id) l)
+                AND m.id = t.message_id)'
         -- A broadcast is forgotten with the results of its jobs.
         WHEN 'broadcasts' THEN 't.created_at < $1
             AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.broadcast_id = t.id)

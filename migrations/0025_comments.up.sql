@@ -76,6 +76,8 @@ COMMENT ON COLUMN carillon.message_state.finished_at IS 'when its last push ende
 COMMENT ON COLUMN carillon.message_state.outcomes IS
     'an array of objects {token, state, status, reason, next_attempt_at}: tokens that failed or wait, 1,000 at most; '
     'all others were sent, expired or cancelled';
+COMMENT ON COLUMN carillon.message_state.may_have_arrived IS
+    'whether pushes that were not sent, or wait, may have been delivered all the same: an attempt of them had no answer';
 
 COMMENT ON TABLE carillon.apps IS 'The apps that messages are sent for. Operators add and change them.';
 COMMENT ON COLUMN carillon.apps.id IS 'what app_id means everywhere';

@@ -5,7 +5,8 @@ import Postgres
 struct MessageProgress: RowReadable {
     static let columns = """
         m.id, m.app, m.reference, m.state, m.attempts, m.next_attempt_at, m.last_status, m.last_reason, m.tokens, m.sent,
-            m.failed, m.expired, m.cancelled, m.waiting, m.held, m.created_at, m.finished_at, m.outcomes::text
+            m.failed, m.expired, m.cancelled, m.waiting, m.held, m.created_at, m.finished_at, m.outcomes::text,
+            m.may_have_arrived
         """
     private static let byID = Statement(
         "message_progress",
@@ -33,6 +34,8 @@ struct MessageProgress: RowReadable {
     let finishedAt: Int64?
     /// JSON.
     let outcomes: String
+    /// Of what did not end as sent.
+    let mayHaveArrived: Bool
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
         id = try rows.int64(row, "id")
@@ -50,6 +53,7 @@ struct MessageProgress: RowReadable {
         createdAt = try rows.timestampIfPresent(row, "created_at")
         finishedAt = try rows.timestampIfPresent(row, "finished_at")
         outcomes = try rows.string(row, "outcomes")
+        mayHaveArrived = try rows.bool(row, "may_have_arrived")
     }
 
     /// Those of every app that has the id, or of the one that is named.
@@ -81,7 +85,7 @@ struct MessageProgress: RowReadable {
         let others: [(String, JSONValue)] = [
             ("waiting", .int(Int64(waiting))), ("held", JSONValue(held)),
             ("created_at", JSONValue(createdAt.map(UnixTimeText.text))),
-            ("finished_at", JSONValue(finishedAt.map(UnixTimeText.text))),
+            ("finished_at", JSONValue(finishedAt.map(UnixTimeText.text))), ("may_have_arrived", .bool(mayHaveArrived)),
         ]
         // What PostgreSQL has written is JSON already.
         return JSONValue.object(members + ended.members + others).text.dropLast() + ",\"outcomes\":\(outcomes)}"
@@ -106,7 +110,9 @@ struct MessageProgress: RowReadable {
 
     /// Its state, and what it waits for: "retrying, after 503 ServiceUnavailable, next at 2026-11-22T11:45:00Z."
     var condition: String {
-        guard waiting > 0 else { return "\(state)." }
+        guard waiting > 0 else {
+            return state + (mayHaveArrived ? ", though an attempt had no answer and may have arrived." : ".")
+        }
         let cause = lastReason.map { ", after \(lastStatus.map { "\($0) " } ?? "")\($0.visible)" } ?? ""
         let time = nextAttemptAt.map { ", next at \(UnixTimeText.text($0))" } ?? ""
         return state + cause + time + (held.map { "; \($0.visible)" } ?? "") + "."

@@ -8,7 +8,7 @@ extension Settlement {
         """
         SELECT carillon.settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, \
         $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, \
-        $39, $40, $41, $42)
+        $39, $40, $41, $42, $43)
         """
     )
 
@@ -26,6 +26,7 @@ extension Settlement {
         self.appendReturns(to: &parameters, claim)
         self.appendStays(to: &parameters, claim)
         self.appendCauses(to: &parameters)
+        parameters.append(PostgresArray(self.unanswered.lazy.map { claim.jobs[Int($0)].message }))
         return parameters
     }
 

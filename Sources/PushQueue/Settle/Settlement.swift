@@ -92,6 +92,8 @@ package struct Settlement: Sendable {
     private(set) var failures: [Failure] = []
     private(set) var returns: [Return] = []
     private(set) var stays: [Stay] = []
+    /// Jobs that may be sent again, and of which an attempt ended without an answer.
+    private(set) var unanswered: [Int32] = []
     package private(set) var tally = Tally()
     /// Why pushes have used up an attempt and are tried again.
     package private(set) var retryCauses = RetryCauses()
@@ -179,6 +181,7 @@ package struct Settlement: Sendable {
         piece.parts.removeAll { !(first...last).contains($0.job) }
         piece.failures.removeAll { !(first...last).contains($0.job) }
         piece.returns.removeAll { !(first...last).contains($0.job) }
+        piece.unanswered.removeAll { !(first...last).contains($0) }
         piece.stays = others.map { Stay(job: $0, pushes: [], isWhole: true) }
         return piece
     }
@@ -215,9 +218,10 @@ package struct Settlement: Sendable {
         var retryCauses = RetryCauses()
         var backCauses = RetryCauses()
         var retryAfter: Int32?
+        var unknown = 0
         for push in pushes {
             let outcome = outcomes[Int(push)]
-            if outcome.verdict == .unknown { self.tally.unknown += 1 }
+            if outcome.verdict == .unknown { unknown += 1 }
             switch Fate(outcome, mayRepeat: job.mayRepeat, credentialWorks: self.credentialWorks) {
             case .sent: share.sent += 1
             case .failed: self.fail(push, with: outcome, of: outcomes, &share)
@@ -232,6 +236,8 @@ package struct Settlement: Sendable {
                 if let asked = outcome.retryAfter { retryAfter = max(retryAfter ?? 0, asked) }
             }
         }
+        self.tally.unknown += unknown
+        if unknown > 0, job.mayRepeat { self.unanswered.append(share.job) }
         var delay: Int32?
         if !retries.isEmpty {
             let wait = self.policy.delay(after: job.attempt, retryAfter: retryAfter, using: &generator)
