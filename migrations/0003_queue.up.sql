@@ -147,6 +147,8 @@ CREATE TABLE carillon.unfinished (
     cancelled    integer NOT NULL DEFAULT 0,
     attempts     integer NOT NULL DEFAULT 1,
     created_at   timestamptz NOT NULL DEFAULT now(),
+    last_status  smallint,  -- as in results
+    last_reason  text,
     PRIMARY KEY (app_id, message_id)
 );
 CREATE INDEX unfinished_by_broadcast ON carillon.unfinished (broadcast_id) WHERE broadcast_id IS NOT NULL;

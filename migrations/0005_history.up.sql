@@ -10,7 +10,10 @@ CREATE TABLE carillon.results (
     expired      integer NOT NULL DEFAULT 0,
     cancelled    integer NOT NULL DEFAULT 0,
     attempts     integer NOT NULL DEFAULT 1,
-    finished_at  timestamptz NOT NULL DEFAULT now()
+    finished_at  timestamptz NOT NULL DEFAULT now(),
+    -- Of pushes that expired or were cancelled after an attempt: how that ended. Those that failed are in failures.
+    last_status  smallint,
+    last_reason  text
 ) PARTITION BY RANGE (finished_at);
 CREATE INDEX results_by_message ON carillon.results (message_id);
 -- SP-GiST takes references of any length, which a B-tree does not, and any number of rows with the same one: in a hash

@@ -31,7 +31,8 @@ $$;
 
 -- What is needed of a job that will not be sent.
 CREATE TYPE carillon.withdrawn AS (
-    message_id bigint, tokens integer, reference text, broadcast_id bigint, attempt smallint
+    message_id bigint, tokens integer, reference text, broadcast_id bigint, attempt smallint, last_status smallint,
+    last_reason text
 );
 
 -- Writes them down: the results row of a message whose last tokens they held, or else one step towards it. Its search_path
@@ -46,16 +47,26 @@ BEGIN
     PERFORM FROM carillon.unfinished u WHERE u.app_id = record_cancelled.app_id AND u.message_id = ANY (message_ids)
     ORDER BY u.message_id FOR UPDATE;
 
-    INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, cancelled, attempts)
+    INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, cancelled, attempts, last_status, last_reason)
     SELECT g.message_id, record_cancelled.app_id, pg_catalog.max(g.reference), pg_catalog.max(g.broadcast_id),
-        pg_catalog.sum(g.tokens), pg_catalog.max(g.attempt) - 1
+        pg_catalog.sum(g.tokens), pg_catalog.max(g.attempt) - 1,
+        (pg_catalog.array_agg(g.last_status ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1],
+        (pg_catalog.array_agg(g.last_reason ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1]
     FROM pg_catalog.unnest(gone) g
     WHERE NOT EXISTS (
         SELECT FROM carillon.unfinished u WHERE u.app_id = record_cancelled.app_id AND u.message_id = g.message_id)
     GROUP BY g.message_id;
 
-    UPDATE carillon.unfinished u SET remaining = u.remaining - g.tokens, cancelled = u.cancelled + g.tokens
-    FROM (SELECT w.message_id, pg_catalog.sum(w.tokens) AS tokens FROM pg_catalog.unnest(gone) w GROUP BY w.message_id) g
+    UPDATE carillon.unfinished u SET remaining = u.remaining - g.tokens, cancelled = u.cancelled + g.tokens,
+        last_status = CASE WHEN g.last_reason IS NULL THEN u.last_status ELSE g.last_status END,
+        last_reason = coalesce(g.last_reason, u.last_reason)
+    FROM (
+        SELECT w.message_id, pg_catalog.sum(w.tokens) AS tokens,
+            (pg_catalog.array_agg(w.last_status ORDER BY w.attempt DESC) FILTER (WHERE w.last_reason IS NOT NULL))[1]
+                AS last_status,
+            (pg_catalog.array_agg(w.last_reason ORDER BY w.attempt DESC) FILTER (WHERE w.last_reason IS NOT NULL))[1]
+                AS last_reason
+        FROM pg_catalog.unnest(gone) w GROUP BY w.message_id) g
     WHERE u.app_id = record_cancelled.app_id AND u.message_id = g.message_id;
 
     WITH ended AS (
@@ -63,8 +74,9 @@ BEGIN
         WHERE u.app_id = record_cancelled.app_id AND u.message_id = ANY (message_ids) AND u.remaining <= 0 RETURNING u.*
     )
     INSERT INTO carillon.results
-        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts)
-    SELECT e.message_id, e.app_id, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.cancelled, e.attempts
+        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, last_status, last_reason)
+    SELECT e.message_id, e.app_id, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.cancelled, e.attempts,
+        e.last_status, e.last_reason
     FROM ended e;
 END
 $$;
@@ -76,13 +88,13 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
     PERFORM FROM carillon.unfinished u JOIN (
         SELECT DISTINCT t.app, t.message_id FROM unnest(apps, taken)
-            AS t(app, message_id, tokens, reference, broadcast_id, attempt)
+            AS t(app, message_id, tokens, reference, broadcast_id, attempt, last_status, last_reason)
     ) AS k ON k.app = u.app_id AND k.message_id = u.message_id
     ORDER BY u.app_id, u.message_id FOR UPDATE OF u;
     PERFORM carillon.record_cancelled(a.app, a.taken) FROM (
-        SELECT t.app, array_agg((t.message_id, t.tokens, t.reference, t.broadcast_id, t.attempt)::carillon.withdrawn)
-            AS taken
-        FROM unnest(apps, taken) AS t(app, message_id, tokens, reference, broadcast_id, attempt)
+        SELECT t.app, array_agg((t.message_id, t.tokens, t.reference, t.broadcast_id, t.attempt, t.last_status,
+            t.last_reason)::carillon.withdrawn) AS taken
+        FROM unnest(apps, taken) AS t(app, message_id, tokens, reference, broadcast_id, attempt, last_status, last_reason)
         GROUP BY t.app ORDER BY t.app) AS a;
 END
 $$;
@@ -137,12 +149,12 @@ BEGIN
         WITH ready AS (
             DELETE FROM carillon.messages m WHERE m.app_id = take_back.app AND m.lane = ANY (lanes) AND m.id = ANY (sought)
             RETURNING (coalesce(m.origin, m.id), cardinality(m.tokens), m.reference, m.broadcast_id,
-                m.attempt)::carillon.withdrawn AS job
+                m.attempt, m.last_status, m.last_reason)::carillon.withdrawn AS job
         ), later AS (
             DELETE FROM carillon.scheduled s
             WHERE s.app_id = take_back.app AND (s.id = ANY (sought) OR s.origin = ANY (sought))
             RETURNING (coalesce(s.origin, s.id), cardinality(s.tokens), s.reference, s.broadcast_id,
-                s.attempt)::carillon.withdrawn AS job
+                s.attempt, s.last_status, s.last_reason)::carillon.withdrawn AS job
         )
         SELECT array_agg(g.job) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
         taken := taken || more;
@@ -161,8 +173,8 @@ BEGIN
         IF cardinality(short) > 0 THEN
             WITH ready AS (
                 DELETE FROM carillon.messages m WHERE m.app_id = take_back.app AND m.origin = ANY (short)
-                RETURNING (m.origin, cardinality(m.tokens), m.reference, m.broadcast_id, m.attempt)::carillon.withdrawn
-                    AS job
+                RETURNING (m.origin, cardinality(m.tokens), m.reference, m.broadcast_id, m.attempt, m.last_status,
+                    m.last_reason)::carillon.withdrawn AS job
             )
             SELECT array_agg(g.job) INTO retries FROM ready g;
         END IF;

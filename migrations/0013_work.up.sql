@@ -31,31 +31,37 @@ $$;
 -- that an app has given twice. It pins no search_path: see own_path().
 CREATE FUNCTION carillon.progress(
     app integer, messages bigint[], reference text[], broadcast bigint[],
-    returned integer[], sent integer[], failed integer[], expired integer[], attempts smallint[]
+    returned integer[], sent integer[], failed integer[], expired integer[], attempts smallint[],
+    last_status smallint[] DEFAULT '{}', last_reason text[] DEFAULT '{}'  -- of what has expired
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     -- In the order of ids, so that two workers with parts of the same messages never wait for each other in a circle.
     INSERT INTO carillon.unfinished AS u
-        (message_id, app_id, reference, broadcast_id, remaining, sent, failed, expired, attempts)
+        (message_id, app_id, reference, broadcast_id, remaining, sent, failed, expired, attempts, last_status, last_reason)
     SELECT p.message_id, progress.app, pg_catalog.min(p.reference), pg_catalog.min(p.broadcast_id),
         pg_catalog.sum(CASE WHEN p.returned > 0 THEN p.returned ELSE -(p.sent + p.failed + p.expired) END),
-        pg_catalog.sum(p.sent), pg_catalog.sum(p.failed), pg_catalog.sum(p.expired), pg_catalog.max(p.attempts)
+        pg_catalog.sum(p.sent), pg_catalog.sum(p.failed), pg_catalog.sum(p.expired), pg_catalog.max(p.attempts),
+        (pg_catalog.array_agg(p.last_status ORDER BY p.attempts DESC) FILTER (WHERE p.last_reason IS NOT NULL))[1],
+        (pg_catalog.array_agg(p.last_reason ORDER BY p.attempts DESC) FILTER (WHERE p.last_reason IS NOT NULL))[1]
     FROM unnest(messages, progress.reference, broadcast, progress.returned, progress.sent, progress.failed,
-            progress.expired, progress.attempts)
-        AS p(message_id, reference, broadcast_id, returned, sent, failed, expired, attempts)
+            progress.expired, progress.attempts, progress.last_status, progress.last_reason)
+        AS p(message_id, reference, broadcast_id, returned, sent, failed, expired, attempts, last_status, last_reason)
     GROUP BY p.message_id ORDER BY p.message_id
     ON CONFLICT (app_id, message_id) DO UPDATE SET
         remaining = u.remaining + excluded.remaining,
         sent = u.sent + excluded.sent, failed = u.failed + excluded.failed, expired = u.expired + excluded.expired,
-        attempts = greatest(u.attempts, excluded.attempts);
+        attempts = greatest(u.attempts, excluded.attempts),
+        last_status = CASE WHEN excluded.last_reason IS NULL THEN u.last_status ELSE excluded.last_status END,
+        last_reason = coalesce(excluded.last_reason, u.last_reason);
     WITH finished AS (
         DELETE FROM carillon.unfinished u
         WHERE u.app_id = progress.app AND u.message_id = ANY (progress.messages) AND u.remaining <= 0 RETURNING u.*
     )
     INSERT INTO carillon.results
-        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts)
-    SELECT f.message_id, f.app_id, f.reference, f.broadcast_id, f.sent, f.failed, f.expired, f.cancelled, f.attempts
+        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, last_status, last_reason)
+    SELECT f.message_id, f.app_id, f.reference, f.broadcast_id, f.sent, f.failed, f.expired, f.cancelled, f.attempts,
+        f.last_status, f.last_reason
     FROM finished f;
 END
 $$;
@@ -91,6 +97,21 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         THEN 'before' ELSE 'lost' END
 $$;
 
+-- How the last attempt ended of those messages that have expired: as the worker says, or else as the jobs say that it held.
+CREATE FUNCTION carillon.last_attempts(
+    held carillon.job[], messages bigint[], expired integer[], said_status smallint[], said_reason text[],
+    OUT status smallint[], OUT reason text[]
+)
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT array_agg(CASE WHEN m.reason IS NULL THEN k.last_status ELSE m.status END ORDER BY m.place),
+        array_agg(coalesce(m.reason, k.last_reason) ORDER BY m.place)
+    FROM unnest(messages, expired, said_status, said_reason) WITH ORDINALITY AS m(id, expired, status, reason, place)
+    LEFT JOIN (
+        SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id) AS id, j.last_status, j.last_reason
+        FROM unnest(held) AS j WHERE j.last_reason IS NOT NULL ORDER BY coalesce(j.origin, j.id), j.attempt DESC
+    ) AS k ON k.id = m.id AND m.expired > 0
+$$;
+
 -- Writes what became of a claim, or of a part of it, once: what is settled leaves its row in the same stroke, the row's
 -- part goes up by one, and without anything left the row goes. So writing twice changes nothing the second time, and
 -- neither does writing what another worker has taken over: the answer is then not 'written', but that of unsettled().
@@ -112,12 +133,17 @@ CREATE FUNCTION carillon.settle(
     again_place integer[], again_token text[],  -- the tokens, each with the place of its job in again, from 1
     kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[],  -- what stays in flight, likewise
     again_status smallint[] DEFAULT '{}', again_reason text[] DEFAULT '{}',  -- why again; null: as it was
-    unanswered bigint[] DEFAULT '{}'  -- messages of which an attempt ended without an answer, and that may be sent again
+    unanswered bigint[] DEFAULT '{}',  -- messages of which an attempt ended without an answer, and that may be sent again
+    -- Of what has expired instead of another attempt: how the last one ended.
+    ended_status smallint[] DEFAULT '{}', ended_reason text[] DEFAULT '{}',
+    part_status smallint[] DEFAULT '{}', part_reason text[] DEFAULT '{}'
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     -- Dead tokens are beyond mending.
     keeps CONSTANT boolean := EXISTS (SELECT FROM unnest(failed_status) AS f(status) WHERE f.status IS DISTINCT FROM 410);
+    -- A job that has expired knows how its last attempt ended, if it had one.
+    is_late CONSTANT boolean := 0 < ANY (ended_expired) OR 0 < ANY (part_expired);
     app integer;
     held carillon.job[];
     off record;
@@ -148,7 +174,7 @@ BEGIN
                 GROUP BY u.place) AS t ON t.place = k.place
             ORDER BY k.place)
         WHERE app IS NOT NULL AND f.id = claim;
-    ELSIF keeps OR cardinality(again) > 0 THEN
+    ELSIF keeps OR is_late OR cardinality(again) > 0 THEN
         DELETE FROM carillon.inflight f
         WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number
         RETURNING f.app_id, f.jobs INTO app, held;
@@ -170,6 +196,12 @@ BEGIN
                 array_agg(j.broadcast_id) AS broadcasts
             FROM unnest(held) AS j WHERE j.id = ANY (again)
         ) AS a, carillon.called_off(a.apps, a.messages, a.broadcasts, part) AS o;
+    END IF;
+    IF is_late THEN
+        SELECT l.status, l.reason INTO ended_status, ended_reason
+        FROM carillon.last_attempts(held, ended, ended_expired, ended_status, ended_reason) AS l;
+        SELECT l.status, l.reason INTO part_status, part_reason
+        FROM carillon.last_attempts(held, part, part_expired, part_status, part_reason) AS l;
     END IF;
     IF keeps THEN
         mendable := ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(j.origin, j.id) IN (
@@ -201,15 +233,17 @@ BEGIN
     -- As own_path() does: here two calls less are worth it.
     path := pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
-        INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts)
+        INSERT INTO carillon.results
+            (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts, last_status, last_reason)
         SELECT e.id, app, e.reference, e.broadcast, coalesce(e.sent, 1), coalesce(e.failed, 0), coalesce(e.expired, 0),
-            coalesce(e.attempts, 1)
-        FROM unnest(ended, ended_reference, ended_broadcast, ended_sent, ended_failed, ended_expired, ended_attempts)
-            AS e(id, reference, broadcast, sent, failed, expired, attempts);
+            coalesce(e.attempts, 1), e.status, e.reason
+        FROM unnest(ended, ended_reference, ended_broadcast, ended_sent, ended_failed, ended_expired, ended_attempts,
+                ended_status, ended_reason)
+            AS e(id, reference, broadcast, sent, failed, expired, attempts, status, reason);
     END IF;
     IF has_parts THEN
         PERFORM carillon.progress(app, part, part_reference, part_broadcast, part_returned, part_sent, part_failed,
-            part_expired, part_attempts);
+            part_expired, part_attempts, part_status, part_reason);
     END IF;
     IF has_failed THEN
         INSERT INTO carillon.failures
@@ -350,7 +384,8 @@ $$;
 
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-    carillon.is_transient, carillon.own_path, carillon.progress, carillon.keep_failed, carillon.unsettled, carillon.settle,
+    carillon.is_transient, carillon.own_path, carillon.last_attempts,
+    carillon.progress, carillon.keep_failed, carillon.unsettled, carillon.settle,
     carillon.end_unrecorded, carillon.settle_refused
 TO carillon_worker;
 

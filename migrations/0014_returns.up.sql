@@ -5,8 +5,8 @@
 -- A job that is not sent, as record_cancelled takes it.
 CREATE FUNCTION carillon.withdraw(job carillon.job) RETURNS carillon.withdrawn
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt)
-        ::carillon.withdrawn
+    SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
+        job.last_status, job.last_reason)::carillon.withdrawn
 $$;
 
 -- How many different tokens these are: upper and lower case are the same, and null is the empty one.

@@ -141,15 +141,18 @@ BEGIN
         SELECT coalesce(sum(t.sent), 0) AS sent, coalesce(sum(t.failed), 0) AS failed,
             coalesce(sum(t.expired), 0) AS expired, coalesce(sum(t.cancelled), 0) AS cancelled,
             coalesce(sum(t.remaining), 0) AS remaining, max(t.attempts) AS attempts,
-            min(t.reference) AS reference, max(t.finished_at) AS finished_at, array_agg(t.message_id) AS ids
+            min(t.reference) AS reference, max(t.finished_at) AS finished_at, array_agg(t.message_id) AS ids,
+            (array_agg(t.last_status ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS status,
+            (array_agg(t.last_reason ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS reason
         INTO known
         FROM (
             SELECT r.message_id, r.sent, r.failed, r.expired, r.cancelled, 0 AS remaining, r.attempts, r.reference,
-                r.finished_at
+                r.finished_at, r.last_status, r.last_reason
             FROM carillon.results r WHERE r.app_id = message.app_id
                 AND (r.message_id = message.message_id OR r.broadcast_id = message.message_id)
             UNION ALL
-            SELECT u.message_id, u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.attempts, u.reference, NULL
+            SELECT u.message_id, u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.attempts, u.reference, NULL,
+                u.last_status, u.last_reason
             FROM carillon.unfinished u WHERE u.app_id = message.app_id
                 AND (u.message_id = message.message_id OR u.broadcast_id = message.message_id)
             UNION ALL
@@ -160,7 +163,7 @@ BEGIN
                     AND (f.message_id = message.message_id OR f.broadcast_id = message.message_id)
                 GROUP BY f.message_id
             )
-            SELECT f.message_id, 0, f.pushes, 0, 0, 0, f.attempt, f.reference, f.failed_at FROM failed f
+            SELECT f.message_id, 0, f.pushes, 0, 0, 0, f.attempt, f.reference, f.failed_at, NULL, NULL FROM failed f
             WHERE carillon.has_only_failures(message.app_id, f.message_id))) t;
         everywhere := false;
         LOOP
@@ -197,8 +200,10 @@ BEGIN
         answer.created_at := coalesce(whole.created_at, waiting.created_at);
         answer.next_attempt_at := waiting.run_at;
         answer.last_status := CASE WHEN waiting.reason IS NOT NULL THEN waiting.status
-            WHEN last_failure.reason IS NOT NULL THEN last_failure.status WHEN known.sent > 0 THEN 200 END;
-        answer.last_reason := coalesce(waiting.reason, last_failure.reason);
+            WHEN last_failure.reason IS NOT NULL THEN last_failure.status
+            WHEN known.reason IS NOT NULL THEN known.status
+            WHEN known.sent > 0 THEN 200 END;
+        answer.last_reason := coalesce(waiting.reason, last_failure.reason, known.reason);
         answer.state := CASE
             WHEN 'in flight' = ANY (waiting.states) THEN 'in flight'
             WHEN answer.waiting > 0 AND waiting.attempt > 1 THEN 'retrying'

@@ -62,7 +62,8 @@ COMMENT ON COLUMN carillon.message_state.attempts IS 'how many attempts were beg
 COMMENT ON COLUMN carillon.message_state.next_attempt_at IS 'when the first of what is scheduled or retried is due';
 COMMENT ON COLUMN carillon.message_state.last_status IS
     'the status of the last attempt that failed; 200: all that ended was sent; null: no answer';
-COMMENT ON COLUMN carillon.message_state.last_reason IS 'the reason of the last attempt that failed';
+COMMENT ON COLUMN carillon.message_state.last_reason IS
+    'the reason of the last attempt that failed, also where the push expired or was cancelled after it';
 COMMENT ON COLUMN carillon.message_state.tokens IS 'how many pushes it is, one a token';
 COMMENT ON COLUMN carillon.message_state.sent IS 'pushes that APNs answered with 200';
 COMMENT ON COLUMN carillon.message_state.failed IS 'pushes that failed for good';
@@ -136,6 +137,9 @@ COMMENT ON COLUMN carillon.results.expired IS 'pushes that were not sent before 
 COMMENT ON COLUMN carillon.results.cancelled IS 'pushes that were cancelled';
 COMMENT ON COLUMN carillon.results.attempts IS 'attempts of the token that had most';
 COMMENT ON COLUMN carillon.results.finished_at IS 'when its last push ended';
+COMMENT ON COLUMN carillon.results.last_status IS
+    'of pushes that expired or were cancelled: the status of the last attempt; null: no answer, or no attempt';
+COMMENT ON COLUMN carillon.results.last_reason IS 'of the same: the reason of the last attempt; null: no attempt';
 
 COMMENT ON TABLE carillon.failures IS 'A row a token that failed for good, also while others of its message wait.';
 COMMENT ON COLUMN carillon.failures.message_id IS 'as in results';

@@ -8,7 +8,7 @@ extension Settlement {
         """
         SELECT carillon.settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, \
         $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, \
-        $39, $40, $41, $42, $43)
+        $39, $40, $41, $42, $43, $44, $45, $46, $47)
         """
     )
 
@@ -25,8 +25,10 @@ extension Settlement {
         self.appendDead(to: &parameters, claim)
         self.appendReturns(to: &parameters, claim)
         self.appendStays(to: &parameters, claim)
-        self.appendCauses(to: &parameters)
+        self.append(causes: self.returns.lazy.map(\.cause), to: &parameters)
         parameters.append(PostgresArray(self.unanswered.lazy.map { claim.jobs[Int($0)].message }))
+        self.append(causes: self.ended.lazy.map(\.lastAttempt), to: &parameters)
+        self.append(causes: self.parts.lazy.map(\.lastAttempt), to: &parameters)
         return parameters
     }
 
@@ -147,14 +149,14 @@ extension Settlement {
         parameters.append(tokens)
     }
 
-    /// Why the jobs of `appendReturns` are tried again, in the same order.
-    private func appendCauses(to parameters: inout Parameters) {
+    /// Why attempts failed, job by job; two empty columns if nothing is known of any.
+    private func append(causes: some Collection<RetryCause?>, to parameters: inout Parameters) {
         var statuses = PostgresArray(of: .int2)
         var reasons = PostgresArray(of: .text)
-        if self.returns.contains(where: { $0.cause != nil }) {
-            for share in self.returns {
-                if let status = share.cause?.status { statuses.append(status) } else { statuses.appendNull() }
-                if let cause = share.cause { reasons.append(cause.reason) } else { reasons.appendNull() }
+        if causes.contains(where: { $0 != nil }) {
+            for cause in causes {
+                if let status = cause?.status { statuses.append(status) } else { statuses.appendNull() }
+                if let cause { reasons.append(cause.reason) } else { reasons.appendNull() }
             }
         }
         parameters.append(statuses)

@@ -15,6 +15,8 @@ package struct Settlement: Sendable {
         var retried: Int32 = 0
         /// Pushes that have not ended.
         var pending: Int32 = 0
+        /// How the last attempt ended of pushes that expire instead of another one.
+        var lastAttempt: RetryCause?
         /// Its message is known to be unfinished: it is a part or a retry, or a part of it was settled before.
         var isKnown = false
 
@@ -243,6 +245,7 @@ package struct Settlement: Sendable {
             let wait = self.policy.delay(after: job.attempt, retryAfter: retryAfter, using: &generator)
             if let end = job.expiresAt, self.microseconds(after: wait) >= end {
                 share.expired += Int32(retries.count)
+                share.lastAttempt = retryCauses.mostFrequent
                 retries = []
             }
             delay = Int32(

@@ -1,0 +1,67 @@
+import ApplePush
+import Postgres
+import PushQueue
+import Testing
+
+/// What is told of pushes that ended without being sent.
+@Suite struct UnsentPushTests {
+    private static let busy = RecordedBackend { _ in .rejected(503, "ServiceUnavailable") }
+
+    private static func status(_ columns: String) -> String {
+        "SELECT state, last_status, last_reason\(columns) FROM carillon.message_status(1)"
+    }
+
+    private static func enqueue(_ queue: Queue, _ arguments: String = "") async throws {
+        try await queue.run("SELECT carillon.enqueue('app', '{aa}', 'x'\(arguments))")
+    }
+
+    private static func becomeDue(_ queue: Queue, more: String = "") async throws {
+        try await queue.run("UPDATE carillon.scheduled SET run_at = now()\(more)")
+    }
+
+    // MARK: The last attempt
+
+    @Test func `a push that expires instead of another attempt says how the last one failed`() async throws {
+        try await Queue.with { queue in
+            try await Self.enqueue(queue, ", expires_at => now() + interval '1 minute'")
+            try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable", retryAfter: 3600) })
+            #expect(try await queue.rows(Self.status("")) == ["(expired,503,ServiceUnavailable)"])
+        }
+    }
+
+    @Test func `a push that expires while it waits for another attempt says how the last one failed`() async throws {
+        try await Queue.with { queue in
+            try await Self.enqueue(queue, ", expires_at => now() + interval '9 days'")
+            try await queue.drain(Self.busy)
+            try await Self.becomeDue(queue, more: ", expires_at = now()")
+            try await queue.drain(Self.busy)
+            #expect(try await queue.rows(Self.status("")) == ["(expired,503,ServiceUnavailable)"])
+        }
+    }
+
+    @Test func `of a message in parts, those that expired say how their last attempt failed`() async throws {
+        try await Queue.with { queue in
+            try await queue.run(
+                "SELECT carillon.enqueue('app', '{aa,bb,cc}', 'x', expires_at => now() + interval '9 days')"
+            )
+            try await queue.drain(RecordedBackend { $0 == "aa" ? .delivered : .rejected(503, "ServiceUnavailable") })
+            try await Self.becomeDue(queue, more: ", expires_at = now() + interval '1 minute'")
+            try await queue.drain(
+                RecordedBackend { $0 == "bb" ? .delivered : .rejected(429, "TooManyRequests", retryAfter: 3600) }
+            )
+            #expect(
+                try await queue.rows(Self.status(", sent, expired"))
+                    == [#"("partly sent",429,TooManyRequests,2,1)"#]
+            )
+        }
+    }
+
+    @Test func `a push that is cancelled between two attempts says how the first one failed`() async throws {
+        try await Queue.with { queue in
+            try await Self.enqueue(queue)
+            try await queue.drain(Self.busy)
+            try await queue.run("SELECT carillon.cancel(1)")
+            #expect(try await queue.rows(Self.status("")) == ["(cancelled,503,ServiceUnavailable)"])
+        }
+    }
+}
