@@ -95,6 +95,8 @@ CREATE FUNCTION carillon.fail_jobs(app integer, jobs carillon.job[], why text) R
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     half CONSTANT integer := cardinality(jobs) / 2;
+    -- For other reasons than these two, jobs end before the attempt that they wait for.
+    unbegun CONSTANT smallint := CASE WHEN why IN ('OutcomeUnknown', 'Poison') THEN 0 ELSE 1 END;
     tokens text[];
 BEGIN
     PERFORM carillon.own_path();
@@ -105,11 +107,12 @@ BEGIN
         FROM pg_catalog.unnest(j.tokens) AS u(token)) AS t(token);
     PERFORM carillon.keep_failed(app, jobs);
     INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts)
-    SELECT j.id, fail_jobs.app, j.reference, j.broadcast_id, 0, carillon.count_tokens(j.tokens), j.attempt
+    SELECT j.id, fail_jobs.app, j.reference, j.broadcast_id, 0, carillon.count_tokens(j.tokens), j.attempt - unbegun
     FROM pg_catalog.unnest(jobs) AS j WHERE j.origin IS NULL;
     PERFORM carillon.progress(app, pg_catalog.array_agg(j.origin), pg_catalog.array_agg(j.reference),
         pg_catalog.array_agg(j.broadcast_id), pg_catalog.array_agg(0), pg_catalog.array_agg(0),
-        pg_catalog.array_agg(carillon.count_tokens(j.tokens)), pg_catalog.array_agg(0), pg_catalog.array_agg(j.attempt))
+        pg_catalog.array_agg(carillon.count_tokens(j.tokens)), pg_catalog.array_agg(0),
+        pg_catalog.array_agg(j.attempt - unbegun))
     FROM pg_catalog.unnest(jobs) AS j WHERE j.origin IS NOT NULL HAVING pg_catalog.count(*) > 0;
 EXCEPTION
     WHEN OTHERS OR assert_failure THEN
@@ -165,10 +168,10 @@ BEGIN
         VALUES (coalesce(whole.origin, whole.id), discard.app, whole.reference, '', why, whole.attempt);
         IF whole.origin IS NULL THEN
             INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts)
-            VALUES (whole.id, discard.app, whole.reference, whole.broadcast_id, 0, 1, whole.attempt);
+            VALUES (whole.id, discard.app, whole.reference, whole.broadcast_id, 0, 1, whole.attempt - 1);
         ELSE
             PERFORM carillon.progress(discard.app, ARRAY[whole.origin], ARRAY[whole.reference], ARRAY[whole.broadcast_id],
-                '{0}', '{0}', '{1}', '{0}', ARRAY[whole.attempt]);
+                '{0}', '{0}', '{1}', '{0}', ARRAY[pg_catalog.int2(whole.attempt - 1)]);
         END IF;
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN

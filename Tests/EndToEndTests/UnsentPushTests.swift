@@ -64,4 +64,28 @@ import Testing
             #expect(try await queue.rows(Self.status("")) == ["(cancelled,503,ServiceUnavailable)"])
         }
     }
+
+    // MARK: Attempts
+
+    @Test(arguments: [
+        ("'{aa}', '{\"aps\":{}}', now() - interval '1 s'", "(expired,,,0)"),
+        ("'{zz}', '{\"aps\":{}}', NULL", "(failed,,MalformedToken,0)"),
+        ("'{}', '{\"aps\":{}}', NULL", "(empty,,,0)"),
+        ("'{aa}', '{\"aps\":{}}', NULL", "(sent,200,,1)"),
+        ("'{aa,zz}', '{\"aps\":{}}', NULL", #"("partly sent",,MalformedToken,1)"#),
+        // Too many to be in flight at once: it is split before it is read.
+        (
+            "array_fill('aa'::text, '{6}'), json_build_object('a', repeat('x', 5000)), NULL",
+            "(failed,,PayloadTooLarge,0)"
+        ),
+    ])
+    func `what was never sent has no attempt`(_ values: String, _ status: String) async throws {
+        try await Queue.with { queue in
+            try await queue.run(
+                "INSERT INTO carillon.messages (app_id, tokens, payload, expires_at) VALUES (1, \(values))"
+            )
+            try await queue.drain(RecordedBackend()) { $0.maxInFlight = 5 }
+            #expect(try await queue.rows(Self.status(", attempts")) == [status])
+        }
+    }
 }

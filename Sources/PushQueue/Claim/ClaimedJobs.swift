@@ -31,6 +31,9 @@ package struct ClaimedJobs: Sendable {
         /// Tokens that are refused here.
         var refused: Int32 = 0
 
+        /// How many attempts were begun, this one included: it is none if nothing of the job can be sent.
+        var attempts: Int16 { self.pushes > 0 ? self.attempt : self.attempt - 1 }
+
         /// The places of its pushes in the batch.
         var places: Range<Int32> { self.firstPush..<self.firstPush + self.pushes }
 

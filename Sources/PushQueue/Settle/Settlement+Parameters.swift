@@ -39,7 +39,7 @@ extension Settlement {
         parameters.append(Self.column(self.ended.lazy.map(\.sent), default: 1))
         parameters.append(Self.column(self.ended.lazy.map(\.failed), default: 0))
         parameters.append(Self.column(self.ended.lazy.map(\.expired), default: 0))
-        let attempts = self.ended.lazy.map { claim.jobs[Int($0.job)].attempt }
+        let attempts = self.ended.lazy.map { claim.jobs[Int($0.job)].attempts }
         parameters.append(PostgresArray(attempts.allSatisfy { $0 == 1 } ? [] : Array(attempts)))
     }
 
@@ -52,7 +52,7 @@ extension Settlement {
         parameters.append(PostgresArray(self.parts.lazy.map(\.sent)))
         parameters.append(PostgresArray(self.parts.lazy.map(\.failed)))
         parameters.append(PostgresArray(self.parts.lazy.map(\.expired)))
-        parameters.append(PostgresArray(self.parts.lazy.map { claim.jobs[Int($0.job)].attempt }))
+        parameters.append(PostgresArray(self.parts.lazy.map { claim.jobs[Int($0.job)].attempts }))
     }
 
     private func appendFailures(to parameters: inout Parameters, _ claim: ClaimedJobs) {

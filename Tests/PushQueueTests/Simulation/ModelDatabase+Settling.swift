@@ -61,7 +61,7 @@ extension ModelTables {
         step.sent = Int(share.sent)
         step.failed = Int(share.failed)
         step.expired = Int(share.expired)
-        step.attempts = job.attempt
+        step.attempts = job.attempts
         return step
     }
 
