@@ -8,6 +8,23 @@ LANGUAGE sql IMMUTABLE AS $$
         AND (include_unknown OR status IS NOT NULL OR reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
 $$;
 
+-- Whether a message was cancelled, in whole or in part.
+CREATE FUNCTION carillon.was_cancelled(app integer, message bigint) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (SELECT FROM carillon.cancelled c
+            WHERE c.app_id = was_cancelled.app AND c.message_id = was_cancelled.message)
+        OR EXISTS (
+            SELECT FROM (
+                SELECT r.broadcast_id, r.cancelled FROM carillon.results r
+                WHERE r.app_id = was_cancelled.app AND r.message_id = was_cancelled.message
+                UNION ALL
+                SELECT u.broadcast_id, u.cancelled FROM carillon.unfinished u
+                WHERE u.app_id = was_cancelled.app AND u.message_id = was_cancelled.message
+            ) AS m
+            LEFT JOIN carillon.broadcasts b ON b.app_id = was_cancelled.app AND b.id = m.broadcast_id
+            WHERE m.cancelled > 0 OR b.cancelled_at IS NOT NULL)
+$$;
+
 -- The ids that failures have of a message: all of one that was cut, by the id of any part of it, or of a retry.
 CREATE FUNCTION carillon.message_parts(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -41,7 +58,8 @@ $$;
 -- Sends again what failed, as new messages: those of one app, for one reason, since so long, of one message, by
 -- the id of any part of it, or everything. Dead tokens stay dead, what has expired stays expired, and nothing is requeued
 -- twice. What Apple took, and only its record failed, is sent again if include_delivered says so; what may have been taken,
--- since no answer came or none was recorded, if include_unknown does. Returns how many pushes that was.
+-- since no answer came or none was recorded, if include_unknown does. A message that somebody has cancelled is sent again
+-- only by its id: no sweep brings back what was called off. Returns how many pushes that was.
 CREATE FUNCTION carillon.requeue_failures(
     app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL,
     include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false
@@ -94,7 +112,8 @@ BEGIN
             WHERE f.requeued_at IS NULL AND carillon.is_mendable(f.status, f.reason, include_unknown, include_delivered)
                 AND (chosen IS NULL OR f.app_id = ANY (chosen))
                 AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.message_id = f.message_id
-                    AND m.app_id = f.app_id AND (m.expires_at > now()) IS NOT FALSE));
+                    AND m.app_id = f.app_id AND (m.expires_at > now()) IS NOT FALSE)
+                AND NOT carillon.was_cancelled(f.app_id, f.message_id));
     END IF;
     IF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
@@ -117,6 +136,7 @@ BEGIN
                 AND (f.app_id, f.message_id)::carillon.message_key = ANY (only_messages))
             AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.message_id = f.message_id AND m.app_id = f.app_id
                 AND (m.expires_at > now()) IS NOT FALSE)
+            AND (only_messages IS NOT NULL OR NOT carillon.was_cancelled(f.app_id, f.message_id))
         RETURNING f.message_id, f.app_id, f.token
     ), message AS (
         SELECT a.message_id, a.app_id, array_agg(DISTINCT a.token) AS tokens, count(*) AS pushes

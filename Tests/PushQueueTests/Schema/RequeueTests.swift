@@ -131,6 +131,33 @@ import Testing
         }
     }
 
+    @Test func `what was cancelled is sent again only by its id`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            // 100 was in flight when it was cancelled, 102 was cut into parts, 103 was cancelled in part.
+            try await database.run(Self.failed)
+            try await database.run(
+                """
+                INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, on_unknown)
+                VALUES (103, 1, 1, '{"aps":{}}', 'alert', 'retry');
+                INSERT INTO carillon.cancelled (app_id, message_id) VALUES (1, 100);
+                INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens, cancelled_at)
+                VALUES (102, 102, 2, 1, 1, 1, now());
+                INSERT INTO carillon.results (message_id, app_id, broadcast_id, failed, cancelled) VALUES
+                    (100, 1, NULL, 3, 0), (102, 2, 102, 1, 0), (103, 1, NULL, 1, 1)
+                """
+            )
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.value("carillon.requeue_failures()")
+            }
+            #expect(error?.message.hasSuffix("0 pushes of 0 apps would be sent again") == true)
+            #expect(try await database.value("carillon.requeue_failures(everything => true)") == "0")
+            #expect(try await database.value("carillon.requeue_failures('demo', 'BadTopic', '1 hour')") == "0")
+            for (id, pushes) in [(100, "2"), (102, "1"), (103, "1")] {
+                #expect(try await database.value("carillon.requeue_failures(message_id => \(id))") == pushes)
+            }
+        }
+    }
+
     @Test func `wrong arguments are named`() async throws {
         try await SchemaDatabase.with { database async throws in
             for (call, part) in [
