@@ -153,6 +153,11 @@ BEGIN
     IF m.topic !~ '^[!-~]{1,255}$' THEN
         RETURN carillon.refusal('topic', '1 to 255 visible ASCII characters', quote_literal(m.topic));
     END IF;
+    -- A claim keeps no more of it.
+    IF octet_length(m.reference) > 16384 THEN
+        RETURN carillon.refusal('reference', 'text of 16384 bytes at most',
+            quote_literal(left(m.reference, 40)) || '… (' || octet_length(m.reference) || ' bytes)');
+    END IF;
     IF m.run_at >= timestamptz '10000-01-01 00:00:00Z' THEN
         RETURN carillon.refusal('run_at', 'a time that comes, before the year 10000', quote_literal(m.run_at));
     END IF;
@@ -328,6 +333,7 @@ BEGIN
     -- Most calls give none of these.
     IF num_nonnulls(m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic, m.run_at, m.lane, m.dedupe_key,
         m.dedupe_for) > 0 OR m.on_unknown IS DISTINCT FROM 'retry' OR m.on_duplicate IS DISTINCT FROM 'null' OR silent
+        OR octet_length(m.reference) > 16384
     THEN
         made.refusal := carillon.check_heading(m, made.push_type);
         made.priority := coalesce(m.priority, CASE made.push_type WHEN 'background' THEN 5 END);

@@ -158,6 +158,12 @@ import Testing
             takes: "after run_at"
         ),
         Refusal(
+            arguments: "tokens => '{ab}', alert => 'x', reference => repeat('é', 8192) || 'x'",
+            argument: "reference",
+            takes: "16384 bytes at most",
+            got: "(16385 bytes)"
+        ),
+        Refusal(
             arguments: "tokens => '{ab}', alert => 'x', run_at => 'infinity'",
             argument: "run_at",
             takes: "a time that comes"
