@@ -1,7 +1,17 @@
 -- Jobs that are too large for a worker, and jobs that no worker survives.
 
--- Cuts a job, which is in no table any more, into jobs of so many tokens. Each token is kept once, and of what is too
--- long to be a token only so much that it still is. Returns how many jobs that was.
+-- A text that is too long to be a token, short enough to be kept: its beginning, and what tells it from others that begin so.
+-- The planner puts this in the place of its call, so it names everything.
+CREATE FUNCTION carillon.shortened(token text) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.>) 512
+        THEN pg_catalog.left(token, 480) OPERATOR(pg_catalog.||) '…'
+            OPERATOR(pg_catalog.||) pg_catalog.md5(token)
+        ELSE token END
+$$;
+
+-- Cuts a job, which is in no table any more, into jobs of so many tokens. Each token is kept once, and what is too long to
+-- be a token is shortened. Returns how many jobs that was.
 CREATE FUNCTION carillon.cut(app integer, whole carillon.job, size integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -11,9 +21,12 @@ DECLARE
 BEGIN
     SELECT array_agg(t.token ORDER BY t.place) INTO list FROM (
         -- Upper and lower case are the same token, and null is the empty one, as for those who read it.
-        SELECT min(left(u.token, 513)) AS token, min(u.place) AS place
-        FROM unnest(whole.tokens) WITH ORDINALITY AS u(token, place)
-        GROUP BY lower(left(coalesce(u.token, ''), 513) COLLATE "C")
+        SELECT min(u.token) AS token, min(u.place) AS place
+        FROM (
+            SELECT carillon.shortened(w.token) AS token, w.place
+            FROM unnest(whole.tokens) WITH ORDINALITY AS w(token, place)
+        ) AS u
+        GROUP BY lower(coalesce(u.token, '') COLLATE "C")
     ) AS t;
     IF whole.origin IS NULL THEN
         INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts)
@@ -320,7 +333,7 @@ $$;
 
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-    carillon.cut, carillon.split, carillon.discard, carillon.fail_jobs, carillon.trial_size, carillon.count_death,
+    carillon.shortened, carillon.cut, carillon.split, carillon.discard, carillon.fail_jobs, carillon.trial_size, carillon.count_death,
     carillon.recover, carillon.take_over, carillon.gone_workers
 TO carillon_worker;
 

@@ -235,6 +235,24 @@ import Testing
         }
     }
 
+    @Test func `tokens that are far too long fail each for itself`() async throws {
+        try await Queue.with { queue in
+            try await queue.run(
+                """
+                INSERT INTO carillon.messages (app_id, tokens, payload)
+                SELECT 1, array_agg(repeat('Z', 5000) || i % 50), '{"aps":{}}' FROM generate_series(1, 100) i
+                """
+            )
+            try await queue.drain()
+            #expect(try await queue.rows("SELECT sent, failed FROM carillon.results") == ["(0,50)"])
+            #expect(
+                try await queue.rows(
+                    "SELECT count(DISTINCT token), min(reason), max(reason), max(length(token)) <= 513 FROM carillon.failures"
+                ) == ["(50,MalformedToken,MalformedToken,t)"]
+            )
+        }
+    }
+
     @Test(arguments: [
         ("tokens", "'{zz}'", "MalformedToken"),
         ("tokens", "'{abc}'", "MalformedToken"),

@@ -22,20 +22,22 @@ import Testing
                 CREATE TRIGGER bound BEFORE INSERT ON carillon.inflight FOR EACH ROW EXECUTE FUNCTION public.bound()
                 """
             )
-            let token = String(repeating: "a", count: 513)
+            let kept = String(repeating: "a", count: 480) + "…"
+            let staged = kept + (try await scene.client.text("SELECT md5(s.tokens[1]) FROM public.stage s"))
+            let large = kept + (try await scene.client.text("md5(repeat('a', 5000000))"))
             var rows = (0..<6).map { _ in
                 OddRow(
                     "tokens",
                     "(SELECT s.tokens FROM public.stage s)",
                     .refused("MalformedToken"),
-                    tokens: [token]
+                    tokens: [staged]
                 )
             }
             rows += (0..<6).map { _ in
                 OddRow("payload", "(SELECT w.payload FROM public.words w)", .refused("PayloadTooLarge"))
             }
             // As large, and not compressed.
-            rows.append(OddRow("tokens", "ARRAY[repeat('a', 5000000)]", .refused("MalformedToken"), tokens: [token]))
+            rows.append(OddRow("tokens", "ARRAY[repeat('a', 5000000)]", .refused("MalformedToken"), tokens: [large]))
             try await scene.digest(rows)
             #expect(
                 try await scene.client.number(
