@@ -83,7 +83,7 @@ COMMENT ON COLUMN carillon.message_state.may_have_arrived IS
 COMMENT ON TABLE carillon.apps IS 'The apps that messages are sent for. Operators add and change them.';
 COMMENT ON COLUMN carillon.apps.id IS 'what app_id means everywhere';
 COMMENT ON COLUMN carillon.apps.name IS 'what functions take as app';
-COMMENT ON COLUMN carillon.apps.topic IS 'the topic of messages that name none';
+COMMENT ON COLUMN carillon.apps.topic IS 'the topic of messages that name none, to which their push type may add its ending';
 COMMENT ON COLUMN carillon.apps.certificate_id IS 'the credential it sends with';
 COMMENT ON COLUMN carillon.apps.environment IS 'production or sandbox';
 COMMENT ON COLUMN carillon.apps.protocol IS 'http2 or binary';
@@ -111,7 +111,7 @@ COMMENT ON COLUMN carillon.messages.priority IS
     '10, 5 or 1; null: 5 for push type background, and else none, which Apple reads as 10';
 COMMENT ON COLUMN carillon.messages.expires_at IS 'not sent after; null: no limit';
 COMMENT ON COLUMN carillon.messages.collapse_id IS 'apns-collapse-id';
-COMMENT ON COLUMN carillon.messages.topic IS 'apns-topic; null: the app''s';
+COMMENT ON COLUMN carillon.messages.topic IS 'apns-topic; null: the app''s, with the ending of the push type';
 COMMENT ON COLUMN carillon.messages.reference IS 'your own id, in results and failures';
 COMMENT ON COLUMN carillon.messages.on_unknown IS
     'retry, or fail for what must not be sent twice; a row with anything else fails';

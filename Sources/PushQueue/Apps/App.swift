@@ -4,7 +4,7 @@ package import ApplePush
 package struct App: Sendable {
     package let id: Int32
     package let name: String
-    /// The topic of messages that name none.
+    /// Of alerts that name none: its bundle identifier.
     let topic: [UInt8]
     package let isPaused: Bool
     /// Pushes a second, for the whole fleet.
@@ -13,6 +13,14 @@ package struct App: Sendable {
     let certificate: Int32?
     /// Where and as whom it sends, or why it cannot.
     package let route: Result<Route, Trouble>
+
+    /// The topic of messages that name none: Apple derives those of most push types from the bundle identifier.
+    func topic(for pushType: PushType?) -> [UInt8] {
+        // Nearly all messages.
+        guard let pushType, pushType != .alert, !self.topic.isEmpty else { return self.topic }
+        let suffix = Array(pushType.topicSuffix.utf8)
+        return self.topic.suffix(suffix.count).elementsEqual(suffix) ? self.topic : self.topic + suffix
+    }
 
     /// Where pushes go, and what they are sent with.
     package struct Route: Hashable, Sendable {

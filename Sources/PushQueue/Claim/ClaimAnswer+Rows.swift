@@ -146,8 +146,9 @@ extension ClaimedJobs {
         self.waited(since: try rows.timestamp(row, Column.createdAt), attempt: job.attempt)
         let priority = try rows.int16IfPresent(row, Column.priority)
         let pushType = try rows.stringIfPresent(row, Column.pushType).map { PushType(name: $0) } ?? .alert
+        let usualTopic = app?.topic(for: pushType) ?? []
         try rows.withBytes(row, Column.payload) { (payload: RawSpan) throws(PostgresError) in
-            try rows.withText(row, Column.topic, else: app?.topic ?? []) { (topic: RawSpan) throws(PostgresError) in
+            try rows.withText(row, Column.topic, else: usualTopic) { (topic: RawSpan) throws(PostgresError) in
                 try rows.withText(row, Column.collapseID, else: []) { collapseID in
                     self.begin(
                         job,

@@ -48,7 +48,7 @@ import Testing
         try await Scene.with { scene in
             let bad = Self.bad.map { OddRow($0.column, $0.value, .refused($0.reason)) }
             try await scene.digest(bad + Self.rejected + Self.fine)
-            let known: Set<String?> = [Scene.topic, "com.example.stranger", "a/b"]
+            let known: Set<String?> = [Scene.topic, Scene.topic + ".voip", "com.example.stranger", "a/b"]
             for delivery in scene.record.deliveries {
                 #expect(known.contains(delivery.topic))
                 for value in [delivery.priority, delivery.expiration].compactMap(\.self) {
