@@ -161,7 +161,7 @@ BEGIN
     IF m.run_at >= timestamptz '10000-01-01 00:00:00Z' THEN
         RETURN carillon.refusal('run_at', 'a time that comes, before the year 10000', quote_literal(m.run_at));
     END IF;
-    IF m.run_at > now() AND m.expires_at <= m.run_at THEN
+    IF m.run_at > now() AND m.expires_at <= m.run_at AND m.expires_at > timestamptz 'epoch' THEN
         RETURN carillon.refusal('expires_at', 'a time after run_at', quote_literal(m.expires_at),
             'As it stands the message would expire before it is sent.');
     END IF;

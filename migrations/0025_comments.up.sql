@@ -109,7 +109,8 @@ COMMENT ON COLUMN carillon.messages.payload IS 'sent byte for byte';
 COMMENT ON COLUMN carillon.messages.push_type IS 'apns-push-type; never derived from the payload here';
 COMMENT ON COLUMN carillon.messages.priority IS
     '10, 5 or 1; null: 5 for push type background, and else none, which Apple reads as 10';
-COMMENT ON COLUMN carillon.messages.expires_at IS 'not sent after; null: no limit';
+COMMENT ON COLUMN carillon.messages.expires_at IS
+    'not sent after; null: no limit; epoch: none, and Apple does not store it (apns-expiration 0)';
 COMMENT ON COLUMN carillon.messages.collapse_id IS 'apns-collapse-id';
 COMMENT ON COLUMN carillon.messages.topic IS 'apns-topic; null: the app''s, with the ending of the push type';
 COMMENT ON COLUMN carillon.messages.reference IS 'your own id, in results and failures';

@@ -35,4 +35,28 @@ import Testing
             #expect(backend.sent.map(\.topic) == ["org.example.app.voip"])
         }
     }
+
+    @Test func `a push that expires at the epoch is sent, and APNs is told not to store it`() async throws {
+        try await Queue.with { queue in
+            try await Self.enqueue(queue, ", expires_at => 'epoch'")
+            try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable") })
+            try await queue.run("UPDATE carillon.scheduled SET run_at = now()")
+            let backend = RecordedBackend()
+            try await queue.drain(backend)
+            #expect(backend.sent.map(\.expiration) == [0])
+            #expect(try await queue.rows("SELECT sent, expired, attempts FROM carillon.results") == ["(1,0,2)"])
+        }
+    }
+
+    @Test func `what expires at the epoch may be scheduled, and requeued`() async throws {
+        try await Queue.with { queue in
+            try await Self.enqueue(queue, ", expires_at => 'epoch', run_at => now() + interval '1 hour'")
+            try await queue.run("UPDATE carillon.scheduled SET run_at = now()")
+            try await queue.drain(RecordedBackend { _ in .rejected(400, "BadTopic") })
+            #expect(try await queue.number("carillon.requeue_failures('app')") == 1)
+            let backend = RecordedBackend()
+            try await queue.drain(backend)
+            #expect(backend.sent.map(\.expiration) == [0])
+        }
+    }
 }

@@ -15,7 +15,9 @@ extension Delivery {
         if let priority, priority != "10" { headers.append("priority \(priority)") }
         if let collapseID { headers.append("collapse id \(collapseID)") }
         if let topic, topic != usualTopic { headers.append("topic \(topic)") }
-        if let expiration {
+        if expiration == "0" {
+            headers.append("not stored")
+        } else if let expiration {
             headers.append("expires \(Int64(expiration).map { UnixTimeText.text($0 * 1_000_000) } ?? expiration)")
         }
         return headers

@@ -31,6 +31,10 @@ package struct ClaimedJobs: Sendable {
         /// Tokens that are refused here.
         var refused: Int32 = 0
 
+        /// When it is too late to send it, in microseconds since 1970. The epoch itself is no time but Apple's word for a push
+        /// that is delivered at once or never.
+        var deadline: Int64? { self.expiresAt == 0 ? nil : self.expiresAt }
+
         /// How many attempts were begun, this one included: it is none if nothing of the job can be sent.
         var attempts: Int16 { self.pushes > 0 ? self.attempt : self.attempt - 1 }
 
@@ -141,7 +145,7 @@ package struct ClaimedJobs: Sendable {
                 pushType: pushType,
                 onUnknown: onUnknown
             ) : .unknownApp
-        self.current = Reading(hasExpired: job.expiresAt.map { $0 <= self.claimedAt } ?? false, refusal: refusal)
+        self.current = Reading(hasExpired: job.deadline.map { $0 <= self.claimedAt } ?? false, refusal: refusal)
         self.jobs.append(job)
         self.jobs[self.jobs.count - 1].firstPush = Int32(self.batch.count)
         guard refusal == nil, !self.current.hasExpired else { return }

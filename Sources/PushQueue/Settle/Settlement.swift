@@ -243,7 +243,7 @@ package struct Settlement: Sendable {
         var delay: Int32?
         if !retries.isEmpty {
             let wait = self.policy.delay(after: job.attempt, retryAfter: retryAfter, using: &generator)
-            if let end = job.expiresAt, self.microseconds(after: wait) >= end {
+            if let end = job.deadline, self.microseconds(after: wait) >= end {
                 share.expired += Int32(retries.count)
                 share.lastAttempt = retryCauses.mostFrequent
                 retries = []

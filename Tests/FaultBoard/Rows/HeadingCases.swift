@@ -40,6 +40,7 @@ import Testing
         OddRow("collapse_id", "'a''b\"c\\d; --'", .sent), OddRow("priority", "1", .sent),
         OddRow("push_type", "'mdm'", .sent), OddRow("expires_at", "'infinity'", .sent),
         OddRow("expires_at", "'294276-12-31'", .sent), OddRow("expires_at", "'9999-12-31'", .sent),
+        OddRow("expires_at", "'epoch'", .sent),
         OddRow("expires_at", "'-infinity'", .expired), OddRow("expires_at", "'4713-01-01 BC'", .expired),
         OddRow("expires_at", "'1969-12-31 23:59:59Z'", .expired), OddRow("expires_at", "now()", .expired),
     ]
