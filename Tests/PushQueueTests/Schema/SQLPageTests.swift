@@ -3,14 +3,16 @@ import Testing
 
 /// docs/sql.md, and what psql says of the same objects.
 @Suite struct SQLPageTests {
-    private static let path: String = {
+    private static let path = path(of: "docs/sql.md")
+
+    private static func path(of page: String) -> String {
         var url = URL(filePath: #filePath)
         for _ in 0..<4 { url.deleteLastPathComponent() }
-        return url.appending(path: "docs/sql.md").path
-    }()
+        return url.appending(path: page).path
+    }
 
-    private static func page() throws -> String {
-        try String(contentsOfFile: self.path, encoding: .utf8)
+    private static func page(_ path: String = path) throws -> String {
+        try String(contentsOfFile: path, encoding: .utf8)
     }
 
     @Test func `the page lists what the catalog of a migrated database says`() async throws {
@@ -76,5 +78,13 @@ import Testing
             }
             try await database.run("RESET ROLE")
         }
+    }
+
+    @Test(arguments: ["README.md", "docs/enqueue.md", "docs/sql.md"])
+    func `the tokens of the examples are as long as Apple's, so that they can be pasted`(name: String) throws {
+        let page = try Self.page(Self.path(of: name))
+        let tokens = page.matches(of: #/(?:ARRAY\[|register_token\('acme', )'([^']*)'/#).map(\.output.1)
+        #expect(tokens.isEmpty == false)
+        for token in tokens { #expect(token.count == 64 && token.allSatisfy(\.isHexDigit), "\(token)") }
     }
 }
