@@ -23,7 +23,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
                 ELSE c.letter END, '' ORDER BY c.place)
             FROM pg_catalog.string_to_table(CASE WHEN pg_catalog.length(got) OPERATOR(pg_catalog.>) 80
                 THEN pg_catalog.left(got, 77) OPERATOR(pg_catalog.||) '…' ELSE got END, NULL)
-                WITH ORDINALITY AS c(letter, place)), 'null')),
+                WITH ORDINALITY AS c(letter, place)),
+            CASE WHEN got IS NULL THEN 'null' ELSE 'an empty text' END)),
         hint, argument, code)::carillon.refusal
 $$;
 
@@ -281,7 +282,8 @@ BEGIN
                 THEN '},' || substr(carillon.compact(m.extra), 2) ELSE '}}' END;
         IF made.payload = '{"aps":{}}' THEN
             made.refusal := carillon.refusal('alert',
-                'text, unless badge, sound, content_available, extra, title, subtitle, body or payload is given', NULL,
+                'text, unless badge, sound, title, subtitle, body, a key in extra, content_available => true or payload '
+                'is given', NULL,
                 CASE m.push_type WHEN 'background' THEN 'A background push takes content_available => true.' END);
         END IF;
         IF (made.refusal).message IS NOT NULL THEN
@@ -336,6 +338,9 @@ BEGIN
         OR octet_length(m.reference) > 16384
     THEN
         made.refusal := carillon.check_heading(m, made.push_type);
+        IF (made.refusal).message IS NOT NULL THEN
+            RETURN made;
+        END IF;
         made.priority := coalesce(m.priority, CASE made.push_type WHEN 'background' THEN 5 END);
         made.scheduled := CASE WHEN m.run_at > now() THEN true END;
     END IF;

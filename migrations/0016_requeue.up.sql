@@ -80,15 +80,16 @@ DECLARE
         'Unreadable', 'Unrecorded'];
     chosen CONSTANT integer[] := carillon.chosen_apps(requeue_failures.app);
     refusal carillon.refusal;
-    horizon CONSTANT timestamptz := coalesce(now() - since, '-infinity');
+    horizon timestamptz;
     only_messages carillon.message_key[];
     only_ids bigint[];
     pushes bigint;
 BEGIN
     IF requeue_failures.app IS NOT NULL AND cardinality(chosen) = 0 THEN
         refusal := carillon.unknown_app(requeue_failures.app);
-    ELSIF since <= interval '0' THEN
-        refusal := carillon.refusal('since', 'an interval above 0', quote_literal(since), 'Leave it out for everything.');
+    ELSIF since <= interval '0' OR since > interval '100 years' THEN
+        refusal := carillon.refusal('since', 'an interval above 0, of 100 years at most',
+            quote_literal(since), 'Leave it out for everything.');
     ELSIF requeue_failures.reason = 'OutcomeUnknown' AND include_unknown IS NOT TRUE THEN
         -- A reason chooses among failures. It is not the consent to send twice what must not be sent twice.
         refusal := carillon.refusal('include_unknown', 'true where reason is OutcomeUnknown', include_unknown::text,
@@ -119,6 +120,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     END IF;
+    horizon := coalesce(now() - since, '-infinity');
     IF requeue_failures.message_id IS NOT NULL THEN
         only_messages := ARRAY(SELECT (p.app_id, p.message_id)::carillon.message_key
             FROM carillon.message_parts(requeue_failures.message_id) p);

@@ -66,6 +66,10 @@ import Testing
         ("alert => 'x', expires_at => 'infinity'", "expires_at", "Leave it out"),
         ("alert => 'x', dedupe_key => 'k', dedupe_for => '300000 years'", "100 years at most", nil),
         ("alert => 'x', dedupe_key => 'k', run_at => '294276-12-31'", "before the year 10000", nil),
+        ("alert => 'x', priority => 32768", #"argument "priority" takes 10, 5 or 1"#, nil),
+        ("payload => ''", "takes a JSON object, it got an empty text", nil),
+        ("extra => '{}'", "a key in extra", nil),
+        ("content_available => false", "content_available => true", nil),
     ])
     func `what is out of range or left out is said in our own words`(
         arguments: String,

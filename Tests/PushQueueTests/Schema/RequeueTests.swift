@@ -162,6 +162,7 @@ import Testing
         try await SchemaDatabase.with { database async throws in
             for (call, part) in [
                 ("app => 'shop'", "\"app\""), ("since => '-1 hour'", "\"since\""),
+                ("since => '1000000 years'", "\"since\" takes an interval above 0, of 100 years at most"),
                 ("'demo', 'BadDeviceTokn'", "\"reason\" takes a reason for which pushes fail, it got 'BadDeviceTokn'"),
                 (
                     "reason => 'OutcomeUnknown'",
