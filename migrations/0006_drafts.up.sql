@@ -325,8 +325,8 @@ BEGIN
             RETURN made;
         END IF;
         IF m.push_type IS NULL AND position('content-available' IN made.payload) > 0
-            AND (whole -> 'aps' ->> 'content-available') = '1' AND num_nonnulls(whole -> 'aps' -> 'alert',
-                whole -> 'aps' -> 'badge', whole -> 'aps' -> 'sound') = 0
+            AND (whole -> 'aps' -> 'content-available')::text = '1' AND num_nonnulls(whole -> 'aps' ->> 'alert',
+                whole -> 'aps' ->> 'badge', whole -> 'aps' ->> 'sound') = 0
         THEN
             silent := true;
             made.push_type := 'background';

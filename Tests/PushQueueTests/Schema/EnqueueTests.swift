@@ -116,6 +116,8 @@ import Testing
         (#"content_available => true, extra => '{"k":1}'"#, "background", "5"),
         (#"payload => '{"aps":{"content-available":1}}'"#, "background", "5"),
         (#"payload => '{"aps":{"content-available":1,"alert":"x"}}'"#, "alert", nil),
+        (#"payload => '{"aps":{"content-available":"1"}}'"#, "alert", nil),
+        (#"payload => '{"aps":{"content-available":1,"alert":null,"sound":null}}'"#, "background", "5"),
         (#"payload => '{"aps":{},"x":"content-available"}'"#, "alert", nil),
         ("alert => 'x', push_type => 'background'", "background", "5"),
         ("alert => 'x', priority => 10", "alert", "10"),
