@@ -202,7 +202,7 @@ BEGIN
         answer.last_status := CASE WHEN waiting.reason IS NOT NULL THEN waiting.status
             WHEN last_failure.reason IS NOT NULL THEN last_failure.status
             WHEN known.reason IS NOT NULL THEN known.status
-            WHEN known.sent > 0 THEN 200 END;
+            WHEN known.sent > 0 AND known.failed + known.expired + known.cancelled = 0 THEN 200 END;
         answer.last_reason := coalesce(waiting.reason, last_failure.reason, known.reason);
         answer.state := CASE
             WHEN 'in flight' = ANY (waiting.states) THEN 'in flight'

@@ -61,7 +61,7 @@ COMMENT ON COLUMN carillon.message_state.state IS
 COMMENT ON COLUMN carillon.message_state.attempts IS 'how many attempts were begun, of the token that had most';
 COMMENT ON COLUMN carillon.message_state.next_attempt_at IS 'when the first of what is scheduled or retried is due';
 COMMENT ON COLUMN carillon.message_state.last_status IS
-    'the status of the last attempt that failed; 200: all that ended was sent; null: no answer';
+    'the status of the last attempt that failed, null: it had no answer; 200 where all that has ended was sent';
 COMMENT ON COLUMN carillon.message_state.last_reason IS
     'the reason of the last attempt that failed, also where the push expired or was cancelled after it';
 COMMENT ON COLUMN carillon.message_state.tokens IS 'how many pushes it is, one a token';

@@ -147,6 +147,11 @@ import Testing
                 ) == ["(70,sent,200,)", "(71,\"partly sent\",400,BadTopic)"]
             )
             #expect(try await database.value("SELECT state FROM carillon.message_status(72)") == "cancelled")
+            try await database.run("UPDATE carillon.results SET sent = 1 WHERE message_id = 72")
+            #expect(
+                try await database.rows("SELECT state, last_status FROM carillon.message_status(72)")
+                    == [#"("partly sent",)"#]
+            )
             #expect(try await database.rows("SELECT * FROM carillon.message_status(1)") == [])
             await #expect(throws: PostgresError.self) { try await database.run("SELECT carillon.message_status()") }
         }
