@@ -1,10 +1,12 @@
 -- A second chance for what failed.
 
--- Whether a failure may be sent again at all.
+-- Whether a failure may be sent again at all. What was refused here for what its row says would only be refused again.
 CREATE FUNCTION carillon.is_mendable(status smallint, reason text, include_unknown boolean, include_delivered boolean)
 RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT status IS DISTINCT FROM 410 AND (include_delivered OR status IS DISTINCT FROM 200)
+    SELECT status IS DISTINCT FROM 410 AND (status IS NOT NULL OR reason NOT IN ('MalformedToken', 'MalformedPayload',
+            'PayloadTooLarge', 'MalformedCollapseId', 'MalformedOnUnknown', 'UnknownPriority', 'UnknownPushType', 'Unreadable'))
+        AND (include_delivered OR status IS DISTINCT FROM 200)
         AND (include_unknown OR status IS NOT NULL OR reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
 $$;
 

@@ -228,7 +228,8 @@ BEGIN
             EXISTS (SELECT FROM carillon.unknown_outcomes u WHERE u.app_id = message.app_id
                 AND u.message_id = ANY (known.ids || waiting.ids))
             OR EXISTS (SELECT FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (known.ids)
-                AND f.status IS DISTINCT FROM 410 AND NOT carillon.is_mendable(f.status, f.reason, false, false)));
+                AND carillon.is_mendable(f.status, f.reason, true, true)
+                AND NOT carillon.is_mendable(f.status, f.reason, false, false)));
         SELECT coalesce(jsonb_agg(to_jsonb(t)), '[]') INTO answer.outcomes
         FROM (
             SELECT f.token, 'failed' AS state, f.status, f.reason, NULL::timestamptz AS next_attempt_at

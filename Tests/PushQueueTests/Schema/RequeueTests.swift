@@ -158,6 +158,17 @@ import Testing
         }
     }
 
+    @Test func `what was refused for what its row says is not sent again`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(Self.failed)
+            try await database.run(
+                "UPDATE carillon.failures SET status = NULL, reason = 'MalformedToken' WHERE token IN ('aa', 'ee')"
+            )
+            #expect(try await database.value("carillon.requeue_failures(reason => 'MalformedToken')") == "0")
+            #expect(try await database.value("carillon.requeue_failures(everything => true)") == "1")
+        }
+    }
+
     @Test func `wrong arguments are named`() async throws {
         try await SchemaDatabase.with { database async throws in
             for (call, part) in [
