@@ -160,7 +160,7 @@ BEGIN
             quote_literal(left(m.reference, 40)) || '… (' || octet_length(m.reference) || ' bytes)');
     END IF;
     IF m.run_at >= timestamptz '10000-01-01 00:00:00Z' THEN
-        RETURN carillon.refusal('run_at', 'a time that comes, before the year 10000', quote_literal(m.run_at));
+        RETURN carillon.refusal('run_at', 'a time before the year 10000', quote_literal(m.run_at));
     END IF;
     IF m.run_at > now() AND m.expires_at <= m.run_at AND m.expires_at > timestamptz 'epoch' THEN
         RETURN carillon.refusal('expires_at', 'a time after run_at', quote_literal(m.expires_at),

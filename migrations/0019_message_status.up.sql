@@ -122,8 +122,9 @@ DECLARE
     refusal carillon.refusal;
 BEGIN
     IF (message_status.id IS NULL) = (message_status.reference IS NULL) THEN
-        refusal := carillon.refusal('id', 'what enqueue returned; or reference what the caller gave it; one of the two',
-            CASE WHEN message_status.id IS NULL THEN 'neither' ELSE 'both' END, 'Write reference => to name the other.');
+        refusal := carillon.refusal('id', 'the id that enqueue returned, unless reference => is given in its place',
+            CASE WHEN message_status.id IS NULL THEN 'neither' ELSE 'both' END,
+            'Write message_status(4711), say, or message_status(reference => ''order 7'').');
     ELSIF message_status.app IS NOT NULL AND cardinality(chosen) = 0 THEN
         refusal := carillon.unknown_app(message_status.app);
     END IF;

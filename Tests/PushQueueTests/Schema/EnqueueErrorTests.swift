@@ -166,7 +166,7 @@ import Testing
         Refusal(
             arguments: "tokens => '{ab}', alert => 'x', run_at => 'infinity'",
             argument: "run_at",
-            takes: "a time that comes"
+            takes: "a time before the year 10000"
         ),
         Refusal(
             arguments: "tokens => '{ab}', alert => 'x', collapse_id => repeat('ä', 33)",
