@@ -14,12 +14,13 @@ struct AppChecks {
     }
 
     private static func finding(_ app: AppStatus) -> Finding? {
-        let waiting = Counted.text(app.depth, "job")
+        let scheduled = app.scheduled > 0 ? " (\(Counted.text(app.scheduled, "more", "more")) scheduled for later)" : ""
+        let waiting = Counted.text(app.depth, "job") + (app.depth == 1 ? " waits" : " wait") + scheduled
         if app.isPaused {
             let reason = app.pauseReason.map { ": \($0)" } ?? "."
             return .warning(
                 "app",
-                "The app \(app.name) is paused, and \(waiting) \(app.depth == 1 ? "waits" : "wait")\(reason)"
+                "The app \(app.name) is paused, and \(waiting)\(reason)"
                     .asSentence,
                 remedy: "Resume it: 'carillon app resume \(app.name)'."
             )
@@ -27,7 +28,7 @@ struct AppChecks {
         guard let reason = app.holdReason else { return nil }
         return .warning(
             "app",
-            "The app \(app.name) cannot send, and \(waiting) \(app.depth == 1 ? "waits" : "wait"): \(reason)"
+            "The app \(app.name) cannot send, and \(waiting): \(reason)"
                 .asSentence,
             remedy: "Fix that; workers try again by themselves, within a minute."
         )

@@ -24,7 +24,9 @@ struct GatewayChecks {
             switch app.route {
             case .success(let route): routes[route, default: []].append(app.app)
             case .failure(let trouble):
-                findings.append(.failed("app", "\(app.app): \(trouble.message)", remedy: Self.remedy(of: trouble)))
+                findings.append(
+                    .failed("app", "\(app.app): \(trouble.message)", remedy: Self.remedy(of: trouble, app.app))
+                )
             }
         }
         // Apps that share a gateway and a credential share the look.
@@ -50,9 +52,10 @@ struct GatewayChecks {
         }
     }
 
-    private static func remedy(of trouble: Trouble) -> String {
+    private static func remedy(of trouble: Trouble, _ app: String) -> String {
         trouble.kind == .credential
-            ? "Import the credential again: 'carillon credential import'." : "Change the app's row in carillon.apps."
+            ? "Import the credential again: 'carillon credential import'."
+            : "Change it: 'carillon app set \(app)' takes --credential, --gateway and all other settings."
     }
 
     private static func remedy(of error: PushError) -> String {
