@@ -20,6 +20,37 @@ BEGIN
 END
 $$;
 
+-- What only a superuser can give is asked for at once, and all of it.
+DO $$
+DECLARE
+    me pg_catalog.pg_roles;
+    commands text[] := '{}';
+BEGIN
+    SELECT r.* INTO me FROM pg_catalog.pg_roles r WHERE r.rolname = current_user;
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace n WHERE n.nspname = 'carillon')
+        AND NOT has_database_privilege(current_database(), 'CREATE')
+    THEN
+        commands := ARRAY[format('GRANT CREATE ON DATABASE %I TO %I', current_database(), current_user)];
+    END IF;
+    IF NOT me.rolsuper AND NOT me.rolcreaterole THEN
+        commands := commands || ARRAY(
+            SELECT format('CREATE ROLE %I', n.role) FROM unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_worker',
+                'carillon_tenant', 'carillon_reaper']) WITH ORDINALITY AS n(role, place)
+            WHERE to_regrole(n.role) IS NULL ORDER BY n.place);
+        IF pg_has_role(to_regrole('carillon_reaper'), 'MEMBER') IS NOT TRUE THEN
+            commands := commands || format('GRANT carillon_reaper TO %I', current_user);
+        END IF;
+    END IF;
+    IF cardinality(commands) > 0 THEN
+        RAISE insufficient_privilege USING
+            MESSAGE = format('%s needs rights that only a superuser can give', quote_ident(current_user)),
+            HINT = E'Have a superuser run in this database:\n' || array_to_string(commands || format(
+                'GRANT carillon_app, carillon_reader, carillon_worker, carillon_tenant TO %I WITH ADMIN OPTION',
+                current_user), E';\n') || E';\nThe last one is for granting these roles to others. Then run this again.';
+    END IF;
+END
+$$;
+
 CREATE SCHEMA IF NOT EXISTS carillon;
 COMMENT ON SCHEMA carillon IS 'Apple push notifications: rows enqueued here are sent by the workers of Carillon';
 
@@ -62,13 +93,6 @@ BEGIN
             EXCEPTION
                 WHEN duplicate_object OR unique_violation OR undefined_object THEN
                     IF tries = 20 THEN RAISE; END IF;
-                WHEN insufficient_privilege THEN
-                    RAISE EXCEPTION 'role % does not exist, and % may not create it', role, current_user
-                        USING ERRCODE = 'insufficient_privilege',
-                              HINT = 'Have a superuser run: CREATE ROLE carillon_app; CREATE ROLE carillon_reader; '
-                                  || 'CREATE ROLE carillon_worker; CREATE ROLE carillon_tenant; CREATE ROLE carillon_reaper; '
-                                  || format('GRANT carillon_reaper TO %1$I; GRANT carillon_tenant TO %1$I WITH ADMIN OPTION',
-                                      current_user);
             END;
         END LOOP;
     END LOOP;

@@ -99,7 +99,7 @@ BEGIN
     ELSIF wider IS NOT NULL THEN
         refusal := carillon.refusal('role', 'a role that can be held to one app',
             quote_literal(role) || ', which as a ' || wider || ' sees all of them',
-            format('REVOKE %I FROM %I, or from the role that it has it of.', wider, role));
+            format('REVOKE %I FROM %I, or from the role through which it is a member.', wider, role));
     END IF;
     IF refusal.message IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,

@@ -18,7 +18,7 @@ extension Command {
         guard let role = roles.first else {
             return "'\(title)' is for the owner of the schema carillon: connect as that role."
         }
-        return "'\(title)' takes the role \(roles.joined(separator: " or ")): have the schema's owner run GRANT "
-            + "\(role) TO this user."
+        return "'\(title)' takes the role \(roles.joined(separator: " or ")): have a superuser, or the schema's "
+            + "owner with the admin option, run GRANT \(role) TO this user."
     }
 }

@@ -21,7 +21,8 @@ extension Option {
         .text("URL"),
         secrecy: .sensitive,
         customary: "DATABASE_URL",
-        "The PostgreSQL database, as a URL or as key=value words; without it, libpq's PG* variables are used."
+        "The PostgreSQL database, as a URL or as key=value words; without it, libpq's PG* variables are used. Other users of "
+            + "the machine see a password in an argument: pass it in a file or a variable. A file is read once, at the start."
     )
     /// The same option for commands that serve several.
     static let databases = Option(
@@ -32,7 +33,9 @@ extension Option {
         partedBy: .whitespace,
         customary: "DATABASE_URL",
         "The PostgreSQL database, as a URL or as key=value words; without it, libpq's PG* variables are used. May be "
-            + "repeated; several URLs may also stand in one variable, separated by spaces."
+            + "repeated; several URLs may also stand in one variable, separated by spaces. Other users of the machine see a "
+            + "password in an argument: pass it in a file or a variable. A file is read once, at the start: restart after a "
+            + "change."
     )
 
     // demo

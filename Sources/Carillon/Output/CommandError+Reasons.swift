@@ -68,7 +68,8 @@ extension CommandError {
                 self.init(
                     .configuration,
                     sentence,
-                    hint: "Have the schema's owner grant this user the role that it takes: carillon_worker for "
+                    hint:
+                        "Have a superuser, or the schema's owner with the admin option, grant this user the role that it takes: carillon_worker for "
                         + "workers, carillon_app for applications, carillon_reader for dashboards.",
                     lacksRights: true
                 )
