@@ -1,5 +1,5 @@
 -- While it waits for a lock on these tables, everybody else waits for it.
-SET LOCAL lock_timeout = '2s';
+SET LOCAL lock_timeout = '5s';
 DROP FUNCTION carillon.unisolate_app, carillon.isolate_app, carillon.enforce_isolation;
 -- Roles that are held to an app stay so: they lose every right below, and what asks for its caller goes on asking, because
 -- older versions let everybody call functions. The way up switches row security on again.

@@ -62,6 +62,31 @@ import Testing
         }
     }
 
+    @Test func `a command that waits for a lock says whose it is, and is done when it is gone`() async throws {
+        try await Shop.with { shop in
+            try await Self.holding("UPDATE carillon.apps SET max_rate = 7", in: shop) { pid, other in
+                try await TestLoop.with { loop in
+                    let command = try shop.start("app", "set", "shop", "--max-rate", "5")
+                    let line = try await command.line(containing: "Waiting for a lock", on: loop)
+                    #expect(line.contains("process \(pid) \(Self.nightly) holds"), "\(line)")
+                    try await other.script("COMMIT")
+                    #expect(try await command.end(on: loop) == .status(0))
+                    #expect(try await shop.number("SELECT max_rate::int8 FROM carillon.apps") == 5)
+                }
+            }
+        }
+    }
+
+    @Test func `a look of check that a lock is in the way of says so, and ends with 75`() async throws {
+        try await Shop.with { shop in
+            try await Self.holding("LOCK TABLE carillon.scheduled IN ACCESS EXCLUSIVE MODE", in: shop) { pid, _ in
+                let check = try await shop.run("check")
+                #expect(check.status == 75, "\(check.status): \(check.output)")
+                #expect(check.output.contains("Check again when it is gone"), "\(check.output)")
+            }
+        }
+    }
+
     @Test func `check names who has held a lock for long, and who may end it`() async throws {
         try await Shop.with { shop in
             #expect(try await shop.run("check").output.contains("ok       locks"))

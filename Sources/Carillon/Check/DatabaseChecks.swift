@@ -78,7 +78,7 @@ struct DatabaseChecks {
                 "roles",
                 "The user \(user) lacks rights of a worker: \(all).",
                 remedy:
-                    "As the schema's owner, run GRANT carillon_worker TO \(user). Rights that were revoked from "
+                    "As a superuser, or as the schema's owner with the admin option, run GRANT carillon_worker TO \(user). Rights that were revoked from "
                     + "carillon_worker itself are listed by 'carillon migrate sql --after 11'."
             )
         }

@@ -1,3 +1,5 @@
+import Postgres
+
 /// What one look at an installation has found.
 struct Finding: Sendable {
     enum Condition: String, Sendable { case ok, warning, failed }
@@ -32,6 +34,14 @@ struct Finding: Sendable {
 
     /// What an error says, with its own advice.
     static func failed(_ subject: String, _ error: any Error) -> Finding {
+        if let error = error as? PostgresError, error.sqlState == SQLState.lockNotAvailable {
+            return .failed(
+                subject,
+                "A lock that somebody else holds kept this from being looked at: \(error.message).",
+                remedy: "Check again when it is gone; the line 'locks' names who has held one for long.",
+                .tryAgain
+            )
+        }
         let error = CommandError(explaining: error)
         return .failed(subject, error.sentence, remedy: error.hint, error.status)
     }

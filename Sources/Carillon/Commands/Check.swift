@@ -9,8 +9,8 @@ extension Command {
             "Checks the database, migrations, rights, isolation, query plans, clock, autovacuum, locks, history, credentials and their topics, "
             + "apps that are paused or held or whose pushes fail, and whether each gateway can be reached and trusted. Prints a "
             + "line for each: ok, warning or failed. Sends nothing and writes nothing. Run it as the user that workers connect as. Ends with "
-            + "0 when nothing failed, 78 when something must be changed, and 69 when the database or a gateway cannot be "
-            + "reached.",
+            + "0 when nothing failed, 78 when something must be changed, 69 when the database or a gateway cannot be "
+            + "reached, and 75 when a lock kept it from looking.",
         options: [.json, .databases],
         examples: [
             "carillon check", "carillon check --json | jq -r '.findings[] | select(.condition != \"ok\").remedy'",
@@ -45,7 +45,14 @@ extension Command {
 
     private static func findings(_ invocation: Invocation, on database: String) async -> [Finding] {
         do {
-            return try await DatabaseScope.with(invocation, to: .any, database: database) { connection, loop in
+            // It names whoever holds a lock, and waits for nobody.
+            let settings = DatabaseScope.settings.with(["lock_timeout": "2s"])
+            return try await DatabaseScope.with(
+                invocation,
+                to: .any,
+                database: database,
+                settings: settings
+            ) { connection, loop in
                 let database = await DatabaseChecks(connection: connection).run()
                 guard database.allSatisfy({ $0.subject != "migrations" || $0.condition == .ok }) else {
                     return database

@@ -13,10 +13,9 @@ extension Command {
             let target = invocation.settings.countIfAny(.to)
             let (done, newest) = try await DatabaseScope.with(invocation) { connection, _ in
                 let migrator = Migrator(connection)
-                let done = try await migrator.up(to: target)
+                let done = try await migrator.up(to: target) { invocation.console.print("Applied \($0.title).") }
                 return (done, try await migrator.status().last { $0.condition != .pending }?.version ?? 0)
             }
-            for migration in done { invocation.console.print("Applied \(migration.title).") }
             if let target, newest > target {
                 invocation.console.print(
                     "The schema is at version \(newest) already; 'carillon migrate down --to \(target)' goes back."
@@ -36,18 +35,18 @@ extension Command {
             "Says which rows are deleted, and asks before it does so; --yes agrees. Refuses while workers are alive.",
         options: [.to, .yes, .database],
         run: { invocation in
+            let told = { (migration: Migration) in invocation.console.print("Undid \(migration.title).") }
             let done = try await DatabaseScope.with(invocation) { connection, _ in
                 let migrator = Migrator(connection)
                 let applied = try await migrator.status().filter { $0.condition != .pending }.map(\.version)
                 let target = invocation.settings.countIfAny(.to) ?? applied.dropLast().last ?? 0
                 guard target == 0 || Migration.all.contains(where: { $0.version == target }) else {
-                    return try await migrator.down(to: target)
+                    return try await migrator.down(to: target, told)
                 }
                 let loss = try await SchemaLoss.of(goingTo: target, from: applied, on: connection)
                 if !loss.migrations.isEmpty { try await agree(to: loss, invocation, connection) }
-                return try await migrator.down(to: target)
+                return try await migrator.down(to: target, told)
             }
-            for migration in done { invocation.console.print("Undid \(migration.title).") }
             if done.isEmpty { invocation.console.print("There was nothing to undo.") }
             return .done
         }

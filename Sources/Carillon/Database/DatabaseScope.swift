@@ -14,10 +14,13 @@ enum DatabaseScope {
         _ invocation: Invocation,
         to kind: ServerKind = .writable,
         database: String? = nil,
+        settings: SessionSettings = settings,
         _ body: (PostgresConnection, EventLoop) async throws -> R
     ) async throws -> R {
         try await LoopScope.with { loop in
-            try await with(invocation, on: loop, to: kind, database: database) { try await body($0, loop) }
+            try await with(invocation, on: loop, to: kind, database: database, settings: settings) {
+                try await body($0, loop)
+            }
         }
     }
 
@@ -27,20 +30,33 @@ enum DatabaseScope {
         on loop: EventLoop,
         to kind: ServerKind = .writable,
         database: String? = nil,
+        settings: SessionSettings = settings,
         _ body: (PostgresConnection) async throws -> R
     ) async throws -> R {
+        let database = database ?? invocation.settings.text(.database) ?? ""
         let connection = try await PostgresConnection.connect(
-            database ?? invocation.settings.text(.database) ?? "",
+            database,
             on: loop,
             application: "carillon " + invocation.command.words.joined(separator: " "),
             to: kind,
             settings: settings
         )
-        let result: Result<R, any Error>
-        do {
-            result = .success(try await body(connection))
-        } catch {
-            result = .failure(error)
+        let watch = LockWatch(
+            invocation: invocation,
+            database: database,
+            loop: loop,
+            process: connection.backendProcessID
+        )
+        let isPooled = await connection.isPooled
+        let result: Result<R, any Error> = await withTaskGroup(of: Void.self) { group in
+            // What only looks waits for few locks, and may last for days.
+            if kind == .writable, !isPooled { group.addTask { await watch.run() } }
+            defer { group.cancelAll() }
+            do {
+                return .success(try await body(connection))
+            } catch {
+                return .failure(error)
+            }
         }
         await connection.close()
         return try result.get()

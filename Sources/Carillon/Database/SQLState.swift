@@ -1,6 +1,7 @@
 /// The five letters by which PostgreSQL names an error, as far as we tell them apart.
 enum SQLState {
     static let insufficientPrivilege = "42501"
+    static let lockNotAvailable = "55P03"
     static let undefinedTable = "42P01"
     static let undefinedFunction = "42883"
     static let undefinedColumn = "42703"

@@ -24,8 +24,12 @@ package struct Migrator: Sendable {
     )
 
     /// Applies what is missing up to that version, by default all; returns what it applied.
-    package func up(to target: Int? = nil) async throws(SchemaError) -> [Migration] {
-        try await self.walk("up") { state, connection in
+    /// - Parameter told: called after each, which stays whatever becomes of the next.
+    package func up(
+        to target: Int? = nil,
+        _ told: (Migration) -> Void = { _ in }
+    ) async throws(SchemaError) -> [Migration] {
+        try await self.walk(told) { state, connection in
             guard let migration = try state.nextUp(to: target ?? Migration.latest) else { return nil }
             try await Self.run(migration, "up", migration.up, on: connection)
             var parameters = Parameters()
@@ -37,8 +41,11 @@ package struct Migrator: Sendable {
     }
 
     /// Undoes what is above that version; 0 leaves nothing of the schema, nor of what is in it. Returns what it undid.
-    package func down(to target: Int = 0) async throws(SchemaError) -> [Migration] {
-        try await self.walk("down") { state, connection in
+    package func down(
+        to target: Int = 0,
+        _ told: (Migration) -> Void = { _ in }
+    ) async throws(SchemaError) -> [Migration] {
+        try await self.walk(told) { state, connection in
             guard let migration = try state.nextDown(to: target) else { return nil }
             try await Self.run(migration, "down", migration.down, on: connection)
             return migration
@@ -69,7 +76,7 @@ package struct Migrator: Sendable {
 
     /// Step by step until a step finds nothing to do.
     private func walk(
-        _ direction: String,
+        _ told: (Migration) -> Void,
         _ step: @Sendable (SchemaState, PostgresConnection) async throws -> Migration?
     ) async throws(SchemaError) -> [Migration] {
         var done: [Migration] = []
@@ -79,6 +86,7 @@ package struct Migrator: Sendable {
                 return try await step(try await SchemaCatalog(connection: self.connection).state(), self.connection)
             }) {
                 done.append(migration)
+                told(migration)
             }
         } catch {
             throw SchemaError(error)

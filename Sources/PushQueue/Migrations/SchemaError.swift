@@ -84,10 +84,14 @@ extension SchemaError {
     static func failed(_ migration: Migration, _ direction: String, _ error: PostgresError) -> Self {
         // dependent_objects_still_exist: the details name these objects, and hold nothing of any row.
         let details = error.sqlState == "2BP01" ? error.detail.map { "\n\($0)\n" } ?? "" : ""
+        // lock_not_available
+        let again =
+            error.sqlState == "55P03"
+            ? ". Migrations before it stay done: run the command again when nobody uses these tables" : ""
         return Self(
             .failed,
-            "Migration \(migration.title) \(direction) failed, and nothing of it was kept: \(error.message)\(details)"
-                + (error.hint.map { " \($0)" } ?? ""),
+            "Migration \(migration.title) \(direction) failed, and nothing of it was kept: \(error.message)\(details)\(again)"
+                + (error.hint.map { "\n  \($0)" } ?? ""),
             underlying: error
         )
     }
@@ -105,8 +109,8 @@ extension SchemaError {
         error.sqlState == "42501"  // insufficient_privilege
             ? Self(
                 .database,
-                "This user may not use the schema carillon (\(error.message)): connect as its owner, or have the "
-                    + "owner run GRANT carillon_worker TO the user.",
+                "This user may not use the schema carillon (\(error.message)): connect as its owner, or have a "
+                    + "superuser, or an owner with the admin option, run GRANT carillon_worker TO the user.",
                 underlying: error
             )
             : Self(.database, error.description, underlying: error)

@@ -1,0 +1,68 @@
+import IO
+import Postgres
+
+/// Says whose lock a command waits for. It asks over a connection of its own, because the command's is the one that waits.
+struct LockWatch: Sendable {
+    let invocation: Invocation
+    let database: String
+    let loop: EventLoop
+    /// The server's process that works for the command. Behind a pooler nobody knows it.
+    let process: Int32
+
+    private static let statement = Statement(
+        "lock_watch",
+        """
+        SELECT coalesce(format('process %s (%s)', b.pid,
+            concat_ws(', ', nullif(a.application_name, ''), 'user ' || a.usename, a.state)), 'a prepared transaction')
+        FROM unnest(pg_blocking_pids($1)) AS b(pid) LEFT JOIN pg_stat_activity a ON a.pid = b.pid
+        WHERE EXISTS (SELECT FROM pg_locks l WHERE l.pid = $1 AND NOT l.granted
+            AND l.waitstart < clock_timestamp() - interval '300 milliseconds')
+        ORDER BY b.pid LIMIT 3
+        """
+    )
+
+    /// Looks until it is cancelled: often at first, as a person waits for the command, then ever more seldom.
+    func run() async {
+        var looks = 0
+        var told: [String] = []
+        while !Task.isCancelled {
+            do {
+                try await self.loop.sleep(for: looks < 5 ? .seconds(1) : .seconds(min(60, 1 << (looks - 4))))
+                looks += 1
+                let holders = try await self.holders()
+                guard !holders.isEmpty, holders != told else { continue }
+                told = holders
+                self.invocation.console.note(
+                    "Waiting for a lock, which \(Counted.list(holders)) \(holders.count == 1 ? "holds" : "hold"). "
+                        + "It goes on when the transaction there ends; Ctrl-C gives up."
+                )
+            } catch {
+                // The command itself tells what becomes of it; this is only a remark.
+                continue
+            }
+        }
+    }
+
+    private func holders() async throws -> [String] {
+        let connection = try await PostgresConnection.connect(
+            self.database,
+            on: self.loop,
+            application: "carillon locks",
+            settings: DatabaseScope.settings
+        )
+        var parameters = Parameters()
+        parameters.append(self.process)
+        let found: Result<[String], any Error>
+        do {
+            found = .success(
+                try await connection.query(Self.statement, parameters) { rows in
+                    try rows.indices.map { try rows.string($0, 0) }
+                }
+            )
+        } catch {
+            found = .failure(error)
+        }
+        await connection.close()
+        return try found.get()
+    }
+}

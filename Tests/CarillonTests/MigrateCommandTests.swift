@@ -1,0 +1,63 @@
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Carillon
+
+/// `carillon migrate`, where others are in the way and where rights are missing.
+@Suite struct MigrateCommandTests {
+    @Test func `a way down that meets a lock says what it has done, whose lock it is, and goes on the next time`()
+        async throws
+    {
+        try await Shop.with { shop in
+            let other = try await PostgresConnection.connect(shop.url, on: TestLoop.shared, application: "nightly")
+            try await attempt {
+                try await other.script("BEGIN; SELECT name FROM carillon.apps")
+                let stopped = try await shop.run("migrate", "down", "--to", "21", "--yes")
+                #expect(stopped.status == 1)
+                #expect(
+                    stopped.output == "Undid 0025_comments.\nUndid 0024_watched.\nUndid 0023_breakers.\n",
+                    "\(stopped.output)"
+                )
+                let holder = "process \(other.backendProcessID) (nightly, user postgres, idle in transaction)"
+                #expect(stopped.errors.contains("Waiting for a lock, which \(holder) holds."), "\(stopped.errors)")
+                #expect(stopped.errors.contains("run the command again"), "\(stopped.errors)")
+                try await other.script("COMMIT")
+                let done = try await shop.run("migrate", "down", "--to", "21", "--yes")
+                #expect(done.status == 0 && done.output == "Undid 0022_isolation.\n", "\(done.errors)")
+            } finally: {
+                await other.close()
+            }
+        }
+    }
+
+    @Test func `an owner who is no superuser is told all that one has to run, line by line, and once`() async throws {
+        try await TestDatabase.connected { above, url in
+            let (owner, web) = ("owner_\(above.backendProcessID)", "web_\(above.backendProcessID)")
+            try await above.script("CREATE ROLE \(owner) LOGIN; CREATE ROLE \(web)")
+            try await attempt {
+                let environment = ["DATABASE_URL": url + "&user=\(owner)"]
+                let refused = try await ProgramRun.run(["migrate", "up"], environment: environment)
+                #expect(refused.status == 1 && refused.output.isEmpty, "\(refused.output)")
+                let lines = refused.errors.split(separator: "\n").map(String.init)
+                let commands = lines.filter { $0.hasSuffix(";") }
+                #expect(commands.contains { $0.hasPrefix("GRANT CREATE ON DATABASE ") }, "\(refused.errors)")
+                try await above.script(commands.joined(separator: "\n"))
+                let done = try await ProgramRun.run(["migrate", "up"], environment: environment)
+                #expect(done.status == 0, "\(done.errors)")
+                let session = try await PostgresConnection.connect(
+                    url + "&user=\(owner)",
+                    on: TestLoop.shared,
+                    application: "test"
+                )
+                try await attempt {
+                    try await session.script("GRANT carillon_app, carillon_reader, carillon_worker TO \(web)")
+                } finally: {
+                    await session.close()
+                }
+            } finally: {
+                try await above.script("DROP OWNED BY \(owner), \(web) CASCADE; DROP ROLE \(web); DROP ROLE \(owner)")
+            }
+        }
+    }
+}
