@@ -26,15 +26,20 @@ import Testing
 
     @Test func `H2: a goodbye in two steps leaves nothing unknown`() async throws {
         let highest = Mutex<[Int: UInt32]>([:])
+        let lasts = Mutex<[Int: UInt32]>([:])
         try await Scene.send { frame in
-            if frame.direction == .up, frame.frame.isHeaders {
-                highest.withLock { $0[frame.connection] = frame.frame.stream }
+            if frame.direction == .up {
+                // A gateway does nothing with what it has said it will not do.
+                if let last = lasts.withLock({ $0[frame.connection] }), frame.frame.stream > last { return [] }
+                if frame.frame.isHeaders { highest.withLock { $0[frame.connection] = frame.frame.stream } }
             }
             guard frame.isAnswer, frame.connection <= 5 else { return [.pass] }
-            let last = highest.withLock { $0[frame.connection] ?? 0 }
             switch frame.answers {
             case 20: return [.pass, .say(Frames.goAway(last: (1 << 31) - 1))]
-            case 40: return [.pass, .say(Frames.goAway(last: last))]
+            case 40:
+                let last = highest.withLock { $0[frame.connection] ?? 0 }
+                lasts.withLock { $0[frame.connection] = last }
+                return [.pass, .say(Frames.goAway(last: last))]
             default: return [.pass]
             }
         } then: { _, worker, relay in
