@@ -77,6 +77,20 @@ import Testing
         }
     }
 
+    @Test func `sending waits no longer for a lock than for the outcome, and enqueues nothing then`() async throws {
+        try await Shop.with { shop in
+            try await Self.holding("LOCK TABLE carillon.messages IN SHARE MODE", in: shop) { _, other in
+                let words = ["send", "--app", "shop", "--token", Shop.token("a0"), "--alert", "hi", "--wait", "1500ms"]
+                let ended = try await shop.run(words)
+                #expect(ended.status == 75, "\(ended.status): \(ended.errors)")
+                #expect(ended.errors.contains("Not enqueued in time"), "\(ended.errors)")
+                #expect(ended.output.isEmpty, "\(ended.output)")
+                try await other.script("COMMIT")
+                #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 0)
+            }
+        }
+    }
+
     @Test func `a look of check that a lock is in the way of says so, and ends with 75`() async throws {
         try await Shop.with { shop in
             try await Self.holding("LOCK TABLE carillon.scheduled IN ACCESS EXCLUSIVE MODE", in: shop) { pid, _ in

@@ -7,7 +7,7 @@ extension Command {
         summary: "Enqueue a push and wait for its outcome; a worker must be running.",
         discussion:
             "Ends with 0 when the push was sent to every token, 1 when it failed for one, and 75 when there is no "
-            + "outcome within --wait; the push then stays enqueued.",
+            + "outcome within --wait; the push then stays enqueued, unless a lock kept it from being enqueued.",
         required: [.app, .token],
         options: MessageArguments.options + [.wait, .json, .database],
         examples: [
@@ -15,7 +15,12 @@ extension Command {
             "carillon send --app shop --token 9f3a... --payload '{\"aps\":{\"content-available\":1}}' --push-type background",
         ],
         run: { invocation in
-            try await DatabaseScope.with(invocation) { connection, loop in
+            // Nobody waits longer for a lock than for the outcome; 0 would be for ever, which --wait 0s does not mean either.
+            let wait = invocation.settings.duration(.wait)
+            let limit = wait > .zero ? min(wait, .seconds(86_400)) : .seconds(10)
+            let milliseconds = max(1, limit.nanoseconds / 1_000_000)
+            let settings = DatabaseScope.settings.with(["lock_timeout": "\(milliseconds)ms"])
+            return try await DatabaseScope.with(invocation, settings: settings) { connection, loop in
                 try await Send(invocation: invocation, connection: connection, loop: loop).run()
             }
         }
@@ -78,7 +83,15 @@ private struct Send {
         parameters.append(PostgresArray(settings.texts(.token)))
         MessageArguments.append(settings, to: &parameters)
         return try await MessageArguments.checked(by: invocation.command) {
-            try await connection.query(Self.enqueue, parameters) { rows in try rows.int64(0, 0) }
+            do {
+                return try await connection.query(Self.enqueue, parameters) { rows in try rows.int64(0, 0) }
+            } catch let error as PostgresError where error.sqlState == SQLState.lockNotAvailable {
+                throw CommandError(
+                    .tryAgain,
+                    "Not enqueued in time, because somebody else holds a lock.",
+                    hint: "Nothing is sent: run the command again when the lock is gone."
+                )
+            }
         }
     }
 

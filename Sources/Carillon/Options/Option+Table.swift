@@ -45,7 +45,7 @@ extension Option {
     static let once = Option(
         "once",
         .flag,
-        "Send what is due, then exit; what is due later, such as a retry, stays in the queue."
+        "Do what is due, then exit; what is due later, such as a retry, stays for later."
     )
     static let embedded = Option(
         "embedded",
@@ -117,7 +117,7 @@ extension Option {
         "feedback-interval",
         .duration(.zero ... .seconds(604_800)),
         default: "10m",
-        "How often the fleet runs a feedback pass, which deletes dead tokens; with 0s this worker runs none."
+        "How often the fleet runs a feedback pass, which deletes dead tokens; with 0s, a worker runs none."
     )
     static let http = Option("http", .address, "The address to serve HTTP on, such as 127.0.0.1:9464.")
 

@@ -91,7 +91,7 @@ extension SchemaError {
         return Self(
             .failed,
             "Migration \(migration.title) \(direction) failed, and nothing of it was kept: \(error.message)\(details)\(again)"
-                + (error.hint.map { "\n  \($0)" } ?? ""),
+                + (error.hint.map { ".\n  \($0)" } ?? ""),
             underlying: error
         )
     }
