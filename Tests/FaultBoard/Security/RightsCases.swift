@@ -17,7 +17,7 @@ import Testing
         ]),
         "carillon_worker": Self.rights(
             "insert",
-            on: Self.queue + " results failures failed_messages feedback breakers rates"
+            on: Self.queue + " results failures failed_messages feedback breakers rates unknown_outcomes"
         )
         .union(Self.rights("update", on: Self.queue + " feedback breakers rates")).union(
             Self.rights("delete", on: Self.queue + " tokens")
@@ -42,12 +42,12 @@ import Testing
         "carillon_reader": [
             "certificates", "provider_tokens", "installation", "messages", "scheduled", "tokens", "dedupe",
             "inflight.jobs",
-            "apps.gateway_ca", "failed_messages",
+            "apps.gateway_ca", "failed_messages", "unknown_outcomes",
         ],
         "carillon_app": [
             "certificates", "provider_tokens", "installation", "messages.payload", "messages.tokens", "scheduled",
             "inflight", "workers", "apps.gateway_ca", "apps.certificate_id", "failed_messages", "dedupe", "broadcasts",
-            "maintenance",
+            "maintenance", "unknown_outcomes",
         ],
         "carillon_worker": [],
     ]
