@@ -73,6 +73,8 @@ import Testing
         ("'{}', '{\"aps\":{}}', NULL", "(empty,,,0)"),
         ("'{aa}', '{\"aps\":{}}', NULL", "(sent,200,,1)"),
         ("'{aa,zz}', '{\"aps\":{}}', NULL", #"("partly sent",,MalformedToken,1)"#),
+        // It is cut before it is refused.
+        ("ARRAY[repeat('z', 9000000), 'zz'], '{\"aps\":{}}', NULL", "(failed,,MalformedToken,0)"),
         // Too many to be in flight at once: it is split before it is read.
         (
             "array_fill('aa'::text, '{6}'), json_build_object('a', repeat('x', 5000)), NULL",

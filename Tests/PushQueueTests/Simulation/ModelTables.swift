@@ -88,7 +88,7 @@ struct ModelTables: Equatable {
         if whole.origin == nil {
             var known = ModelProgress(message: whole.id, app: whole.app)
             known.remaining = whole.tokens.count
-            known.attempts = whole.attempt
+            known.attempts = whole.attempt - 1
             self.unfinished[whole.id] = known
         }
         var pieces = 0
