@@ -63,12 +63,14 @@ import Testing
             try await connection.script(
                 """
                 SELECT carillon.enqueue('try', ARRAY['\(Shop.token("aa"))'], content_available => true);
+                SELECT carillon.enqueue('try', ARRAY['\(Shop.token("ac"))'], 'x', push_type => 'voip');
                 SELECT carillon.enqueue('try', ARRAY['\(Shop.token("ab"))'], 'x', priority => 5, collapse_id => 'score',
                     topic => 'com.example.other', expires_at => '2099-01-01 00:00:00+00')
                 """
             )
             let quiet = try await program.line(containing: "  push type background, priority 5  {\"aps\"", on: loop)
             #expect(quiet.hasPrefix("APNs      aa"))
+            _ = try await program.line(containing: "  200  push type voip, topic com.example.try.voip  {", on: loop)
             _ = try await program.line(
                 containing: "  priority 5, collapse id score, topic com.example.other, expires 2099-01-01T00:00:00Z  {",
                 on: loop

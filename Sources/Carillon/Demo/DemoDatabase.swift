@@ -1,3 +1,4 @@
+import ApplePush
 import Postgres
 import PushQueue
 import Simulator
@@ -14,7 +15,8 @@ struct DemoDatabase: Sendable {
     func prepare(_ gateway: APNsSimulator, app name: String = "demo") async throws {
         _ = try await Migrator(connection).up()
         let topic = Self.topic(of: name)
-        let issued = try gateway.issueCertificate(topics: [topic])
+        let derived = PushType.all.map(\.topicSuffix).filter { !$0.isEmpty }.map { topic + $0 }
+        let issued = try gateway.issueCertificate(topics: [topic] + derived)
         try await CredentialStore(connection).save(
             CredentialText(certificate: issued.certificate, privateKey: issued.privateKey),
             as: name
