@@ -82,6 +82,12 @@ public struct SimulatorConfiguration: Sendable {
             throw SimulatorError(.badConfiguration, "A window has 1 to \(Int32.max) bytes, not \(window).")
         }
         if delay < .zero { throw SimulatorError(.badConfiguration, "The delay of answers cannot be negative.") }
+        for topic in topics where !HeaderForm.isTopic(Array(topic.utf8).span) {
+            throw SimulatorError(
+                .badConfiguration,
+                "\"\(topic)\" is no topic: it has 1 to 255 letters, digits, dots, hyphens and underscores."
+            )
+        }
         if serverNames.isEmpty {
             throw SimulatorError(.badConfiguration, "The server's certificate needs a name, such as localhost.")
         }

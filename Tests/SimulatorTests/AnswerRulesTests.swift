@@ -23,7 +23,7 @@ struct AnswerRulesTests {
             ("dead=410:Unregistered:-", .answer(status: 410, reason: "Unregistered", timestamp: .none), nil, nil),
             ("DE=429*2", .answer(status: 429, reason: "TooManyRequests", timestamp: .none), nil, 2),
             ("DE=429+30*2", .answer(status: 429, reason: "TooManyRequests", timestamp: .none), 30, 2),
-            ("=503:Shutdown", .answer(status: 503, reason: "Shutdown", timestamp: .none), nil, nil),
+            ("*=503:Shutdown", .answer(status: 503, reason: "Shutdown", timestamp: .none), nil, nil),
             ("*=418", .answer(status: 418, reason: nil, timestamp: .none), nil, nil),
             ("ab=200", .answer(status: 200, reason: nil, timestamp: .none), nil, nil),
             ("ab=silence*1", .silence, nil, 1),
@@ -39,7 +39,7 @@ struct AnswerRulesTests {
 
     @Test(arguments: [
         "", "dead", "dead=", "dead=gone", "dead=99", "dead=600", "dead=410:Unregistered:soon", "xyz=410", "ab=429*0",
-        "ab=429*", "ab=429+x", "ab=silence:Shutdown", "ab=reset+3",
+        "ab=429*", "ab=429+x", "ab=silence:Shutdown", "ab=reset+3", "=200", "ab=410:-", "ab=500:-",
     ])
     func `what is no rule is refused with a sentence`(text: String) {
         let error = #expect(throws: SimulatorError.self) { try AnswerRule(parsing: text) }
@@ -54,6 +54,27 @@ struct AnswerRulesTests {
         for text in ["ab=410", "ab=200", "ab=429+30*2", "*=503:Shutdown", "ab=400:BadTopic", "ab=silence", "ab=reset"] {
             #expect(try AnswerRule(parsing: text).oddity == nil, "\(text)")
         }
+    }
+
+    @Test func `a rule of limited times counts a token once, however it is written`() throws {
+        var rules = try rules("ab=429*2")
+        #expect(take("abcd", from: &rules) == 0)
+        #expect(take("ABCD", from: &rules) == 0)
+        #expect(take("aBcD", from: &rules) == nil)
+    }
+
+    @Test func `what a rule answers says in the log that it is a rule's`() throws {
+        for text in ["f4=403:ExpiredProviderToken", "f4=200", "f4=410", "f4=silence", "f4=reset"] {
+            #expect(Answer(try AnswerRule(parsing: text)).detail?.contains("--answer") == true, "\(text)")
+        }
+        #expect(Answer(try AnswerRule(parsing: "f4=503")).detail?.contains("f4") == true)
+    }
+
+    @Test func `a rule without an answer takes neither a reason nor seconds, and says which`() {
+        let seconds = #expect(throws: SimulatorError.self) { try AnswerRule(parsing: "aa=reset+5") }
+        #expect(seconds?.message.contains("takes no seconds") == true)
+        let reason = #expect(throws: SimulatorError.self) { try AnswerRule(parsing: "aa=reset:Foo") }
+        #expect(reason?.message.contains("takes no reason") == true)
     }
 
     @Test func `the longest prefix wins, in either case`() throws {

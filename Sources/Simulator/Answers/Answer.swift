@@ -47,13 +47,16 @@ struct Answer {
     }
 
     init(_ rule: AnswerRule) {
+        let subject = "The rule of --answer for \(rule.prefix.isEmpty ? "*" : rule.prefix)"
         switch rule.action {
-        case .silence: self.init(status: nil, detail: "A rule leaves it without an answer.")
-        case .reset: self.init(status: nil, detail: "A rule resets the stream (INTERNAL_ERROR).", resetsStream: true)
+        case .silence: self.init(status: nil, detail: "\(subject) leaves it without an answer.")
+        case .reset:
+            self.init(status: nil, detail: "\(subject) resets the stream (INTERNAL_ERROR).", resetsStream: true)
         case .answer(let status, let reason, let timestamp):
             self.init(
                 status: status,
                 reason: status == 200 ? nil : reason,
+                detail: "\(subject) gives this answer.",
                 retryAfter: rule.retryAfter,
                 milliseconds: timestamp.milliseconds,
                 body: status == 200 ? [] : AnswerBody.of(reason: reason, timestamp: timestamp, now: 0),

@@ -91,12 +91,12 @@ public struct AnswerRule: Sendable, Hashable {
         if times == 0 { throw Self.unreadable(text, "a rule holds at least once") }
         let retryAfter = try Self.suffix(after: "+", of: &rest, in: text)
         let prefix = String(text[..<equals])
+        if prefix.isEmpty { throw Self.unreadable(text, "it has no prefix; * is for all tokens") }
         let parts = rest.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         switch parts[0] {
         case "silence", "reset":
-            guard parts.count == 1, retryAfter == nil else {
-                throw Self.unreadable(text, "\"\(parts[0])\" takes no reason")
-            }
+            guard parts.count == 1 else { throw Self.unreadable(text, "\"\(parts[0])\" takes no reason") }
+            guard retryAfter == nil else { throw Self.unreadable(text, "\"\(parts[0])\" takes no seconds") }
             try self.init(prefix: prefix, action: parts[0] == "reset" ? .reset : .silence, times: times)
         default:
             guard let status = UInt16(parts[0]) else {
@@ -113,6 +113,9 @@ public struct AnswerRule: Sendable, Hashable {
                 }
             }
             let reason = parts.count > 1 && !parts[1].isEmpty ? String(parts[1]) : nil
+            if let reason, reason.first?.isLetter != true {
+                throw Self.unreadable(text, "\"\(reason)\" is no reason, which begins with a letter")
+            }
             try self.init(
                 prefix: prefix,
                 status: status,

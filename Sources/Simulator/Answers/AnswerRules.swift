@@ -4,6 +4,7 @@
 struct AnswerRules {
     private struct Use: Hashable {
         let rule: Int
+        /// In bytes: digits in either case are one token.
         let token: [UInt8]
     }
 
@@ -45,7 +46,7 @@ struct AnswerRules {
         var depth = token.count
         while let (rule, at) = longest(token, upTo: depth) {
             guard let times = rules[rule].times else { return rule }
-            let use = Use(rule: rule, token: token.array)
+            let use = Use(rule: rule, token: HeaderForm.bytes(of: token) ?? token.array)
             if uses[use, default: 0] < times {
                 uses[use, default: 0] += 1
                 return rule
