@@ -68,6 +68,35 @@ struct ConnectionStateTests {
         #expect(refusal(elsewhere, keys: learning, after: good) == .otherTeam)
     }
 
+    @Test func `what is wrong with a token is named, not the form that is right`() throws {
+        let provider = try TestProvider(keyID: "K", teamID: "T")
+        func detail(_ header: String, _ claims: String) throws -> String {
+            try detailOfToken(provider.authorization(header: header, claims: claims))
+        }
+        func detailOfToken(_ text: String) throws -> String {
+            let bytes = Array(text.utf8)
+            let error = #expect(throws: Refusal.self) { try ProviderToken(authorization: bytes.span) }
+            return try #require(error?.detail)
+        }
+        let (header, claims) = (#"{"alg":"ES256","kid":"K"}"#, #"{"iss":"T","iat":1700000000}"#)
+        #expect(try detail(#"{"alg":"ES256","kid":123}"#, claims).contains("no kid, which is a string"))
+        #expect(try detail(#"{"alg":256,"kid":"K"}"#, claims).contains("\"alg\":\"ES256\""))
+        #expect(try detail(header, #"{"iss":5,"iat":1700000000}"#).contains("no iss, which is a string"))
+        for time in ["true", "[]", "\"now\"", "1" + String(repeating: "0", count: 400)] {
+            #expect(try detail(header, #"{"iss":"T","iat":\#(time)}"#).contains("no iat, which is a number"), "\(time)")
+        }
+        let good = provider.authorization(issuedAt: Self.then)
+        let parts = good.split(separator: ".")
+        #expect(try detailOfToken("\(parts[0]).\(parts[1]).ab+/").contains("+ or /"))
+        let long = Base64URL.encode([UInt8](repeating: 7, count: 96))
+        #expect(try detailOfToken("\(parts[0]).\(parts[1]).\(long)").contains("64 bytes"))
+    }
+
+    @Test func `a kid that is taken is told with both causes`() {
+        #expect(Refusal.keyTaken.detail.contains("signature"))
+        #expect(Refusal.keyTaken.detail.contains("--file"))
+    }
+
     @Test func `every refusal has a detail of its own`() {
         let details = Refusal.allCases.map(\.detail)
         #expect(details.allSatisfy { $0.hasSuffix(".") })

@@ -12,6 +12,7 @@ extension Refusal {
             "The provider token is no JSON Web Token: three parts in base64url, with dots between them, of which two are "
                 + "JSON objects."
         case .paddedToken: "The provider token has the padding (=) of base64; a JSON Web Token has none."
+        case .tokenBase64: "The provider token has the + or / of base64; a JSON Web Token has base64url, with - and _."
         case .tokenAlgorithm: "The provider token's header needs \"alg\":\"ES256\"."
         case .tokenWithoutKeyID: "The provider token's header has no kid, which is a string."
         case .tokenWithoutTeamID: "The provider token's claims have no iss, which is a string: the team's ID."
@@ -19,11 +20,14 @@ extension Refusal {
         case .tokenInMilliseconds: "The provider token's iat is in milliseconds; it is seconds since 1970."
         case .tokenFromFuture: "The provider token's iat is more than a minute ahead of the simulator's clock."
         case .tokenSignature: "The provider token's signature is not of this key, or not of this header and claims."
+        case .tokenSignatureLength:
+            "The provider token's signature has not the 64 bytes of ES256, nor is it DER: ES256 takes a key of the curve P-256."
         case .otherTeam: "The connection belongs to the team (iss) of its first push."
         case .unknownKey: "The provider token's kid and iss are not those of --key-id and --team-id."
         case .keyTaken:
-            "Another key, or the same with another iss, used this kid first, and it has it until the simulator ends: "
-                + "use another kid, or name the key with --file."
+            "This kid belongs, until the simulator ends, to the key and the iss of the first token that had it. Either this "
+                + "token is of another key or iss, or the signature of one of the two is wrong: use another kid, or name the "
+                + "key with --file, which tells."
         case .derSignature: "The signature of the provider token is DER; a JSON Web Token has r and s in 64 bytes."
         case .quotedIssueTime: "The provider token's iat is a string; a JSON Web Token has a number."
         case .missingProviderToken:

@@ -24,6 +24,7 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
     case derSignature
     case malformedToken
     case paddedToken
+    case tokenBase64
     case tokenAlgorithm
     case tokenWithoutKeyID
     case tokenWithoutTeamID
@@ -31,6 +32,7 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
     case tokenInMilliseconds
     case tokenFromFuture
     case tokenSignature
+    case tokenSignatureLength
     case otherTeam
     case unknownKey
     case keyTaken
@@ -51,8 +53,9 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
             400
         case .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyIDInToken, .expiredProviderToken,
             .invalidProviderToken, .derSignature, .quotedIssueTime, .missingProviderToken, .unrelatedKeyIDInToken,
-            .malformedToken, .paddedToken, .tokenAlgorithm, .tokenWithoutKeyID, .tokenWithoutTeamID, .tokenWithoutTime,
-            .tokenInMilliseconds, .tokenFromFuture, .tokenSignature, .otherTeam, .unknownKey, .keyTaken:
+            .malformedToken, .paddedToken, .tokenBase64, .tokenAlgorithm, .tokenWithoutKeyID, .tokenWithoutTeamID,
+            .tokenWithoutTime, .tokenInMilliseconds, .tokenFromFuture, .tokenSignature, .tokenSignatureLength,
+            .otherTeam, .unknownKey, .keyTaken:
             403
         case .badPath: 404
         case .methodNotAllowed: 405
@@ -82,9 +85,9 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
         case .badCertificateEnvironment: "BadCertificateEnvironment"
         case .badEnvironmentKeyIDInToken: "BadEnvironmentKeyIdInToken"
         case .expiredProviderToken: "ExpiredProviderToken"
-        case .invalidProviderToken, .derSignature, .quotedIssueTime, .malformedToken, .paddedToken, .tokenAlgorithm,
-            .tokenWithoutKeyID, .tokenWithoutTeamID, .tokenWithoutTime, .tokenInMilliseconds, .tokenFromFuture,
-            .tokenSignature, .otherTeam, .unknownKey, .keyTaken:
+        case .invalidProviderToken, .derSignature, .quotedIssueTime, .malformedToken, .paddedToken, .tokenBase64,
+            .tokenAlgorithm, .tokenWithoutKeyID, .tokenWithoutTeamID, .tokenWithoutTime, .tokenInMilliseconds,
+            .tokenFromFuture, .tokenSignature, .tokenSignatureLength, .otherTeam, .unknownKey, .keyTaken:
             "InvalidProviderToken"
         case .missingProviderToken: "MissingProviderToken"
         case .unrelatedKeyIDInToken: "UnrelatedKeyIdInToken"

@@ -4,13 +4,22 @@ import TLS
 /// A provider authentication token (JWT) taken apart; its signature is not yet believed.
 struct ProviderToken: Sendable {
     private struct Header: Decodable {
-        let alg: String?
-        let kid: String?
+        let alg: Lenient<String>?
+        let kid: Lenient<String>?
     }
 
     private struct Claims: Decodable {
-        let iss: String?
-        let iat: IssueTime?
+        let iss: Lenient<String>?
+        let iat: Lenient<IssueTime>?
+    }
+
+    /// A member that counts as absent where it has another type, so that the log can name it.
+    private struct Lenient<Value: Decodable>: Decodable {
+        let value: Value?
+
+        init(from decoder: any Decoder) throws {
+            value = try? decoder.singleValueContainer().decode(Value.self)
+        }
     }
 
     /// Apple wants a number, and takes one in quotes too.
@@ -51,6 +60,9 @@ struct ProviderToken: Sendable {
         guard parts.count > 1 else { throw .missingProviderToken }
         guard parts.count == 2 else { throw .malformedToken }
         guard !parts[1].contains(UInt8(ascii: "=")) else { throw .paddedToken }
+        guard !parts[1].contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") }) else {
+            throw .tokenBase64
+        }
         let pieces = parts[1].split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard pieces.count == 3,
             let header = Base64URL.decode(pieces[0]),
@@ -59,11 +71,11 @@ struct ProviderToken: Sendable {
             let head = try? JSONDecoder().decode(Header.self, from: Data(header)),
             let body = try? JSONDecoder().decode(Claims.self, from: Data(claims))
         else { throw .malformedToken }
-        guard head.alg == "ES256" else { throw .tokenAlgorithm }
-        guard let keyID = head.kid, !keyID.isEmpty else { throw .tokenWithoutKeyID }
-        guard let teamID = body.iss, !teamID.isEmpty else { throw .tokenWithoutTeamID }
-        guard let issued = body.iat, issued.seconds.isFinite else { throw .tokenWithoutTime }
-        guard let signature = signed.count == 64 ? signed : ES256.raw(der: signed) else { throw .tokenSignature }
+        guard head.alg?.value == "ES256" else { throw .tokenAlgorithm }
+        guard let keyID = head.kid?.value, !keyID.isEmpty else { throw .tokenWithoutKeyID }
+        guard let teamID = body.iss?.value, !teamID.isEmpty else { throw .tokenWithoutTeamID }
+        guard let issued = body.iat?.value, issued.seconds.isFinite else { throw .tokenWithoutTime }
+        guard let signature = signed.count == 64 ? signed : ES256.raw(der: signed) else { throw .tokenSignatureLength }
         self.keyID = keyID
         self.teamID = teamID
         self.issuedAt = issued.seconds
