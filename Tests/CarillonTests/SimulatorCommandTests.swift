@@ -89,6 +89,23 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1)), arguments: ["--ca-out", "--log"])
+    func `a pipe that nobody reads is refused, and nobody is waited for`(option: String) async throws {
+        try await TemporaryFolder.with { folder in
+            let pipe = folder.file("pipe")
+            try #require(mkfifo(pipe, 0o600) == 0)
+            let run = try await ProgramRun.run(["simulator", "--port", "0", option, pipe])
+            #expect(run.status != 0)
+            #expect(run.errors.contains("nobody reads this pipe"))
+        }
+    }
+
+    @Test func `a topic that cannot be one is refused`() async throws {
+        let run = try await ProgramRun.run(["simulator", "--port", "0", "--allow-topic", "a/b"])
+        #expect(run.status != 0)
+        #expect(run.errors.contains("\"a/b\" is no topic"))
+    }
+
     @Test(arguments: ["--ca-out", "--log"])
     func `a file in a folder that is missing is refused before anything is made`(option: String) async throws {
         try await TemporaryFolder.with { folder in

@@ -49,7 +49,8 @@ struct SmallFile {
 
     /// Writes the file whole, readable by everybody: what we write so (a root certificate) is public.
     static func write(_ text: String, to path: String) throws(FileError) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        // Without O_NONBLOCK a pipe that nobody reads would never be open. It takes what we write at once.
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0o644)
         guard descriptor >= 0 else { throw FileError(path: path, reason: FileError.reason(errno)) }
         defer { close(descriptor) }
         try write(text, to: descriptor, of: path)

@@ -6,7 +6,7 @@ struct Recorder: ~Copyable {
     private let observer: (@Sendable (SimulatorEvent) -> Void)?
     private let failureObserver: (@Sendable (ConnectionFailure) -> Void)?
     private let prefix: [UInt8]
-    private let log: LogFile?
+    private var log: LogFile?
     private var lines: [UInt8] = []
     private var line = LogLine()
 
