@@ -36,7 +36,28 @@ package struct HTTP2Error: Error, Sendable, CustomStringConvertible {
     /// The session ends with this code, for the reason the protocol engine gives.
     static func verdict(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>, onFirstFrame: Bool) -> HTTP2Error {
         if onFirstFrame { return HTTP2Error(.protocolViolation, "the peer does not speak HTTP/2") }
-        let detail = reason.isEmpty ? "" : ": \(String(decoding: reason, as: UTF8.self))"
+        // Spelt as the standard has it, unlike in nghttp2 1.52.
+        let said = String(decoding: reason, as: UTF8.self).replacing("ENBLE_PUSH", with: "ENABLE_PUSH")
+        return self.ended(with: code, said.isEmpty ? self.usualCause(of: code) : said)
+    }
+
+    /// The peer has reset so many streams that the protocol engine lets it have no more.
+    static func tooManyResets(_ code: ErrorCode) -> HTTP2Error {
+        self.ended(with: code, "the peer reset too many streams; it may reset 1,000 at once, and then 33 a second")
+    }
+
+    private static func ended(with code: ErrorCode, _ cause: String?) -> HTTP2Error {
+        let detail = cause.map { ": \($0)" } ?? ""
         return HTTP2Error(.protocolViolation, "the HTTP/2 connection was ended with \(code)\(detail)")
+    }
+
+    /// What a code stands for where the protocol engine says no more; nil where that could be anything.
+    private static func usualCause(of code: ErrorCode) -> String? {
+        switch code {
+        case .frameSizeError: "a frame has a length that its type, or the SETTINGS, do not allow"
+        case .compressionError: "a header block cannot be read (HPACK)"
+        case .flowControlError: "more came than a window allows, or a window was made larger than 2,147,483,647 bytes"
+        default: nil
+        }
     }
 }

@@ -38,6 +38,8 @@ struct LateFrames {
     private var streams = [Stream](repeating: Stream(), count: Self.memory)
     private var highest: UInt32 = 0
     private var faults: [Fault] = []
+    /// How many streams the client has reset.
+    private(set) var resets = 0
 
     /// See ``FrameWalk/unfinished``.
     var unfinished: Int? { self.walk.unfinished }
@@ -46,15 +48,17 @@ struct LateFrames {
         var walk = self.walk
         var found: [Fault] = []
         var highest = self.highest
+        var resets = self.resets
         self.streams.withUnsafeMutableBufferPointer { streams in
             var position = 0
             while let header = walk.next(in: bytes, from: &position) {
                 guard header.type <= FrameHeader.reset, header.stream & 1 == 1 else { continue }
+                if header.type == FrameHeader.reset { resets += 1 }
                 let fault = Self.observe(header, &streams[Self.place(of: header.stream)], &highest)
                 if let fault { found.append(fault) }
             }
         }
-        (self.walk, self.highest) = (walk, highest)
+        (self.walk, self.highest, self.resets) = (walk, highest, resets)
         if !found.isEmpty { self.faults += found }
     }
 

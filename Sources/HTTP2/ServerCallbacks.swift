@@ -114,16 +114,22 @@ enum ServerCallbacks {
     }
 
     private static func setFaults(_ callbacks: OpaquePointer?) {
-        nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks) { _, frame, code, context in
-            if code == NGHTTP2_ERR_REFUSED_STREAM.rawValue {
-                Self.state(context).pointee.streamRefused(frame!.pointee.hd.stream_id)
+        nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks) { session, frame, code, context in
+            let state = Self.state(context)
+            let header = frame!.pointee.hd
+            if code == NGHTTP2_ERR_REFUSED_STREAM.rawValue { state.pointee.streamRefused(header.stream_id) }
+            guard let slot = Self.slot(session, header.stream_id) else { return 0 }
+            switch UInt32(header.type) {
+            case NGHTTP2_WINDOW_UPDATE.rawValue: state.pointee.windowOverflowed(slot)
+            case NGHTTP2_HEADERS.rawValue: state.pointee.headerRefused(slot)
+            default: break
             }
             return 0
         }
         nghttp2_session_callbacks_set_error_callback2(callbacks) { _, code, words, count, context in
             if code == NGHTTP2_ERR_HTTP_HEADER.rawValue {
                 let words = UnsafeRawBufferPointer(start: words, count: count)
-                Self.state(context).pointee.fieldRefused(String(decoding: words, as: UTF8.self))
+                Self.state(context).pointee.fieldRefused(RefusedField(Array(words)))
             }
             return 0
         }

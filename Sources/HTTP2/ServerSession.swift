@@ -85,7 +85,7 @@ package final class ServerSession {
     /// Whether something happened that was not read yet.
     package var hasEvents: Bool { self.streams.pointee.hasEvents }
 
-    /// What the protocol engine says of the field for which it refused a request, if it was for one.
+    /// Why a request was refused, as far as it is known.
     package func fault(of request: Request) -> String? { self.streams.pointee.fault(of: request) }
 
     /// Who has read the whole of a body of which only the beginning was kept: see ``ServerSettings/longBodyReader``.

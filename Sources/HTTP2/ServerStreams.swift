@@ -8,6 +8,9 @@ struct ServerStreams: EngineState, ~Copyable {
         case other(ServerEvent)
     }
 
+    /// The engine ends a connection whose peer resets more streams than that within a moment.
+    private static let resetsAtOnce = 1_000
+
     let settings: ServerSettings
     private(set) var slots: [ServerSlot] = []
     private var firstFree = ServerSlot.none
@@ -16,7 +19,7 @@ struct ServerStreams: EngineState, ~Copyable {
     private var atReader = ServerSlot.none
     /// The slot of the header block that is being received, or `none`.
     var receiving = ServerSlot.none
-    /// What the engine says of fields for which it resets a stream, by slot.
+    /// For what a stream is reset here, by slot.
     private var faults: [UInt32: String] = [:]
     /// Who reads the bodies that are longer than what is kept, by slot.
     private var bodyReaders: [UInt32: any BodyReader] = [:]
@@ -102,14 +105,24 @@ struct ServerStreams: EngineState, ~Copyable {
     }
 
     /// The engine resets the stream for one of its fields, and says so.
-    mutating func fieldRefused(_ words: String) {
+    mutating func fieldRefused(_ field: RefusedField) {
         guard self.receiving != ServerSlot.none else { return }
-        self.faults[self.receiving] = words
+        self.faults[self.receiving] = field.description
     }
+
+    /// The engine resets the stream for a header block as a whole.
+    mutating func headerRefused(_ index: UInt32) {
+        guard self.slots[Int(index)].hasHeader, self.faults[index] == nil else { return }
+        self.faults[index] = ResetCause.openTrailers
+    }
+
+    /// The engine resets the stream for what the peer does to its window.
+    mutating func windowOverflowed(_ index: UInt32) { self.faults[index] = ResetCause.windowOverflow }
 
     /// A stream was reset here before its request came in full.
     mutating func requestRefused(_ index: UInt32, _ code: ErrorCode) {
         guard !self.slots[Int(index)].isQueued else { return }
+        if self.faults[index] == nil { self.faults[index] = ResetCause.words(on: self.slots[Int(index)], code) }
         self.slots[Int(index)].isQueued = true
         if !self.slots[Int(index)].hasHeader { self.slots[Int(index)].bodyStart = self.slots[Int(index)].count }
         self.events.append(.refused(slot: index, code))
@@ -152,7 +165,9 @@ struct ServerStreams: EngineState, ~Copyable {
     /// Goodbye goes out with the next bytes; with an error it is the protocol engine's verdict on the peer.
     mutating func goAwayWritten(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>) {
         guard code != .noError, !self.isDraining, self.failure == nil else { return }
-        self.failure = .verdict(code, reason: reason, onFirstFrame: false)
+        let hasReset = code == .internalError && self.lateFrames.resets >= Self.resetsAtOnce
+        self.failure =
+            hasReset ? .tooManyResets(code) : .verdict(code, reason: reason, onFirstFrame: false)
     }
 
     mutating func goodbyeSaid() { self.isDraining = true }
@@ -200,7 +215,7 @@ struct ServerStreams: EngineState, ~Copyable {
         )
     }
 
-    /// What the engine said of a request that was refused for one of its fields.
+    /// Why a request was refused, as far as it is known.
     func fault(of request: Request) -> String? { self.faults[request.slot] }
 
     /// Who has read the body of a request, if not all of it was kept.

@@ -330,8 +330,7 @@ final class SimulatorConnection {
                 ? "The stream was refused (REFUSED_STREAM): a connection has one until its first good provider token."
                 : "The stream was refused (REFUSED_STREAM): more were open than the SETTINGS allow."
         }
-        let why = fault ?? "a pseudo-header field is missing or wrong, or content-length is not the length of the body"
-        return "The stream was reset (\(code)): \(why)."
+        return "The stream was reset (\(code))\(fault.map { ": \($0)" } ?? "")."
     }
 
     // MARK: Writing
