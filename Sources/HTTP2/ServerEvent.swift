@@ -5,6 +5,9 @@ package enum ServerEvent: Sendable {
     /// A request did not come in full: its stream was reset here, for what RFC 9113 forbids or because there were too many
     /// streams. What is there of it can be read as that of a request, if the stream was opened at all.
     case refused(Request, ErrorCode)
+    /// A request did not come in full: the peer reset its stream, or, without a code, the connection ended first. What is
+    /// there of it can be read.
+    case abandoned(Request, ErrorCode?)
     /// A stream ended before its response was sent in full: reset by the peer, or malformed.
     case closed(stream: Int32, ErrorCode)
     /// The peer has taken note of our settings.

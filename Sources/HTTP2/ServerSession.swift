@@ -91,6 +91,12 @@ package final class ServerSession {
     /// Who has read the whole of a body of which only the beginning was kept: see ``ServerSettings/longBodyReader``.
     package func bodyReader(of request: Request) -> (any BodyReader)? { self.streams.pointee.bodyReader(of: request) }
 
+    /// The connection is over: each request that has not come in full is an event, ``ServerEvent/abandoned(_:_:)``.
+    package func abandon() { self.streams.pointee.abandon() }
+
+    /// Whether any request has begun and not come in full.
+    package var hasIncompleteRequests: Bool { self.streams.pointee.hasIncomplete }
+
     /// What happened next. Call it until nil after each feed and drain.
     package func nextEvent() -> ServerEvent? {
         guard let (event, detached) = self.streams.pointee.nextEvent() else { return nil }

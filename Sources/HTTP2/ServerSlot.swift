@@ -3,7 +3,7 @@ struct ServerSlot {
     static let none = UInt32.max
 
     var stream: Int32 = 0
-    /// The request is complete and its event in the queue, or at its reader.
+    /// No more is to come: the request's event is in the queue, at its reader, or was read. False while it comes in.
     var isQueued = false
     var hasTooManyFields = false
     /// Header fields are being received that come after the body: they are not kept.

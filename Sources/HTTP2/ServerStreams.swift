@@ -5,6 +5,7 @@ struct ServerStreams: EngineState, ~Copyable {
     enum Queued {
         case request(slot: UInt32)
         case refused(slot: UInt32, ErrorCode)
+        case abandoned(slot: UInt32, ErrorCode?)
         case other(ServerEvent)
     }
 
@@ -123,9 +124,26 @@ struct ServerStreams: EngineState, ~Copyable {
     mutating func requestRefused(_ index: UInt32, _ code: ErrorCode) {
         guard !self.slots[Int(index)].isQueued else { return }
         if self.faults[index] == nil { self.faults[index] = ResetCause.words(on: self.slots[Int(index)], code) }
+        self.breakOff(index)
+        self.events.append(.refused(slot: index, code))
+    }
+
+    /// The connection is over: what has not come in full never will.
+    mutating func abandon() {
+        for index in self.slots.indices where !self.slots[index].isQueued {
+            self.breakOff(UInt32(index))
+            self.slots[index].isClosed = true
+            self.events.append(.abandoned(slot: UInt32(index), nil))
+        }
+    }
+
+    /// Whether any request has begun and not come in full.
+    var hasIncomplete: Bool { self.slots.contains { !$0.isQueued } }
+
+    /// What is there of a request is all of it.
+    private mutating func breakOff(_ index: UInt32) {
         self.slots[Int(index)].isQueued = true
         if !self.slots[Int(index)].hasHeader { self.slots[Int(index)].bodyStart = self.slots[Int(index)].count }
-        self.events.append(.refused(slot: index, code))
     }
 
     /// The peer opened a stream too many, of which nothing is known.
@@ -153,11 +171,11 @@ struct ServerStreams: EngineState, ~Copyable {
         self.openCount -= 1
         if code != .noError { self.events.append(.other(.closed(stream: stream, code))) }
         guard let index else { return }
-        if self.slots[Int(index)].isQueued {
-            self.slots[Int(index)].isClosed = true
-        } else {
-            self.recycle(index)
+        if !self.slots[Int(index)].isQueued {
+            self.breakOff(index)
+            self.events.append(.abandoned(slot: index, code))
         }
+        self.slots[Int(index)].isClosed = true
     }
 
     mutating func arrived(_ event: ServerEvent) { self.events.append(.other(event)) }
@@ -198,6 +216,7 @@ struct ServerStreams: EngineState, ~Copyable {
             let request = self.read(index)
             return (.request(request), request.isGone ? nil : request.stream)
         case .refused(let index, let code): return (.refused(self.read(index), code), nil)
+        case .abandoned(let index, let code): return (.abandoned(self.read(index), code), nil)
         }
     }
 
@@ -231,6 +250,7 @@ struct ServerStreams: EngineState, ~Copyable {
     private mutating func recycle(_ index: UInt32) {
         if !self.faults.isEmpty { self.faults[index] = nil }
         if !self.bodyReaders.isEmpty { self.bodyReaders[index] = nil }
+        self.slots[Int(index)].isQueued = true
         self.slots[Int(index)].nextFree = self.firstFree
         self.firstFree = index
     }

@@ -122,7 +122,7 @@ final class TestServer {
             case .closed(let stream, let code): self.closed[stream] = code
             case .settingsAcknowledged: self.acknowledgements += 1
             case .goAway(let code): self.goAways.append(code)
-            case .pong, .refused: break
+            case .pong, .refused, .abandoned: break
             }
         }
     }

@@ -53,6 +53,12 @@ struct RawClient: ~Copyable {
         try await stream.send(bytes, until: deadline, on: loop)
     }
 
+    /// Has its end be a reset of the TCP connection.
+    mutating func resetWhenClosed() { stream.resetWhenClosed() }
+
+    /// Goes, without a word.
+    consuming func close() {}
+
     /// Reads until a frame is like that; nil where the simulator closes before.
     mutating func frame(where isWanted: (Frame) -> Bool) async throws -> Frame? {
         while true {

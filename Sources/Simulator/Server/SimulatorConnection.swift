@@ -30,6 +30,8 @@ final class SimulatorConnection {
     private var highestStream: Int32 = 0
     /// Set by GOAWAY: what came on higher streams counts as never seen.
     private var lastStream = Int32.max
+    /// Whether the client has said anything.
+    private var hasRead = false
     /// The connection ended by a fault of the peer's.
     private(set) var hasFailed = false
 
@@ -77,7 +79,7 @@ final class SimulatorConnection {
             }
             return writing == .ready(.read) ? reading : writing
         } catch {
-            if let failure = error as? HTTP2Error { tell(failure.message, &desk) }
+            if let failure = error as? HTTP2Error { tell(failure.message, &desk) } else { tellCut(&desk) }
             desk.recorder.flush()
             // What is wrong with the peer is told in the GOAWAY that the session has ready.
             _ = try? flush(&desk)
@@ -89,13 +91,7 @@ final class SimulatorConnection {
     /// The client has left something incomplete for too long: it is told goodbye.
     func stalled(_ desk: inout Desk) {
         desk.readClock()
-        let seconds = Stall.limit.components.seconds
-        tell(
-            unfinished == 0
-                ? "the client did not begin to speak HTTP/2 within \(seconds) s of its handshake"
-                : "the client began an HTTP/2 frame and did not complete it within \(seconds) s",
-            &desk
-        )
+        tell(Stall.words(unfinished), &desk)
         close(&desk)
     }
 
@@ -112,8 +108,12 @@ final class SimulatorConnection {
 
     /// The connection is over, one way or the other: what still waits for its answer will have none.
     func ended(_ desk: inout Desk) {
-        for answer in held.takeAll() {
-            desk.recorder.settle(answer, unanswered: "The connection ended before it was answered.")
+        for answer in held.takeAll() { desk.recorder.settle(answer, unanswered: UnansweredDetail.ended) }
+        session.abandon()
+        while let event = session.nextEvent() {
+            noteUnanswered(event, &desk)
+            guard case .request(let request) = event, request.stream <= lastStream else { continue }
+            logUnanswered(request, UnansweredDetail.ended, &desk)
         }
         desk.recorder.flush()
     }
@@ -133,6 +133,7 @@ final class SimulatorConnection {
         for _ in 0..<Self.readsPerTurn {
             switch try stream.read(into: &desk.input) {
             case .bytes(let count):
+                hasRead = true
                 try session.feed(desk.input.span.bytes.extracting(0..<count))
                 guard try handleEvents(&desk) else { return .closed }
                 unanswered += count
@@ -142,16 +143,24 @@ final class SimulatorConnection {
                 unanswered = 0
             case .wantsRead: return .ready(.read)
             case .wantsWrite: return .ready(.write)
-            case .closed: return .closed
+            case .closed:
+                tellCut(&desk)
+                return .closed
             }
         }
         return .again
     }
 
+    /// The client has gone. What it left incomplete is told, unless the line of a request says so.
+    private func tellCut(_ desk: inout Desk) {
+        guard hasRead, let unfinished, !session.hasIncompleteRequests, !session.isDraining else { return }
+        tell(Stall.wordsOnEnd(unfinished), &desk)
+    }
+
     /// False when the connection was reset on purpose.
     private func handleEvents(_ desk: inout Desk) throws -> Bool {
         while let event = session.nextEvent() {
-            if case .refused(let request, let code) = event { refused(request, code, &desk) }
+            noteUnanswered(event, &desk)
             guard case .request(let request) = event, request.stream <= lastStream else { continue }
             state.requestReceived()
             if state.requests == desk.resetAfter {
@@ -208,14 +217,6 @@ final class SimulatorConnection {
             try respond(to: request.stream, desk.block, body)
             if let delivery { answered.append(delivery) }
         }
-    }
-
-    /// What was made of a request. What only some tests ask for is large, and lies beside.
-    private struct Judged {
-        let verdict: Verdict
-        let answer: Answer
-        /// An answer to HEAD has no body.
-        var isHead = false
     }
 
     /// Judges one request and records it; leaves the fields of its answer in `desk.block`.
@@ -309,11 +310,21 @@ final class SimulatorConnection {
         return facts
     }
 
-    /// The stream of a request was reset before it had come in full, and nobody was asked what to answer.
-    private func refused(_ request: Request, _ code: ErrorCode, _ desk: inout Desk) {
-        desk.recorder.countRare { $0.streamsRefused += 1 }
-        let isFirst = !isTrusted && desk.maximumStreams == nil
-        let detail = Self.words(on: code, session.fault(of: request), isFirst: isFirst)
+    /// Writes the line of a request that did not come in full: nobody was asked what to answer.
+    private func noteUnanswered(_ event: ServerEvent, _ desk: inout Desk) {
+        switch event {
+        case .refused(let request, let code):
+            desk.recorder.countRare { $0.streamsRefused += 1 }
+            let isFirst = !isTrusted && desk.maximumStreams == nil
+            let detail = UnansweredDetail.reset(code, session.fault(of: request), isFirst: isFirst)
+            logUnanswered(request, detail, &desk)
+        case .abandoned(let request, let code) where request.stream <= lastStream:
+            logUnanswered(request, UnansweredDetail.abandoned(code), &desk)
+        default: break
+        }
+    }
+
+    private func logUnanswered(_ request: Request, _ detail: String, _ desk: inout Desk) {
         session.withRequest(request) { bytes, fields in
             let bytes = Span<UInt8>(_bytes: bytes)
             let head = RequestHead(fields, in: bytes)
@@ -322,15 +333,6 @@ final class SimulatorConnection {
             let payload = bytes.extracting(request.body.bounds)
             desk.recorder.log(facts, head, in: bytes, id: bytes.extracting(head.id.range), payload: payload)
         }
-    }
-
-    private static func words(on code: ErrorCode, _ fault: String?, isFirst: Bool) -> String {
-        if code == .refusedStream {
-            return isFirst
-                ? "The stream was refused (REFUSED_STREAM): a connection has one until its first good provider token."
-                : "The stream was refused (REFUSED_STREAM): more were open than the SETTINGS allow."
-        }
-        return "The stream was reset (\(code))\(fault.map { ": \($0)" } ?? "")."
     }
 
     // MARK: Writing
@@ -387,9 +389,7 @@ final class SimulatorConnection {
 
     /// The session resets streams as it writes: their requests have a line in the log before that goes out.
     private func recordRefused(_ desk: inout Desk) {
-        while let event = session.nextEvent() {
-            if case .refused(let request, let code) = event { refused(request, code, &desk) }
-        }
+        while let event = session.nextEvent() { noteUnanswered(event, &desk) }
         desk.recorder.flush()
     }
 }

@@ -18,4 +18,17 @@ struct Stall {
         }
         return now - since >= Self.limit
     }
+
+    /// What the log says of a client that left that incomplete for too long.
+    static func words(_ piece: Int?) -> String {
+        let seconds = limit.components.seconds
+        return piece == 0
+            ? "the client did not begin to speak HTTP/2 within \(seconds) s of its handshake"
+            : "the client began an HTTP/2 frame and did not complete it within \(seconds) s"
+    }
+
+    /// What it says of one that went.
+    static func wordsOnEnd(_ piece: Int) -> String {
+        "the client closed the connection within \(piece == 0 ? "the HTTP/2 preface" : "an HTTP/2 frame")"
+    }
 }
