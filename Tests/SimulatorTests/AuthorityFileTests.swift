@@ -44,6 +44,20 @@ struct AuthorityFileTests {
         }
     }
 
+    @Test func `a key that others may read is refused`() throws {
+        try TemporaryFolder.with { folder in
+            _ = try self.simulator(in: folder.path)
+            let file = folder.file("authority.pem")
+            for mode in [0o644, 0o640, 0o604] as [mode_t] {
+                try #require(chmod(file, mode) == 0)
+                let error = #expect(throws: SimulatorError.self) { try self.simulator(in: folder.path) }
+                #expect(error?.message.contains("chmod 600 \(file)") == true)
+            }
+            try #require(chmod(file, 0o400) == 0)
+            _ = try self.simulator(in: folder.path)
+        }
+    }
+
     @Test func `a file where a folder belongs is told apart`() throws {
         try TemporaryFolder.with { folder in
             let file = try folder.write("AuthKey.p8", "a key")

@@ -64,8 +64,9 @@ struct AuthorityFile {
         guard count >= 0 else {
             throw Self.failure("The file \(path) cannot be read", errno, "remove it to have a new one made")
         }
+        let authority: CertificateAuthority
         do {
-            return try CertificateAuthority(keptAs: Array(text[..<count]))
+            authority = try CertificateAuthority(keptAs: Array(text[..<count]))
         } catch {
             throw SimulatorError(
                 .badConfiguration,
@@ -74,6 +75,20 @@ struct AuthorityFile {
                 underlying: error
             )
         }
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0 else {
+            throw Self.failure("The file \(path) cannot be read", errno, "remove it to have a new one made")
+        }
+        // Whoever has the key can be any server to clients that trust its root.
+        guard facts.st_mode & 0o077 == 0 else {
+            let mode = String(facts.st_mode & 0o777, radix: 8)
+            throw SimulatorError(
+                .badConfiguration,
+                "The file \(path) has a private key, and others than its owner may open it (mode \(mode)): "
+                    + "run chmod 600 \(path)."
+            )
+        }
+        return authority
     }
 
     /// Puts the file in its place whole. False where there is one already.
