@@ -125,7 +125,7 @@ extension Option {
     static let file = Option(
         "file",
         .file("FILE"),
-        "The certificate (PEM or .p12) or signing key (.p8); 'simulator' takes a key only."
+        "The certificate (PEM or .p12) or signing key (.p8); for 'simulator', the only signing key to accept."
     )
     static let key = Option("key", .file("FILE"), "The private key of the certificate, if it is in another file.")
     static let keyID = Option("key-id", .text("K"), "Apple's ID of the signing key, ten characters.")
@@ -340,12 +340,12 @@ extension Option {
     static let goAwayAfter = Option(
         "goaway-after",
         .count(1...Int.max),
-        "End each connection by GOAWAY after N requests."
+        "End each connection by GOAWAY after N requests; all N are answered."
     )
     static let resetAfter = Option(
         "reset-after",
         .count(1...Int.max),
-        "Reset each connection's socket after N requests."
+        "Reset each connection's socket at request N, which gets no answer."
     )
     static let maxStreams = Option(
         "max-streams",
