@@ -69,7 +69,7 @@ struct TLSFailure {
                 "the server's certificate is not for \(self.peer): connect by the name that it was issued for"
             )
         case X509_V_ERR_CERT_HAS_EXPIRED:
-            return TLSError(.expired, "the certificate of \(self.peer) has expired: it must be renewed there")
+            return TLSError(.expired, "the certificate of \(self.peer) has expired: its owner must renew it")
         case X509_V_ERR_CERT_NOT_YET_VALID:
             return TLSError(
                 .notYetValid,

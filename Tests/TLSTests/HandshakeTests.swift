@@ -192,7 +192,7 @@ extension Swift::Result where Failure == TLSError {
             #expect(outcome.client.failure?.code == .expired)
             #expect(
                 outcome.client.failure?.message
-                    == "the certificate of localhost has expired: it must be renewed there"
+                    == "the certificate of localhost has expired: its owner must renew it"
             )
             let early = try House(serverNotBefore: 4_100_000_000, serverNotAfter: 4_200_000_000)
             let tooEarly = try await Handshake.attempt(
