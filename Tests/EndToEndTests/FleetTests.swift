@@ -47,6 +47,18 @@ import Testing
         }
     }
 
+    @Test func `a worker that others took for dead without its knowing ends well when it holds nothing`() async throws {
+        try await Queue.with { queue in
+            let worker = queue.worker(RecordedBackend()) { $0.lease = .seconds(600) }
+            let report = try await queue.running(worker) {
+                try await queue.loop.eventually("it has begun") { worker.counters.isConnected }
+                try await queue.run("DELETE FROM carillon.workers")
+                worker.drain()
+            }
+            #expect(report.isClean)
+        }
+    }
+
     @Test func `what a dead worker held is sent by another, and what may not be repeated fails`() async throws {
         try await Queue.with { queue in
             try await queue.run(

@@ -124,7 +124,7 @@ extension Worker {
         do throws(PostgresError) {
             try await self.releaseLost(on: connection)
             let parameters: Parameters = .signOff(of: self.state.id)
-            return try await connection.execute(WorkerStatements.signOff, parameters) == 1
+            return try await self.ask(connection, WorkerStatements.signOff, parameters) { try $0.bool(0, 0) }
         } catch {
             self.failed(error, on: connection)
             return false

@@ -35,11 +35,15 @@ package enum WorkerStatements {
         """
     )
 
+    /// Answers whether the row is gone. Somebody else may have deleted it, who took this worker for dead.
     static let signOff = Statement(
         "sign_off",
         """
-        DELETE FROM carillon.workers w WHERE w.id = $1
-            AND NOT EXISTS (SELECT FROM carillon.inflight f WHERE f.worker_id = $1)
+        WITH gone AS (
+            DELETE FROM carillon.workers w WHERE w.id = $1
+                AND NOT EXISTS (SELECT FROM carillon.inflight f WHERE f.worker_id = $1) RETURNING w.id
+        )
+        SELECT EXISTS (SELECT FROM gone) OR NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = $1)
         """
     )
 

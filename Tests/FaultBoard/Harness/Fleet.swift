@@ -81,7 +81,7 @@ final class Fleet: Sendable {
         var bad: [String] = []
         for worker in running {
             let exit = try await worker.end(within: limit)
-            if exit != .status(0) { bad.append("\(worker.name) ended with \(exit)") }
+            if exit != .status(0) { bad.append("\(worker.name) ended with \(exit); the last it said:\n\(worker.last)") }
         }
         return bad
     }

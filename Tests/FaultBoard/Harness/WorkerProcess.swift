@@ -49,6 +49,9 @@ final class WorkerProcess: Sendable {
         self.said.split(separator: "\n").filter { $0.contains(text) }
     }
 
+    /// The last lines of its log.
+    var last: String { self.said.split(separator: "\n").suffix(10).joined(separator: "\n") }
+
     /// Waits until so many lines of its log contain the text.
     func says(_ text: String, times count: Int = 1, within limit: Duration = .seconds(60)) async throws {
         try await self.loop.eventually("\(self.name) said '\(text)'", within: limit) {

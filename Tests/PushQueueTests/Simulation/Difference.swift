@@ -146,7 +146,7 @@ struct Difference {
     private mutating func signOff() async throws -> String {
         let worker = self.anyWorker()
         let parameters: Parameters = .signOff(of: worker)
-        let real = try await self.database.connection.execute(WorkerStatements.signOff, parameters) == 1
+        let real = try await self.ask(WorkerStatements.signOff, parameters) { try $0.bool(0, 0) }
         return self.same("sign off \(worker)", real, self.model.signOff(worker))
     }
 

@@ -106,8 +106,8 @@ struct ModelDatabase {
 
     mutating func signOff(_ worker: Int64) -> Bool {
         self.change { tables in
-            guard !tables.inflight.values.contains(where: { $0.worker == worker }) else { return false }
-            return tables.workers.removeValue(forKey: worker) != nil
+            if !tables.inflight.values.contains(where: { $0.worker == worker }) { tables.workers[worker] = nil }
+            return tables.workers[worker] == nil
         }
     }
 
