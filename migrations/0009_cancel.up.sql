@@ -4,10 +4,19 @@
 -- the whole message that it belongs to, of the app that is named; where none is named, of every app that the caller may use.
 --
 -- Nobody waits in a circle here, because everybody takes locks in one order: first the advisory locks of the apps, then those
--- of the messages, then their rows of broadcasts, then rows of messages and scheduled, of one app after the other,
--- and last, once in a call and sorted, rows of unfinished. Workers skip rows of the first kinds that somebody has locked,
--- and wait for unfinished only, which they lock sorted too. Only a transaction that calls several of these functions can
+-- of the messages, then cancelling, then their rows of broadcasts, then rows of messages and scheduled, of one app after the
+-- other, and last, once in a call and sorted, rows of unfinished. Workers skip locks and rows of the first kinds that somebody
+-- has, and wait for unfinished only, which they lock sorted too. Only a transaction that calls several of these functions can
 -- break the order: cancel_messages takes back any number of messages in one call.
+--
+-- What a cancel notes for workers is seen once it is committed, so a job that came back meanwhile would be sent. Therefore
+-- one of the two always knows of the other. Whoever cancels locks the messages, waits for those that are putting jobs
+-- into the queue, and only then looks. Whoever puts jobs into the queue has cancels that begin later wait until it has
+-- committed, and puts aside what is being cancelled already: see hold_off_cancels().
+
+-- No more than a lock, in two modes. Those that cancel share it, and so do those that put jobs into the queue, but never both
+-- at once. A view has nothing that VACUUM or a dump would lock for long.
+CREATE VIEW carillon.cancelling AS SELECT;
 
 -- Takes the advisory locks for taking back jobs of these apps, by the ids of their messages; they last until
 -- the transaction ends. All sessions of the server share the room for locks, so a long list has one for each app in place of
@@ -26,6 +35,40 @@ BEGIN
         PERFORM pg_advisory_xact_lock(hashtextextended('carillon.cancel', i.id))
         FROM (SELECT DISTINCT u.id FROM unnest(ids) AS u(id) ORDER BY 1) AS i;
     END IF;
+    -- Waits for whoever puts jobs into the queue and does not know of this yet. Those that come later do.
+    LOCK TABLE carillon.cancelling IN SHARE MODE;
+END
+$$;
+
+-- Has cancels of these messages wait until this transaction ends, which puts their jobs into the queue. Returns those for
+-- which that comes too late: they are being cancelled. It waits for nobody.
+--
+-- As long as nobody cancels anything, one lock does for all of them. Else each takes its own, as in lock_for_cancel. All
+-- sessions of the server share the room for these, so some at a time must do: the others count as being cancelled.
+CREATE FUNCTION carillon.hold_off_cancels(apps integer[], messages bigint[]) RETURNS carillon.message_key[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    class CONSTANT integer := hashtext('carillon.cancel');
+    most CONSTANT integer := 500;
+BEGIN
+    BEGIN
+        LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE NOWAIT;
+        RETURN '{}';
+    EXCEPTION
+        WHEN lock_not_available THEN NULL;
+    END;
+    RETURN ARRAY(
+        WITH wanted AS MATERIALIZED (
+            SELECT k.app, k.id, row_number() OVER (ORDER BY k.app, k.id) <= most AS is_tried
+            FROM (SELECT DISTINCT m.app, m.id FROM unnest(apps, messages) AS m(app, id)) AS k
+        ), app AS MATERIALIZED (
+            SELECT a.app, pg_try_advisory_xact_lock_shared(class, a.app) AS is_held
+            FROM (SELECT DISTINCT w.app FROM wanted w WHERE w.is_tried) AS a
+        )
+        SELECT (w.app, w.id)::carillon.message_key FROM wanted w LEFT JOIN app a ON a.app = w.app
+        WHERE CASE WHEN w.is_tried AND a.is_held
+            THEN NOT pg_try_advisory_xact_lock_shared(hashtextextended('carillon.cancel', w.id)) ELSE true END
+    );
 END
 $$;
 
@@ -270,6 +313,82 @@ $$;
 CREATE FUNCTION carillon.cancel_broadcast(id bigint, app text DEFAULT NULL) RETURNS integer
 LANGUAGE sql AS $$
     SELECT carillon.cancel_messages(ARRAY[id], app)
+$$;
+
+-- Of messages, each with its app, and the broadcasts that each belongs to: those that were called off, and those of which
+-- nobody can tell yet, because they are being called off this very moment. Whoever gets a broadcast's row locked here
+-- puts its jobs back before a cancel can look for them; of messages in one piece, hold_off_cancels() sees to that. Whoever
+-- `requeues` none, but puts all of them aside, leaves that to promote(). Where something was called off, the rows of
+-- unfinished that are going to change are locked: those of it and those of the messages in `touched`, which are of the first
+-- app. Whoever does not wait for them is told those of what was called off that cannot be written now. Runs as its owner: a
+-- row lock takes the right to update, and no worker cancels anything.
+CREATE FUNCTION carillon.called_off(
+    apps integer[], messages bigint[], broadcasts bigint[], touched bigint[], requeues boolean DEFAULT true,
+    waits boolean DEFAULT true,
+    OUT gone carillon.message_key[], OUT unsure carillon.message_key[], OUT busy carillon.message_key[]
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    wanted CONSTANT carillon.message_key[] := ARRAY(
+        SELECT DISTINCT (b.app, b.id)::carillon.message_key FROM unnest(apps, broadcasts) AS b(app, id)
+        WHERE b.id IS NOT NULL);
+    known carillon.message_key[];
+    over carillon.message_key[] := '{}';
+    held carillon.message_key[] := '{}';
+    -- Messages in one piece.
+    alone_apps integer[] := apps;
+    alone bigint[] := messages;
+BEGIN
+    gone := '{}';
+    unsure := '{}';
+    busy := '{}';
+    IF cardinality(wanted) > 0 THEN
+        WITH locked AS MATERIALIZED (
+            SELECT (b.app_id, b.id)::carillon.message_key AS key, b.cancelled_at FROM unnest(wanted) w
+            JOIN carillon.broadcasts b ON b.app_id = w.app_id AND b.id = w.id FOR SHARE OF b SKIP LOCKED
+        )
+        SELECT coalesce(array_agg(l.key), '{}'), coalesce(array_agg(l.key) FILTER (WHERE l.cancelled_at IS NOT NULL), '{}')
+        INTO known, over FROM locked l;
+        IF cardinality(known) < cardinality(wanted) THEN
+            held := ARRAY(
+                SELECT w FROM unnest(wanted) w JOIN carillon.broadcasts b ON b.app_id = w.app_id AND b.id = w.id
+                WHERE w <> ALL (known));
+        END IF;
+        SELECT array_agg(m.app) FILTER (WHERE m.is_alone), array_agg(m.id) FILTER (WHERE m.is_alone),
+            coalesce(array_agg((m.app, m.id)::carillon.message_key) FILTER (WHERE m.key = ANY (held)), '{}'),
+            coalesce(array_agg((m.app, m.id)::carillon.message_key) FILTER (WHERE m.key = ANY (over)), '{}')
+        INTO alone_apps, alone, unsure, gone
+        FROM (
+            SELECT u.app, u.id, k.key, (k.key = ANY (known || held)) IS NOT TRUE AS is_alone
+            FROM unnest(apps, messages, broadcasts) AS u(app, id, broadcast)
+            CROSS JOIN LATERAL (SELECT CASE WHEN u.broadcast IS NOT NULL
+                THEN (u.app, u.broadcast)::carillon.message_key END AS key) AS k
+        ) AS m;
+    END IF;
+    IF requeues AND cardinality(alone) > 0 THEN
+        unsure := unsure || carillon.hold_off_cancels(alone_apps, alone);
+    END IF;
+    -- Only now: this tells of every cancel that has ended before.
+    IF EXISTS (SELECT FROM carillon.cancelled) THEN
+        gone := gone || ARRAY(
+            SELECT DISTINCT (c.app_id, c.message_id)::carillon.message_key FROM unnest(apps, messages) AS m(app, id)
+            JOIN carillon.cancelled c ON c.app_id = m.app AND c.message_id = m.id);
+    END IF;
+    IF cardinality(gone) > 0 AND NOT waits THEN
+        BEGIN
+            LOCK TABLE carillon.unfinished, carillon.results IN ROW EXCLUSIVE MODE NOWAIT;
+            busy := carillon.lock_unfinished(gone);
+        EXCEPTION
+            WHEN lock_not_available THEN
+                busy := gone;
+        END;
+    ELSIF cardinality(gone) > 0 THEN
+        PERFORM FROM carillon.unfinished u JOIN (
+            SELECT g.app_id, g.id FROM unnest(gone) g UNION SELECT apps[1], t.id FROM unnest(touched) AS t(id)
+        ) AS k ON k.app_id = u.app_id AND k.id = u.message_id
+        ORDER BY u.app_id, u.message_id FOR UPDATE OF u;
+    END IF;
+END
 $$;
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (9, 'cancel');

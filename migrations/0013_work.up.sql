@@ -195,7 +195,9 @@ BEGIN
             SELECT array_agg(app) AS apps, array_agg(coalesce(j.origin, j.id)) AS messages,
                 array_agg(j.broadcast_id) AS broadcasts
             FROM unnest(held) AS j WHERE j.id = ANY (again)
-        ) AS a, carillon.called_off(a.apps, a.messages, a.broadcasts, part) AS o;
+        ) AS a, carillon.called_off(a.apps, a.messages, a.broadcasts, part,
+            requeues => cardinality(again_after) < cardinality(again) OR array_position(again_after, NULL) IS NOT NULL
+        ) AS o;
     END IF;
     IF is_late THEN
         SELECT l.status, l.reason INTO ended_status, ended_reason

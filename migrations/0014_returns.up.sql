@@ -32,65 +32,6 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WHERE NOT EXISTS (SELECT FROM locked l WHERE l.app_id = k.app_id AND l.message_id = k.message_id)
 $$;
 
--- Of messages, each with its app, and the broadcasts that each belongs to: those that were called off, and the broadcasts of
--- which nobody can tell yet, because they are being called off this very moment. Whoever gets a broadcast's row locked here
--- puts its jobs back before a cancel can look for them. Where something was called off, the rows of unfinished that are
--- going to change are locked: those of it and those of the messages in `touched`, which are of the first app. Whoever does
--- not wait for them is told those of what was called off that cannot be written now. Runs as its owner: a row lock takes
--- the right to update, and no worker cancels anything.
-CREATE FUNCTION carillon.called_off(
-    apps integer[], messages bigint[], broadcasts bigint[], touched bigint[], waits boolean DEFAULT true,
-    OUT gone carillon.message_key[], OUT unsure carillon.message_key[], OUT busy carillon.message_key[]
-)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
-DECLARE
-    wanted CONSTANT carillon.message_key[] := ARRAY(
-        SELECT DISTINCT (b.app, b.id)::carillon.message_key FROM unnest(apps, broadcasts) AS b(app, id)
-        WHERE b.id IS NOT NULL);
-    known carillon.message_key[];
-    over carillon.message_key[];
-BEGIN
-    gone := '{}';
-    unsure := '{}';
-    busy := '{}';
-    IF EXISTS (SELECT FROM carillon.cancelled) THEN
-        gone := ARRAY(
-            SELECT DISTINCT (c.app_id, c.message_id)::carillon.message_key FROM unnest(apps, messages) AS m(app, id)
-            JOIN carillon.cancelled c ON c.app_id = m.app AND c.message_id = m.id);
-    END IF;
-    IF cardinality(wanted) > 0 THEN
-        WITH locked AS MATERIALIZED (
-            SELECT (b.app_id, b.id)::carillon.message_key AS key, b.cancelled_at FROM unnest(wanted) w
-            JOIN carillon.broadcasts b ON b.app_id = w.app_id AND b.id = w.id FOR SHARE OF b SKIP LOCKED
-        )
-        SELECT coalesce(array_agg(l.key), '{}'), array_agg(l.key) FILTER (WHERE l.cancelled_at IS NOT NULL)
-        INTO known, over FROM locked l;
-        IF cardinality(known) < cardinality(wanted) THEN
-            unsure := ARRAY(
-                SELECT w FROM unnest(wanted) w JOIN carillon.broadcasts b ON b.app_id = w.app_id AND b.id = w.id
-                WHERE w <> ALL (known));
-        END IF;
-        gone := gone || ARRAY(
-            SELECT (m.app, m.id)::carillon.message_key FROM unnest(apps, messages, broadcasts) AS m(app, id, broadcast)
-            WHERE (m.app, m.broadcast)::carillon.message_key = ANY (over));
-    END IF;
-    IF cardinality(gone) > 0 AND NOT waits THEN
-        BEGIN
-            LOCK TABLE carillon.unfinished, carillon.results IN ROW EXCLUSIVE MODE NOWAIT;
-            busy := carillon.lock_unfinished(gone);
-        EXCEPTION
-            WHEN lock_not_available THEN
-                busy := gone;
-        END;
-    ELSIF cardinality(gone) > 0 THEN
-        PERFORM FROM carillon.unfinished u JOIN (
-            SELECT g.app_id, g.id FROM unnest(gone) g UNION SELECT apps[1], t.id FROM unnest(touched) AS t(id)
-        ) AS k ON k.app_id = u.app_id AND k.id = u.message_id
-        ORDER BY u.app_id, u.message_id FOR UPDATE OF u;
-    END IF;
-END
-$$;
-
 -- Numbers that no job of the app has, as many as there are jobs. Where somebody has inserted rows ahead of the sequence,
 -- it leaps, each time twice as far: any number of such rows costs a few looks. Setting it to the highest id there is would
 -- not do, for that may be the highest there can be.
@@ -240,6 +181,7 @@ DECLARE
     restored CONSTANT bigint := cardinality(jobs);
     placed bigint[];
     off carillon.job[];
+    aside carillon.job[];
 BEGIN
     IF cardinality(gone) > 0 THEN
         off := ARRAY(
@@ -252,10 +194,13 @@ BEGIN
     END IF;
     IF cardinality(unsure) > 0 THEN
         -- In a second it will be known.
-        PERFORM carillon.postpone(app, array_agg(j), array_agg(1000)) FROM unnest(jobs) AS j
-        WHERE (app, j.broadcast_id)::carillon.message_key = ANY (unsure) HAVING count(*) > 0;
+        aside := ARRAY(
+            SELECT j FROM unnest(jobs) AS j
+            WHERE (app, coalesce(j.origin, j.id)) IN (SELECT u.app_id, u.id FROM unnest(unsure) AS u));
         jobs := ARRAY(
-            SELECT j FROM unnest(jobs) AS j WHERE (app, j.broadcast_id)::carillon.message_key <> ALL (unsure));
+            SELECT j FROM unnest(jobs) AS j
+            WHERE (app, coalesce(j.origin, j.id)) NOT IN (SELECT u.app_id, u.id FROM unnest(unsure) AS u));
+        PERFORM carillon.postpone(app, aside, array_fill(1000, ARRAY[cardinality(aside)])) WHERE cardinality(aside) > 0;
     END IF;
     LOOP
         placed := carillon.place(app, jobs, NULL);
@@ -266,8 +211,24 @@ BEGIN
 END
 $$;
 
+-- Leaves rows of scheduled that are due where they are for another second: in a second it will be known whether they were
+-- called off. The rows stay the same, so that whoever waits to delete them does. Should PostgreSQL refuse that, because of a
+-- trigger that somebody added, say, or somebody have the table locked, they stay due.
+CREATE FUNCTION carillon.put_off(due tid[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    PERFORM carillon.own_path();
+    UPDATE carillon.scheduled s SET run_at = pg_catalog.now() + interval '1 second' WHERE s.ctid = ANY (due);
+EXCEPTION
+    WHEN OTHERS OR assert_failure THEN
+        IF carillon.is_transient(SQLSTATE) AND SQLSTATE <> '55P03' THEN
+            RAISE;
+        END IF;
+END
+$$;
+
 -- Moves these rows of scheduled to the queue, but for those that were called off. A row for each lane that got some.
-CREATE FUNCTION carillon.move_due(due tid[], gone carillon.message_key[], unsure carillon.message_key[])
+CREATE FUNCTION carillon.move_due(due tid[], gone carillon.message_key[])
 RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -283,7 +244,7 @@ BEGIN
         app_id := ready.app_id;
         lane := ready.lane;
         lowest := ready.lowest;
-        jobs := carillon.restore(ready.app_id, ready.jobs, gone, unsure);
+        jobs := carillon.restore(ready.app_id, ready.jobs, gone, '{}');
         RETURN NEXT;
     END LOOP;
 END
@@ -294,8 +255,9 @@ $$;
 -- some: how many, and the lowest id. The last row has no lane: it says where the next call may begin.
 --
 -- It is one statement for all apps, so it waits for nobody for long. What was called off and cannot be counted now, since
--- somebody has its row of unfinished locked, stays where it is. So does a job whose id, or whose message's row of unfinished,
--- somebody holds in an open transaction: then jobs move one by one, and after several of that kind the rest stays too.
+-- somebody has its row of unfinished locked, stays where it is, and so does what is being called off. So does a job whose
+-- id, or whose message's row of unfinished, somebody holds in an open transaction: then jobs move one by one, and after
+-- several of that kind the rest stays too.
 CREATE FUNCTION carillon.promote(
     most integer, after timestamptz DEFAULT '-infinity', after_id bigint DEFAULT -9223372036854775808
 )
@@ -306,6 +268,7 @@ DECLARE
     locks integer := 0;
     one tid;
     due tid[];
+    unsure tid[];
     apps integer[];
     messages bigint[];
     broadcasts bigint[];
@@ -338,19 +301,26 @@ BEGIN
         RETURN;
     END IF;
     SELECT o.* INTO off FROM carillon.called_off(apps, messages, broadcasts, '{}', waits => false) AS o;
+    IF cardinality(off.unsure) > 0 THEN
+        unsure := ARRAY(
+            SELECT s.ctid FROM carillon.scheduled s WHERE s.ctid = ANY (due)
+            AND (s.app_id, coalesce(s.origin, s.id)) IN (SELECT u.app_id, u.id FROM unnest(off.unsure) AS u));
+        PERFORM carillon.put_off(unsure);
+        due := ARRAY(SELECT d FROM unnest(due) AS d WHERE d NOT IN (SELECT u FROM unnest(unsure) AS u));
+    END IF;
     IF cardinality(off.busy) > 0 THEN
         due := ARRAY(
             SELECT s.ctid FROM carillon.scheduled s WHERE s.ctid = ANY (due)
             AND (s.app_id, coalesce(s.origin, s.id))::carillon.message_key <> ALL (off.busy));
     END IF;
     BEGIN
-        RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(due, off.gone, off.unsure) m;
+        RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(due, off.gone) m;
     EXCEPTION
         WHEN lock_not_available THEN
             FOREACH one IN ARRAY due LOOP
                 EXIT WHEN locks >= most_locks;
                 BEGIN
-                    RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(ARRAY[one], off.gone, off.unsure) m;
+                    RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(ARRAY[one], off.gone) m;
                 EXCEPTION
                     WHEN lock_not_available THEN
                         locks := locks + 1;
@@ -379,10 +349,16 @@ BEGIN
         FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker
     ) AS a, carillon.called_off(a.apps, a.messages, a.broadcasts, '{}') AS o;
     FOR claim IN
-        DELETE FROM carillon.inflight f WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker
-        RETURNING f.app_id, f.jobs
+        WITH taken AS (
+            DELETE FROM carillon.inflight f WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker
+            RETURNING f.app_id, f.jobs
+        )
+        SELECT t.app_id, t.jobs, ARRAY(
+            SELECT (t.app_id, coalesce(j.origin, j.id))::carillon.message_key FROM unnest(t.jobs) AS j
+            WHERE (t.app_id, coalesce(j.origin, j.id)) IN (SELECT u.app_id, u.id FROM unnest(off.unsure) AS u)) AS unsure
+        FROM taken t
     LOOP
-        released := released + carillon.restore(claim.app_id, claim.jobs, off.gone, off.unsure);
+        released := released + carillon.restore(claim.app_id, claim.jobs, off.gone, claim.unsure);
     END LOOP;
     RETURN released;
 END
@@ -391,7 +367,8 @@ $$;
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     carillon.withdraw, carillon.count_tokens, carillon.lock_unfinished, carillon.called_off, carillon.free_ids,
-    carillon.renumber, carillon.place, carillon.postpone, carillon.call_off, carillon.restore, carillon.move_due,
+    carillon.renumber, carillon.place, carillon.postpone, carillon.call_off, carillon.restore, carillon.put_off,
+    carillon.move_due,
     carillon.promote, carillon.release, carillon.record_cancelled
 TO carillon_worker;
 

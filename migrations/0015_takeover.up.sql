@@ -76,7 +76,7 @@ DECLARE
     off record;
     whole carillon.job;
 BEGIN
-    -- Before the row itself is locked, for which whoever cancels a broadcast waits with the broadcast locked.
+    -- Before the row itself is locked: whoever cancels the message has it locked, or waits for it.
     SELECT o.* INTO off FROM carillon.messages m,
         carillon.called_off(ARRAY[m.app_id], ARRAY[coalesce(m.origin, m.id)], ARRAY[m.broadcast_id], '{}') AS o
     WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message;
@@ -235,8 +235,7 @@ BEGIN
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < guilty OR cardinality(j.tokens) <> 1);
     END IF;
     chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= suspicious AND cardinality(j.tokens) > 1
-        AND (app, coalesce(j.origin, j.id))::carillon.message_key <> ALL (gone)
-        AND (app, j.broadcast_id)::carillon.message_key <> ALL (unsure));
+        AND (app, coalesce(j.origin, j.id))::carillon.message_key <> ALL (gone || unsure));
     IF cardinality(chosen) > 0 THEN
         PERFORM carillon.cut(app, j, 1) FROM unnest(chosen) AS j;
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id NOT IN (SELECT d.id FROM unnest(chosen) AS d));
