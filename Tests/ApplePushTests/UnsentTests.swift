@@ -20,6 +20,8 @@ import Testing
                 $0.totalTimeout = $0.requestTimeout + .milliseconds(200)
             } _: { backend in
                 let credential = try TestCredential.certificate()
+                // On a busy machine, connecting takes longer than a push may wait here.
+                while backend.traffic.connections == 0 { await backend.prepare(for: gateway, with: credential) }
                 async let first = backend.deliver(batch(1), to: gateway, with: credential)
                 var iterator = arrived.stream.makeAsyncIterator()
                 await iterator.next()
