@@ -274,7 +274,7 @@ BEGIN
     IF has_again THEN
         PERFORM carillon.record_cancelled(app, withdrawn) WHERE withdrawn IS NOT NULL;
         PERFORM carillon.restore(app, at_once, '{}', off.unsure) WHERE at_once IS NOT NULL;
-        PERFORM carillon.postpone(app, later, waits) WHERE later IS NOT NULL;
+        PERFORM carillon.put_back(app, later, waits) WHERE later IS NOT NULL;
     END IF;
     RETURN 'written';
 END

@@ -73,10 +73,11 @@ BEGIN
 END
 $$;
 
--- Stores jobs in the queue or, with waits, in scheduled, each for so many milliseconds. What PostgreSQL refuses there,
--- because of a constraint or a trigger that somebody added, say, fails, so that nothing else waits for it. Returns the ids
--- of the jobs that are done with: those of the others are taken.
-CREATE FUNCTION carillon.place(app integer, jobs carillon.job[], waits integer[]) RETURNS bigint[]
+-- Stores jobs in the queue or, with waits, in scheduled, each for so many milliseconds; no two of them have the same id. What
+-- PostgreSQL refuses there, because of a constraint or a trigger that somebody added, say, fails, so that nothing else waits
+-- for it. Returns the ids of the jobs that are done with; something else has the others' ids, or had them a moment ago. Where
+-- `is_new`, these ids were nobody's: it is a trigger that keeps the jobs out.
+CREATE FUNCTION carillon.place(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     half CONSTANT integer := cardinality(jobs) / 2;
@@ -118,13 +119,15 @@ BEGIN
         IF carillon.is_transient(SQLSTATE) THEN
             RAISE;
         END IF;
-        -- One of them is to blame: halves are tried until it is alone.
-        IF half > 0 THEN
-            RETURN carillon.place(app, jobs[:half], waits[:half]) || carillon.place(app, jobs[half + 1:], waits[half + 1:]);
+        IF half = 0 THEN
+            PERFORM carillon.fail_jobs(app, jobs, 'Unqueued');
+            RETURN ARRAY[jobs[1].id];
         END IF;
+        -- One of them is to blame: halves are tried until it is alone.
+        RETURN carillon.place(app, jobs[:half], waits[:half], is_new)
+            || carillon.place(app, jobs[half + 1:], waits[half + 1:], is_new);
     END;
-    IF cardinality(placed) < cardinality(jobs) THEN
-        -- Nothing is in their places: a trigger kept them out.
+    IF is_new AND cardinality(placed) < cardinality(jobs) THEN
         refused := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (placed) AND CASE WHEN waits IS NULL
             THEN NOT EXISTS (SELECT FROM carillon.messages m WHERE m.app_id = app AND m.lane = j.lane AND m.id = j.id)
             ELSE NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = app AND s.id = j.id) END);
@@ -137,20 +140,25 @@ BEGIN
 END
 $$;
 
--- Puts jobs aside, each for so many milliseconds.
-CREATE FUNCTION carillon.postpone(app integer, jobs carillon.job[], waits integer[]) RETURNS void
+-- Puts jobs back into the queue or, with waits, aside, each for so many milliseconds. No two of them have the same id. Where
+-- something else has the id of one, it gets another.
+CREATE FUNCTION carillon.put_back(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    is_new boolean := false;
     placed bigint[];
 BEGIN
     LOOP
-        placed := carillon.place(app, jobs, waits);
+        placed := carillon.place(app, jobs, waits, is_new);
         EXIT WHEN cardinality(placed) >= cardinality(jobs);
-        SELECT array_agg(j.wait) INTO waits FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, push_type, priority,
-            expires_at, collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
-            last_status, last_reason, wait)
-        WHERE j.id <> ALL (placed);
+        IF waits IS NOT NULL THEN
+            SELECT array_agg(j.wait) INTO waits FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, push_type, priority,
+                expires_at, collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
+                last_status, last_reason, wait)
+            WHERE j.id <> ALL (placed);
+        END IF;
         jobs := carillon.renumber(app, ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (placed)));
+        is_new := true;
     END LOOP;
 END
 $$;
@@ -172,14 +180,14 @@ EXCEPTION
 END
 $$;
 
--- Puts jobs back to be claimed, but for those that were called off. Returns how many there were.
+-- Puts jobs back to be claimed, but for those that were called off. No two of them have the same id. Returns how many there
+-- were.
 CREATE FUNCTION carillon.restore(
     app integer, jobs carillon.job[], gone carillon.message_key[], unsure carillon.message_key[]
 ) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     restored CONSTANT bigint := cardinality(jobs);
-    placed bigint[];
     off carillon.job[];
     aside carillon.job[];
 BEGIN
@@ -200,13 +208,9 @@ BEGIN
         jobs := ARRAY(
             SELECT j FROM unnest(jobs) AS j
             WHERE (app, coalesce(j.origin, j.id)) NOT IN (SELECT u.app_id, u.id FROM unnest(unsure) AS u));
-        PERFORM carillon.postpone(app, aside, array_fill(1000, ARRAY[cardinality(aside)])) WHERE cardinality(aside) > 0;
+        PERFORM carillon.put_back(app, aside, array_fill(1000, ARRAY[cardinality(aside)])) WHERE cardinality(aside) > 0;
     END IF;
-    LOOP
-        placed := carillon.place(app, jobs, NULL);
-        EXIT WHEN cardinality(placed) >= cardinality(jobs);
-        jobs := carillon.renumber(app, ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (placed)));
-    END LOOP;
+    PERFORM carillon.put_back(app, jobs);
     RETURN restored;
 END
 $$;
@@ -367,7 +371,7 @@ $$;
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA carillon FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     carillon.withdraw, carillon.count_tokens, carillon.lock_unfinished, carillon.called_off, carillon.free_ids,
-    carillon.renumber, carillon.place, carillon.postpone, carillon.call_off, carillon.restore, carillon.put_off,
+    carillon.renumber, carillon.place, carillon.put_back, carillon.call_off, carillon.restore, carillon.put_off,
     carillon.move_due,
     carillon.promote, carillon.release, carillon.record_cancelled
 TO carillon_worker;

@@ -238,9 +238,14 @@ BEGIN
         AND (app, coalesce(j.origin, j.id))::carillon.message_key <> ALL (gone || unsure));
     IF cardinality(chosen) > 0 THEN
         PERFORM carillon.cut(app, j, 1) FROM unnest(chosen) AS j;
-        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id NOT IN (SELECT d.id FROM unnest(chosen) AS d));
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < suspicious OR cardinality(j.tokens) <= 1
+            OR (app, coalesce(j.origin, j.id))::carillon.message_key = ANY (gone || unsure));
     END IF;
-    PERFORM carillon.restore(app, jobs, gone, unsure);
+    -- An app may have given several of them the same id: these go one after the other.
+    PERFORM carillon.restore(app, t.jobs, gone, unsure) FROM (
+        SELECT array_agg(n.job) AS jobs
+        FROM (SELECT j AS job, row_number() OVER (PARTITION BY j.id) AS place FROM unnest(jobs) AS j) AS n
+        GROUP BY n.place ORDER BY n.place) AS t;
     RETURN recovered;
 END
 $$;

@@ -119,7 +119,7 @@ import Testing
             try await database.run(
                 """
                 \(bar.keep(outOf: "carillon.scheduled"));
-                SELECT carillon.postpone(1, ARRAY[\(Self.held(100, "{aa}")), \(Self.held(101, "{ba}")),
+                SELECT carillon.put_back(1, ARRAY[\(Self.held(100, "{aa}")), \(Self.held(101, "{ba}")),
                     \(Self.held(102, "{ab}"))], '{60000,60000,120000}')
                 """
             )

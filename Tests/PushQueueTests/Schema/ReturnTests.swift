@@ -70,12 +70,75 @@ import Testing
         }
     }
 
+    @Test func `two messages to which an app gave the same id both come back from a dead worker`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            try await database.run(
+                """
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES
+                    (999, 1, ARRAY[\(Self.held(100, "{aa}")), \(Self.held(101, "{bb}"))]),
+                    (999, 1, ARRAY[\(Self.held(100, "{cc,dd}"))]), (999, 1, ARRAY[\(Self.held(100, "{ee}"))]);
+                """
+            )
+            #expect(try await database.rows("SELECT claims, jobs FROM carillon.take_over(0)") == ["(3,4)"])
+            #expect(
+                try await database.rows("SELECT tokens FROM carillon.messages ORDER BY 1") == [
+                    "({aa})", "({bb})", "(\"{cc,dd}\")", "({ee})",
+                ]
+            )
+            let worker = try await database.addWorker()
+            while try await !database.claim(by: worker).isEmpty { try await database.settleAll(of: worker) }
+            #expect(
+                try await database.rows("SELECT message_id, sum(sent) FROM carillon.results GROUP BY 1 ORDER BY 1") == [
+                    "(100,4)", "(101,1)",
+                ]
+            )
+            #expect(try await database.value("SELECT count(*) FROM carillon.unfinished") == "0")
+        }
+    }
+
+    @Test func `a message is there also after a suspicious one of the same id has been cut`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let suspicious = "(ARRAY[\(Self.held(100, "{aa,bb}"))], 3::smallint)"
+            try await database.run(
+                """
+                INSERT INTO carillon.inflight (worker_id, app_id, jobs)
+                SELECT 999, 1, ARRAY[ROW((t.j[1]).id, 1, (t.j[1]).tokens, '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry',
+                    1, t.claims, NULL, NULL, now(), NULL, NULL)::carillon.job]
+                FROM (VALUES \(suspicious), (ARRAY[\(Self.held(100, "{cc}"))], 0::smallint)) AS t(j, claims);
+                SELECT carillon.take_over(0)
+                """
+            )
+            #expect(
+                try await database.rows("SELECT tokens FROM carillon.messages ORDER BY 1") == ["({aa})", "({bb})", "({cc})"]
+            )
+        }
+    }
+
+    @Test(arguments: ["messages", "scheduled"])
+    func `what finds its id taken by a row that is claimed at this moment is not lost for it`(_ table: String) async throws {
+        try await SchemaDatabase.with { database async throws in
+            let (due, never, waits) = table == "messages" ? ("", "", "") : (", run_at", ", 'infinity'", ", '{60000}'")
+            try await database.run(
+                """
+                INSERT INTO carillon.\(table) (id, app_id, tokens, payload\(due)) VALUES (100, 1, '{00}', '{}'\(never));
+                -- Stands for the other session: the row goes just after it was in the way.
+                CREATE FUNCTION public.claimed() RETURNS trigger LANGUAGE plpgsql AS
+                    'BEGIN DELETE FROM carillon.\(table) WHERE id = 100; RETURN NULL; END';
+                CREATE TRIGGER claimed AFTER INSERT ON carillon.\(table) EXECUTE FUNCTION public.claimed();
+                SELECT carillon.put_back(1, ARRAY[\(Self.held(100, "{aa}"))]\(waits))
+                """
+            )
+            #expect(try await database.rows("SELECT tokens, origin FROM carillon.\(table)") == ["({aa},100)"])
+            #expect(try await database.value("SELECT count(*) FROM carillon.failures") == "0")
+        }
+    }
+
     @Test func `what is put aside finds another id as well`() async throws {
         try await SchemaDatabase.with { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (100, 1, '{00}', '{}', now());
-                SELECT carillon.postpone(1, ARRAY[\(Self.held(100, "{aa}")), \(Self.held(101, "{bb}"))], '{60000,120000}')
+                SELECT carillon.put_back(1, ARRAY[\(Self.held(100, "{aa}")), \(Self.held(101, "{bb}"))], '{60000,120000}')
                 """
             )
             #expect(
@@ -88,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "SELECT carillon.release(1, '{1}')", "SELECT carillon.postpone(1, f.jobs, '{1000}') FROM carillon.inflight f",
+        "SELECT carillon.release(1, '{1}')", "SELECT carillon.put_back(1, f.jobs, '{1000}') FROM carillon.inflight f",
     ])
     func `any number of ids that somebody took ahead of the sequence cost it one jump`(_ back: String) async throws {
         try await SchemaDatabase.with { database async throws in
