@@ -109,13 +109,17 @@ import Testing
                 """
             )
             #expect(
-                try await database.rows("SELECT tokens FROM carillon.messages ORDER BY 1") == ["({aa})", "({bb})", "({cc})"]
+                try await database.rows("SELECT tokens FROM carillon.messages ORDER BY 1") == [
+                    "({aa})", "({bb})", "({cc})",
+                ]
             )
         }
     }
 
     @Test(arguments: ["messages", "scheduled"])
-    func `what finds its id taken by a row that is claimed at this moment is not lost for it`(_ table: String) async throws {
+    func `what finds its id taken by a row that is claimed at this moment is not lost for it`(_ table: String)
+        async throws
+    {
         try await SchemaDatabase.with { database async throws in
             let (due, never, waits) = table == "messages" ? ("", "", "") : (", run_at", ", 'infinity'", ", '{60000}'")
             try await database.run(
