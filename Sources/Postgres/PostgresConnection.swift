@@ -24,7 +24,6 @@ package actor PostgresConnection {
     /// A pooler lies between, which may have every transaction done by another server process: so statements have no
     /// names, and bring their settings along. Until the first answer has told, it may be so.
     package private(set) var isPooled = true
-    private var isGreeted = false
     private var reasonOfEnd: PostgresError?
     /// As in 150018 for 15.18.
     package nonisolated let serverVersion: Int
@@ -177,18 +176,15 @@ package actor PostgresConnection {
         defer { self.loop.cancel(alarm) }
         var parameters = Parameters()
         parameters.append(self.backendProcessID)
-        let greeting = Statement("greeting", SessionSettings.greeting(self.settings))
-        let result = try await self.ask(
-            .statement,
-            .statement(greeting, self.settings.isEmpty ? Parameters() : parameters)
-        )
+        let greeting = SessionSettings.greeting(self.settings)
+        let work = Job.Work.greeting(greeting, self.settings.isEmpty ? Parameters() : parameters)
+        let result = try await self.ask(.statement, work)
         do {
             self.isPooled = try Rows(result).int32(0, 0) != self.backendProcessID
         } catch {
             throw PostgresError(.unexpectedValue, "the server does not tell the number of its process")
         }
         if self.isPooled { self.pipeline.limit = Self.limitWhenPooled }
-        self.isGreeted = true
     }
 
     private func send() {
@@ -211,24 +207,26 @@ package actor PostgresConnection {
         case .script(let sql), .copy(let sql, _):
             guard wire.exitPipeline(), wire.send(sql) else { return false }
             return true
+        case .greeting(let sql, let parameters):
+            return self.sync(wire, hasTaken: wire.execute(sql: sql, parameters))
         case .statement(let statement, let parameters):
-            let isSent: Bool
+            if self.isPooled { return self.sync(wire, hasTaken: self.sendUnnamed(statement, parameters, on: wire)) }
             do {
-                isSent =
-                    try self.isPooled
-                    ? self.sendUnnamed(statement, parameters, on: wire)
-                    : self.sendPrepared(statement, parameters, on: wire)
+                return self.sync(wire, hasTaken: try self.sendPrepared(statement, parameters, on: wire))
             } catch {
                 self.pipeline.last?.failed(error)
                 return wire.sync()
             }
-            if !isSent {
-                // Too many or too large for the protocol: this one fails, the others go on.
-                guard wire.isAlive else { return false }
-                self.pipeline.last?.failed(PostgresError(.unexpectedValue, wire.message))
-            }
-            return wire.sync()
         }
+    }
+
+    /// What is too much or too large for the protocol fails; the others go on.
+    private func sync(_ wire: Wire, hasTaken: Bool) -> Bool {
+        if !hasTaken {
+            guard wire.isAlive else { return false }
+            self.pipeline.last?.failed(PostgresError(.unexpectedValue, wire.message))
+        }
+        return wire.sync()
     }
 
     private func sendPrepared(
@@ -245,7 +243,7 @@ package actor PostgresConnection {
 
     /// The settings and the statement are one transaction, since no synchronization point lies between them.
     private func sendUnnamed(_ statement: Statement, _ parameters: Parameters, on wire: Wire) -> Bool {
-        if self.isGreeted, !self.settings.isEmpty {
+        if !self.settings.isEmpty {
             let openings = self.settings.openings
             self.pipeline.last?.preludes = openings.count
             for opening in openings {

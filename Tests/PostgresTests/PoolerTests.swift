@@ -140,4 +140,30 @@ struct `Behind a pooler` {
             await connection.close()
         }
     }
+
+    @Test func `a login that fails behind the pooler is told as that, and not as a statement that may have been done`()
+        async throws
+    {
+        try await Self.with { url, direct in
+            let database = try #require(direct.split(separator: "?").first?.split(separator: "/").last)
+            let first = try await Self.connect(url)
+            let above = try await PostgresConnection.connect(
+                try await TestCluster.shared.url(),
+                on: TestLoop.shared,
+                application: "test"
+            )
+            try await above.script(
+                """
+                ALTER DATABASE \(database) ALLOW_CONNECTIONS false;
+                SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a WHERE a.datname = '\(database)'
+                """
+            )
+            await above.close()
+            let error = await #expect(throws: PostgresError.self) { try await Self.connect(url + "?connect_timeout=2") }
+            let text = "\(try #require(error))"
+            #expect(error?.outcome == .nothingDone && !text.contains("statement"), "\(text)")
+            #expect(text.contains("did not answer within") || text.contains("not currently accepting"), "\(text)")
+            await first.close()
+        }
+    }
 }

@@ -3,6 +3,8 @@ import CPostgres
 /// One thing asked of the server, and what has come back so far.
 struct Job {
     enum Work: Sendable {
+        /// The first that is asked, which changes nothing.
+        case greeting(String, Parameters)
         case statement(Statement, Parameters)
         case script(String)
         /// A `COPY … FROM STDIN`, and what it is to read there.
@@ -56,13 +58,20 @@ struct Job {
     /// statement is rolled back.
     func landLost(_ reason: PostgresError) {
         if let error, error.outcome == .nothingDone { return self.reply.resume(returning: .failure(error)) }
-        var loss = PostgresError(
-            .closed,
-            (self.error?.message ?? reason.message) + "; whether the statement was carried out is unknown",
-            outcome: .unknown,
-            sqlState: self.error?.sqlState,
-            statement: self.work.name
-        )
+        let cause = self.error?.message ?? reason.message
+        var loss: PostgresError
+        if case .greeting = self.work {
+            // A pooler logs in only now, and says here why it cannot.
+            loss = PostgresError(.closed, cause, sqlState: self.error?.sqlState, hint: self.error?.hint ?? reason.hint)
+        } else {
+            loss = PostgresError(
+                .closed,
+                cause + "; whether the statement was carried out is unknown",
+                outcome: .unknown,
+                sqlState: self.error?.sqlState,
+                statement: self.work.name
+            )
+        }
         loss.isOfThisSide = reason.isOfThisSide
         self.reply.resume(returning: .failure(loss))
     }
