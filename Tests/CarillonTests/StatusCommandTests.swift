@@ -1,6 +1,9 @@
+import Glibc
 import Postgres
 import TestSupport
 import Testing
+
+@testable import Carillon
 
 /// `status`, as people and programs read it.
 @Suite struct StatusCommandTests {
@@ -23,5 +26,36 @@ import Testing
             )
             #expect(try await shop.run("status", "--json").output.contains("\"lease_seconds\":120"))
         }
+    }
+
+    @Test func `a worker stands there with the number that its log names, and since when it has run`() async throws {
+        try await Shop.with { shop in
+            try await TestLoop.with { loop in
+                let worker = try shop.start("worker")
+                let first = try await worker.line(containing: "has started", on: loop)
+                let number = try #require(first.split(separator: "\"worker\":").last).prefix { $0.isNumber }
+                let name = try await shop.connection.query(Statement("name", "SELECT name FROM carillon.workers")) {
+                    try $0.string(0, 0)
+                }
+                let words = try await line(of: name, shop)
+                #expect(words.prefix(3) == [name, String(number), Program.version], "\(words)")
+                #expect(try await shop.run("status", "--json").output.contains("\"number\":\(number),"))
+                let began = "SELECT (extract(epoch FROM min(started_at)) * 1000000)::int8 FROM carillon.workers"
+                try await shop.connection.script("UPDATE carillon.workers SET started_at = now()")
+                let before = try await shop.number(began)
+                try await shop.connection.script("DELETE FROM carillon.workers")
+                let second = try await worker.line(containing: "under another number", on: loop)
+                #expect(second.contains("\"worker\":"))
+                // It is the worker that knows how long it has run: the row of its first number is gone.
+                #expect(try await shop.number(began) < before)
+                _ = try await worker.end(by: SIGTERM, on: loop)
+            }
+        }
+    }
+
+    private func line(of worker: String, _ shop: Shop) async throws -> [String] {
+        let text = try await shop.run("status").output
+        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(worker) }, "\(text)")
+        return line.split(separator: " ").map(String.init)
     }
 }

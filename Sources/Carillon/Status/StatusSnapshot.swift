@@ -69,7 +69,8 @@ struct StatusSnapshot: Sendable {
         guard !workers.isEmpty else { return stream.styled("No worker is running.\n", .yellow) }
         var table = TextTable(
             ("WORKER", .left),
-            ("HOST", .left),
+            ("NUMBER", .right),
+            ("VERSION", .left),
             ("UP", .right),
             ("LAST SEEN", .right),
             ("LEASE", .right),
@@ -78,7 +79,8 @@ struct StatusSnapshot: Sendable {
         for worker in workers {
             table.add(
                 worker.name,
-                "\(worker.host ?? "?"):\(worker.processID.map(String.init) ?? "?")",
+                String(worker.number),
+                worker.version ?? "?",
                 DurationText.write(.seconds(worker.upFor)),
                 worker.isAlive ? DurationText.write(.seconds(worker.silentFor)) + " ago" : "lost",
                 DurationText.write(.seconds(worker.lease)),

@@ -5,7 +5,7 @@ struct WorkerStatus: RowReadable {
     static let statement = Statement(
         "status_workers",
         """
-        SELECT w.name, w.host, w.pid, w.version, extract(epoch FROM now() - w.started_at)::int8 AS up_for,
+        SELECT w.id, w.name, w.host, w.pid, w.version, extract(epoch FROM now() - w.started_at)::int8 AS up_for,
             extract(epoch FROM now() - w.heartbeat_at)::int8 AS silent_for,
             extract(epoch FROM w.lease_until - w.heartbeat_at)::int8 AS lease, w.lease_until > now() AS is_alive,
             (SELECT count(*) FROM carillon.inflight i WHERE i.worker_id = w.id) AS claims
@@ -13,6 +13,8 @@ struct WorkerStatus: RowReadable {
         """
     )
 
+    /// As the log of the worker calls it; others take one for dead by its number, and it goes on under another.
+    let number: Int64
     let name: String
     let host: String?
     let processID: Int64?
@@ -26,6 +28,7 @@ struct WorkerStatus: RowReadable {
     let claims: Int64
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        number = try rows.int64(row, "id")
         name = try rows.string(row, "name")
         host = try rows.stringIfPresent(row, "host")
         processID = try rows.int64IfPresent(row, "pid")
@@ -39,7 +42,8 @@ struct WorkerStatus: RowReadable {
 
     var json: JSONValue {
         .object([
-            ("worker", .string(name)), ("host", JSONValue(host)), ("pid", processID.map { .int($0) } ?? .null),
+            ("worker", .string(name)), ("number", .int(number)),
+            ("host", JSONValue(host)), ("pid", processID.map { .int($0) } ?? .null),
             ("version", JSONValue(version)), ("up_seconds", .int(upFor)), ("silent_seconds", .int(silentFor)),
             ("lease_seconds", .int(lease)), ("alive", .bool(isAlive)), ("claims", .int(claims)),
         ])

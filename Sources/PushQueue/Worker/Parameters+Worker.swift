@@ -4,13 +4,15 @@ import Postgres
 
 /// What the statements of `WorkerStatements` are asked with, each named after its statement.
 extension Parameters {
-    static func register(_ options: WorkerOptions) -> Parameters {
+    /// - Parameter age: how long it has run, under other numbers.
+    static func register(_ options: WorkerOptions, age: Duration) -> Parameters {
         var parameters = Parameters()
         parameters.append(options.name)
         parameters.append(options.host)
         parameters.append(options.processID)
         parameters.append(options.version)
         parameters.append(options.lease.inSeconds)
+        parameters.append(age.inSeconds)
         return parameters
     }
 

@@ -5,8 +5,8 @@ import Postgres
 /// Staying alive in the eyes of the others, and leaving in good order.
 extension Worker {
     func register(on lifeline: PostgresConnection) async throws(PostgresError) {
-        let parameters: Parameters = .register(self.options)
         let askedAt = MonotonicInstant.now
+        let parameters: Parameters = .register(self.options, age: askedAt - self.madeAt)
         let id = try await self.ask(lifeline, WorkerStatements.register, parameters) { try $0.int64(0, 0) }
         self.state.registered(as: id, askedAt: askedAt)
         self.permit = SendingPermit(until: self.state.lease.end ?? askedAt)

@@ -11,6 +11,7 @@ package actor Worker {
     package nonisolated let options: WorkerOptions
     nonisolated let backend: any Backend
     nonisolated let loop: EventLoop
+    nonisolated let madeAt = MonotonicInstant.now
     /// A bound that it shares with other workers of this process, beside its own.
     private nonisolated let share: FlightCeiling.Share?
     private nonisolated let emit: @Sendable (WorkerEvent) -> Void

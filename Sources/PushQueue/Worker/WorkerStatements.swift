@@ -7,8 +7,8 @@ package enum WorkerStatements {
     static let register = Statement(
         "register",
         """
-        INSERT INTO carillon.workers (name, host, pid, version, lease_until)
-        VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5)) RETURNING id
+        INSERT INTO carillon.workers (name, host, pid, version, lease_until, started_at)
+        VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), now() - make_interval(secs => $6)) RETURNING id
         """
     )
 

@@ -116,7 +116,7 @@ struct Difference {
     private mutating func register() async throws -> String {
         var options = WorkerOptions()
         options.lease = .seconds(3600)
-        let parameters: Parameters = .register(options)
+        let parameters: Parameters = .register(options, age: .zero)
         let id = try await self.ask(WorkerStatements.register, parameters) { try $0.int64(0, 0) }
         self.workers.append(id)
         return self.same("register", id, self.model.register(lease: 3_600_000_000))
