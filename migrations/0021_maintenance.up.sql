@@ -90,10 +90,11 @@ END
 $$;
 
 -- Does a part of one step of maintenance: how many partitions or rows that was, whether there is more of it, and what went
--- wrong. Does nothing while another session is at that step. Runs as its owner: only the owner of a table can make or drop
+-- wrong, with its SQLSTATE. Does nothing while another session is at that step. Runs as its owner: only the owner of a table can make or drop
 -- its partitions.
 CREATE FUNCTION carillon.maintain_step(
-    step text, retention interval DEFAULT '7 days', OUT changed bigint, OUT more boolean, OUT error text
+    step text, retention interval DEFAULT '7 days', OUT changed bigint, OUT more boolean, OUT error text,
+    OUT state text
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -123,6 +124,7 @@ BEGIN
             changed := 0;
             more := false;
             error := SQLERRM;
+            state := SQLSTATE;
     END;
     IF error IS NOT NULL THEN
         UPDATE carillon.maintenance m SET last_failure = now(), last_error = maintain_step.error

@@ -62,6 +62,21 @@ import Testing
         }
     }
 
+    @Test func `a step of maintenance that meets a lock says whose it is`() async throws {
+        try await Shop.with { shop in
+            try await Self.holding("LOCK TABLE carillon.cancelled IN SHARE MODE", in: shop) { pid, _ in
+                try await TestLoop.with { loop in
+                    let worker = try shop.start("worker")
+                    let line = try await worker.line(containing: "A step of maintenance", on: loop)
+                    #expect(line.contains("met a lock that somebody else holds"), "\(line)")
+                    #expect(line.contains(#""step":"delete cancelled""#), "\(line)")
+                    #expect(line.contains("process \(pid) \(Self.nightly) has locked carillon.cancelled"), "\(line)")
+                    #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
+                }
+            }
+        }
+    }
+
     @Test func `a command that waits for a lock says whose it is, and is done when it is gone`() async throws {
         try await Shop.with { shop in
             try await Self.holding("UPDATE carillon.apps SET max_rate = 7", in: shop) { pid, other in

@@ -113,10 +113,18 @@ struct WorkerLog: Sendable {
             )
         case .maintained:
             log.debug("Maintenance has succeeded.")
-        case .maintenanceFailed(let step, let error):
+        case .maintenanceFailed(let step, let error, holders: []):
             log.warning(
                 "A step of maintenance failed and will be tried again.",
                 ["step": .string(step), "error": .string(error)]
+            )
+        case .maintenanceFailed(let step, let error, let holders):
+            log.warning(
+                "A step of maintenance met a lock that somebody else holds, and will be tried again.",
+                [
+                    "step": .string(step), "error": .string(error),
+                    "held_by": .array(holders.map { .string($0.sentence) }),
+                ]
             )
         case .feedbackRead(let report):
             FeedbackLog(log: log).tell(report)

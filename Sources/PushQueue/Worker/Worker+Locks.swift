@@ -11,7 +11,7 @@ extension Worker {
     func keepLockNews() async {
         for await _ in self.lockBell.rings {
             while let met = self.metLocks.popFirst() {
-                let holders = await self.lockHolders(met)
+                let holders = await self.lockHolders(of: met.error.lockedRelation)
                 self.tell(.lockMet(met.error.description, untold: met.untold, holders: holders))
             }
         }
@@ -29,9 +29,10 @@ extension Worker {
         }
     }
 
-    private func lockHolders(_ met: MetLock) async -> [LockHolder] {
+    /// - Parameter relation: the table whose row is locked; nil: any table.
+    func lockHolders(of relation: String?) async -> [LockHolder] {
         guard let connection = self.connection else { return [] }
-        let parameters = LockHolder.parameters(olderThan: Self.shortest, relation: met.error.lockedRelation)
+        let parameters = LockHolder.parameters(olderThan: Self.shortest, relation: relation)
         do throws(PostgresError) {
             return try await self.ask(connection, LockHolder.statement, parameters) { rows in
                 try rows.indices.map { try LockHolder(rows, $0) }

@@ -14,7 +14,8 @@ extension Worker {
             for step in steps where !Task.isCancelled {
                 guard let fault = try await self.finish(step, on: connection) else { continue }
                 failures += 1
-                self.tell(.maintenanceFailed(step: step, error: fault))
+                let holders = fault.metLock || fault.sqlState == "55006" ? await self.lockHolders(of: nil) : []
+                self.tell(.maintenanceFailed(step: step, error: fault.description, holders: holders))
             }
             if failures > 0 { try await connection.execute(WorkerStatements.maintainSoon) }
             self.tell(.maintained)
@@ -22,19 +23,25 @@ extension Worker {
     }
 
     /// Runs a step until nothing of it is left; returns what went wrong. Other steps do not suffer from that.
-    private func finish(_ step: String, on connection: PostgresConnection) async throws(PostgresError) -> String? {
+    private func finish(_ step: String, on connection: PostgresConnection) async throws(PostgresError) -> PostgresError?
+    {
         var parameters = Parameters()
         parameters.append(step)
         parameters.append(self.options.retention.inSeconds)
         while !Task.isCancelled {
             do throws(PostgresError) {
                 let (more, fault) = try await self.ask(connection, WorkerStatements.maintainStep, parameters) { rows in
-                    (try rows.bool(0, 0), try rows.stringIfPresent(0, 1))
+                    (
+                        try rows.bool(0, 0),
+                        try rows.stringIfPresent(0, 1).map {
+                            PostgresError(.server, $0, sqlState: try rows.stringIfPresent(0, 2))
+                        }
+                    )
                 }
                 guard fault == nil, more else { return fault }
             } catch {
                 guard error.code == .server else { throw error }
-                return error.description
+                return error
             }
         }
         return nil

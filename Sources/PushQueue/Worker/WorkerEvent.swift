@@ -42,8 +42,9 @@ package enum WorkerEvent: Sendable {
     /// A certificate that an app uses has so many days left; less than none: it has expired.
     case credentialExpires(name: String, days: Int64)
     case maintained
-    /// A step of maintenance failed; the others went on, and it is tried again within minutes.
-    case maintenanceFailed(step: String, error: String)
+    /// A step of maintenance failed; the others went on, and it is tried again within minutes. Where it met a lock: those
+    /// who hold it, as far as that can be seen.
+    case maintenanceFailed(step: String, error: String, holders: [LockHolder])
     /// This worker has read an app's list of the legacy feedback service, or tried to.
     case feedbackRead(FeedbackReport)
     /// This worker has run a feedback pass, or as much of it as it could.

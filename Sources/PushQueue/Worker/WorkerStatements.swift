@@ -185,7 +185,7 @@ package enum WorkerStatements {
 
     static let maintainStep = Statement(
         "maintain_step",
-        "SELECT s.more, s.error FROM carillon.maintain_step($1, make_interval(secs => $2)) AS s"
+        "SELECT s.more, s.error, s.state FROM carillon.maintain_step($1, make_interval(secs => $2)) AS s"
     )
 
     /// What has failed may have met a lock, or be mended within the hour.
