@@ -30,32 +30,10 @@ import Testing
         }
     }
 
-    /// A login by password in the shop's database: where it is, and how it is called.
-    private static func withLogin(
-        _ shop: Shop,
-        password: String,
-        _ body: (_ address: String, _ name: String) async throws -> Void
-    ) async throws {
-        let name = "bird_\(shop.connection.backendProcessID)"
-        let database = try await shop.connection.query(Statement("here", "SELECT current_database()::text")) {
-            try $0.string(0, 0)
-        }
-        let url = try await TestCluster.shared.loopbackURL(database: database)
-        let address = String(try #require(url.split(separator: "@").last))
-        try await shop.connection.script(
-            "CREATE ROLE \(name) LOGIN PASSWORD '\(password)'; GRANT carillon_worker TO \(name)"
-        )
-        try await attempt {
-            try await body(address, name)
-        } finally: {
-            try await shop.connection.script("DROP OWNED BY \(name); DROP ROLE \(name)")
-        }
-    }
-
     @Test func `a database password, however it is given and whatever is wrong with it`() async throws {
         try await Shop.with { shop in
             var hearing = Hearing()
-            try await Self.withLogin(shop, password: "canary-right") { address, name in
+            try await shop.withLogin(password: "canary-right") { address, name in
                 let passfile = try shop.folder.write("passfile", "*:*:*:*:canary-passfile\n")
                 chmod(passfile, 0o600)
                 let place = try #require(address.split(separator: "/").first)
@@ -175,7 +153,7 @@ import Testing
             )
             try await shop.enqueue(2)
             var hearing = Hearing()
-            try await Self.withLogin(shop, password: "canary-right") { address, name in
+            try await shop.withLogin(password: "canary-right") { address, name in
                 try await TestLoop.with { loop in
                     let worker = try BackgroundProgram(
                         ["worker", "--http", "127.0.0.1:0", "--log-level", "debug"],

@@ -63,6 +63,8 @@ struct WorkerLog: Sendable {
                     ),
                 ]
             )
+        case .tookOver(let workers, claims: 0, jobs: _):
+            log.info("Workers that died held no jobs.", ["workers": .int(Int64(workers))])
         case .tookOver(let workers, let claims, let jobs):
             log.warning(
                 "Took over the jobs of workers that died.",

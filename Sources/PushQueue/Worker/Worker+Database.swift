@@ -132,6 +132,7 @@ extension Worker {
     /// Connects again whenever a connection is lost: first the one that proves that the worker is alive.
     func keepConnections() async {
         for await _ in self.lossBell.rings {
+            var isToldAway = false
             while self.lifeline == nil || self.connection == nil, !Task.isCancelled, self.state.phase != .over {
                 guard await self.sleep(for: self.state.reconnectionWait()) else { break }
                 do throws(PostgresError) {
@@ -139,23 +140,30 @@ extension Worker {
                         self.lifeline = try await self.connect(WorkerStatements.lifelineSettings)
                         self.lifelineBell.ring()
                     }
-                    if self.connection == nil { try await self.comeBack() }
+                    if self.connection == nil {
+                        try await self.comeBack()
+                        isToldAway = false
+                    }
+                    if isToldAway { self.tell(.databaseBack) }
+                    isToldAway = false
                 } catch {
-                    self.cannotComeBack(error)
+                    if self.cannotComeBack(error) { isToldAway = true }
                 }
             }
         }
         self.wakeWaiting()
     }
 
-    private func cannotComeBack(_ error: PostgresError) {
-        guard error.code != .cancelled else { return }
+    /// True: it has said so.
+    private func cannotComeBack(_ error: PostgresError) -> Bool {
+        guard error.code != .cancelled else { return false }
         self.count {
             $0.databaseErrors += 1
             $0.disconnection = error.message
         }
-        guard let untold = self.state.errors.heard("connecting: " + error.kind, at: .now) else { return }
+        guard let untold = self.state.errors.heard("connecting: " + error.kind, at: .now) else { return false }
         self.tell(.databaseAway(error.description, untold: untold))
+        return true
     }
 
     private func comeBack() async throws(PostgresError) {
