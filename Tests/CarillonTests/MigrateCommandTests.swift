@@ -1,4 +1,6 @@
+import IO
 import Postgres
+import PushQueue
 import TestSupport
 import Testing
 
@@ -59,5 +61,46 @@ import Testing
                 try await above.script("DROP OWNED BY \(owner), \(web) CASCADE; DROP ROLE \(web); DROP ROLE \(owner)")
             }
         }
+    }
+
+    @Test func `of two that go up at once, each says what it applied itself, and what the other did`() async throws {
+        try await TestDatabase.connected { other, url in
+            try await TestLoop.with { loop in
+                // What another program holds while it applies a migration.
+                let key = "(hashtextextended('carillon.migrate', 0))"
+                try await other.script("SELECT pg_advisory_lock\(key)")
+                try await TemporaryFolder.with { folder in
+                    let up = try BackgroundProgram(["migrate", "up"], environment: ["DATABASE_URL": url], in: folder)
+                    let waiting = Statement(
+                        "waiting",
+                        "SELECT EXISTS (SELECT FROM pg_locks l WHERE l.locktype = 'advisory' AND NOT l.granted)"
+                    )
+                    try await loop.eventually("it waits for its turn") {
+                        try await other.query(waiting) { try $0.bool(0, 0) }
+                    }
+                    _ = try await Migrator(other).up(to: 3)
+                    try await other.script("SELECT pg_advisory_unlock\(key)")
+                    #expect(try await up.end(on: loop) == .status(0))
+                    let lines = up.said.split(separator: "\n").filter { !$0.hasPrefix("Waiting for a lock") }
+                    #expect(
+                        lines.first == "Applied 0004_tokens."
+                            && lines.last
+                                == "Meanwhile another program applied 0001_schema, 0002_settings and 0003_queue.",
+                        "\(up.said)"
+                    )
+                }
+            }
+        }
+    }
+
+    @Test func `an option of many other commands is refused with those that this one takes`() async throws {
+        let sql = try await ProgramRun.run(["migrate", "sql", "--database", "postgresql://localhost/x"])
+        #expect(sql.status == 2)
+        #expect(
+            sql.errors.contains(
+                "carillon migrate sql has no option --database. It takes --after, --to, --log-level and --log-format."
+            ),
+            "\(sql.errors)"
+        )
     }
 }

@@ -7,19 +7,25 @@ extension Command {
         "migrate",
         "up",
         summary: "Install the schema in the database, or upgrade it to this program's version.",
-        discussion: "Several programs may run it at once. When there is nothing to do, it does nothing.",
+        discussion:
+            "Several programs may run it at once, and share the work. When there is nothing to do, it does nothing.",
         options: [.to, .database],
         run: { invocation in
             let target = invocation.settings.countIfAny(.to)
-            let (done, newest) = try await DatabaseScope.with(invocation) { connection, _ in
+            let (done, others, newest) = try await DatabaseScope.with(invocation) { connection, _ in
                 let migrator = Migrator(connection)
+                let before = Set(try await migrator.applied())
                 let done = try await migrator.up(to: target) { invocation.console.print("Applied \($0.title).") }
-                return (done, try await migrator.status().last { $0.condition != .pending }?.version ?? 0)
+                let applied = try await migrator.applied()
+                let others = Set(applied).subtracting(before).subtracting(done.map(\.version))
+                return (done, Migration.all.filter { others.contains($0.version) }, applied.last ?? 0)
             }
             if let target, newest > target {
                 invocation.console.print(
                     "The schema is at version \(newest) already; 'carillon migrate down --to \(target)' goes back."
                 )
+            } else if !others.isEmpty {
+                invocation.console.print("Meanwhile another program applied \(Counted.list(others.map(\.title))).")
             } else if done.isEmpty {
                 invocation.console.print("The schema is up to date.")
             }
@@ -38,7 +44,7 @@ extension Command {
             let told = { (migration: Migration) in invocation.console.print("Undid \(migration.title).") }
             let done = try await DatabaseScope.with(invocation) { connection, _ in
                 let migrator = Migrator(connection)
-                let applied = try await migrator.status().filter { $0.condition != .pending }.map(\.version)
+                let applied = try await migrator.applied()
                 let target = invocation.settings.countIfAny(.to) ?? applied.dropLast().last ?? 0
                 guard target == 0 || Migration.all.contains(where: { $0.version == target }) else {
                     return try await migrator.down(to: target, told)
@@ -120,6 +126,12 @@ extension Command {
             return .done
         }
     )
+}
+
+extension Migrator {
+    fileprivate func applied() async throws -> [Int] {
+        try await status().filter { $0.condition != .pending }.map(\.version)
+    }
 }
 
 extension MigrationState {

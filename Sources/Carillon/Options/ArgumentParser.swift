@@ -67,8 +67,11 @@ struct ArgumentParser {
             }
             guard !command.allOptions.contains(where: { $0.flag == option.flag }) else { continue }
             let takers = commands.filter { $0.allOptions.contains { $0.flag == option.flag } }.map(\.title)
+            let own = command.allOptions.compactMap(\.flags.first).map { "--" + $0 }
             throw UsageError(
-                "\(command.title) has no option --\(one.flag); it belongs to \(takers.joined(separator: ", ")).",
+                "\(command.title) has no option --\(one.flag)"
+                    + (takers.count > 3
+                        ? ". It takes \(Counted.list(own))." : "; it belongs to \(takers.joined(separator: ", "))."),
                 command: command.words
             )
         }
