@@ -6,6 +6,17 @@ import Testing
 
 /// `app set` and `app show`.
 @Suite struct AppSettingsTests {
+    @Test func `names with white space or commas stand in quotes where names are listed`() async throws {
+        try await Shop.with { shop in
+            for name in ["a b", "c,d"] {
+                let added = try await shop.run("app", "add", name, "--topic", Shop.topic, "--credential", "shop")
+                #expect(added.status == 0, "\(added.errors)")
+            }
+            let list = try await shop.run("credential", "list").output
+            #expect(list.contains(#""a b","c,d",shop"#), "\(list)")
+        }
+    }
+
     @Test func `everything of an app is changed by one command and shown by another`() async throws {
         try await Shop.with { shop in
             let set = try await shop.run(

@@ -29,7 +29,7 @@ extension Command {
                     credential.topics.isEmpty ? "-" : credential.topics.joined(separator: ","),
                     credential.notAfter.map(UnixDay.text) ?? "-",
                     credential.status ?? "not checked",
-                    credential.apps.isEmpty ? "-" : credential.apps.joined(separator: ",")
+                    credential.apps.isEmpty ? "-" : credential.apps.map(\.listed).joined(separator: ",")
                 )
             }
             invocation.console.print(table)
