@@ -36,8 +36,8 @@ COMMENT ON FUNCTION carillon.register_token IS
     'known.';
 COMMENT ON FUNCTION carillon.requeue_failures IS
     'Sends again what failed, once, as new messages: of an app, for a reason, since an interval, of a message. '
-    'Returns how many pushes; 0: nothing fits, or it was requeued before. Without any of these it takes everything => true, '
-    'and otherwise says how many pushes that would be.';
+    'Returns how many pushes; 0: nothing fits, or it was requeued before. With none of these it requeues all failures if '
+    'everything is true; otherwise that is an error, which says how many pushes that would be.';
 COMMENT ON FUNCTION carillon.queue_depth IS
     'Returns how many jobs of an app are ready: counted up to 1,000, estimated beyond.';
 COMMENT ON FUNCTION carillon.default_partition_rows IS

@@ -47,6 +47,8 @@ extension Option {
         .flag,
         "Do what is due, then exit; what is due later, such as a retry, stays for later."
     )
+    /// The same option for `feedback`.
+    static let oncePass = Option("once", .flag, "Run one feedback pass now, then exit.")
     static let embedded = Option(
         "embedded",
         .flag,
@@ -118,6 +120,13 @@ extension Option {
         .duration(.zero ... .seconds(604_800)),
         default: "10m",
         "How often the fleet runs a feedback pass, which deletes dead tokens; with 0s, a worker runs none."
+    )
+    /// The same option for `feedback`.
+    static let passInterval = Option(
+        "feedback-interval",
+        .duration(.zero ... .seconds(604_800)),
+        default: "10m",
+        "How long after a feedback pass of the fleet the next one is due, which this command then runs."
     )
     static let http = Option("http", .address, "The address to serve HTTP on, such as 127.0.0.1:9464.")
 

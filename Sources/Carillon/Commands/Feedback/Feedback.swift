@@ -13,7 +13,7 @@ extension Command {
             + "or --once. With --once, one pass runs now; without, the fleet's passes run here whenever they are due, until "
             + "SIGTERM. Ends with 1 when a list could not be read or a table could not be reaped, and with 75 when it was "
             + "interrupted in a pass.",
-        options: [.once, .dryRun, .app, .feedbackInterval, .json, .database],
+        options: [.oncePass, .dryRun, .app, .passInterval, .json, .database],
         examples: ["carillon feedback --once", "carillon feedback --dry-run --app shop"],
         run: { invocation in
             let feedback = try Feedback(invocation)
