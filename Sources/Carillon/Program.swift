@@ -41,7 +41,7 @@ struct Program {
 
     private func run(_ command: Command, _ arguments: [String], _ settings: Settings) async -> ExitStatus {
         let console = Console(settings: settings, environment: environment)
-        for sentence in StrangeVariables.sentences(in: environment) {
+        for sentence in StrangeVariables.sentences(in: environment) + exposures(settings) {
             if command.isService { console.log.warning(sentence) } else { console.warn(sentence) }
         }
         let ending: ExitStatus
@@ -56,6 +56,15 @@ struct Program {
         }
         console.log.flush()
         return status(ending, after: console.output, console.errors)
+    }
+
+    /// What stands on the command line is in the list of processes, for everybody, for as long as the command runs.
+    private func exposures(_ settings: Settings) -> [String] {
+        guard settings.isShown(.database), Redactor(settings.databases.map(\.text)).hidesAny else { return [] }
+        return [
+            "--database has a password, which other users of this machine can read there: use --database-file or "
+                + "DATABASE_URL."
+        ]
     }
 
     /// A full disk under any output is a failure: under the result, and under the log, which stopped no work.

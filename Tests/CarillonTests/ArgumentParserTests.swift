@@ -1,3 +1,4 @@
+import Postgres
 import TestSupport
 import Testing
 
@@ -74,9 +75,9 @@ import Testing
 
     @Test func `our own variable counts before the customary one`() throws {
         let both = ["DATABASE_URL": "postgres://theirs", "CARILLON_DATABASE": "postgres://ours"]
-        #expect(try settings([], environment: both).text(.database) == "postgres://ours")
+        #expect(try settings([], environment: both).database.current() == "postgres://ours")
         let theirs = ["DATABASE_URL": "postgres://theirs"]
-        #expect(try settings([], environment: theirs).text(.database) == "postgres://theirs")
+        #expect(try settings([], environment: theirs).database.current() == "postgres://theirs")
     }
 
     @Test func `a variable turns a flag on and off, and holds several values between commas`() throws {
@@ -92,7 +93,7 @@ import Testing
             #expect(try settings(["--passphrase-file", path]).text(.passphrase) == "hunter2 and more")
             let environment = ["CARILLON_PASSPHRASE_FILE": path, "DATABASE_URL_FILE": path]
             #expect(try settings([], environment: environment).text(.passphrase) == "hunter2 and more")
-            #expect(try settings([], environment: environment).text(.database) == "hunter2 and more")
+            #expect(try settings([], environment: environment).database.current() == "hunter2 and more")
         }
     }
 

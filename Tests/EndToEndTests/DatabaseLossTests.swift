@@ -83,7 +83,7 @@ import Testing
                 let lines = Mutex<[String]>([])
                 let worker = queue.worker(
                     GateBackend(),
-                    { $0.database = url.replacing(":\(cluster.port)/", with: ":\(port)/") },
+                    { $0.database = DatabaseSource(url.replacing(":\(cluster.port)/", with: ":\(port)/")) },
                     events: { event in lines.withLock { $0.append("\(event)") } }
                 )
                 _ = try await queue.running(worker) {
@@ -113,7 +113,7 @@ import Testing
                 let events = Mutex<[String]>([])
                 let worker = queue.worker(
                     GateBackend(),
-                    { $0.database = "postgresql://\(name):before@\(address)" },
+                    { $0.database = DatabaseSource("postgresql://\(name):before@\(address)") },
                     events: { event in
                         if case .databaseAway(let error, _) = event { events.withLock { $0.append(error) } }
                     }

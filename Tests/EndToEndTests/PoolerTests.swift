@@ -1,4 +1,5 @@
 import ApplePush
+import Postgres
 import PushQueue
 import TestSupport
 import Testing
@@ -22,7 +23,7 @@ struct PoolerTests {
                     for number in 1...4 {
                         group.addTask {
                             try await queue.worker(backend) { options in
-                                options.database = url
+                                options.database = DatabaseSource(url)
                                 options.name = "worker \(number)"
                                 options.once = true
                                 options.maxInFlight = 600

@@ -86,7 +86,7 @@ struct Queue: Sendable {
 
     var options: WorkerOptions {
         var options = WorkerOptions()
-        options.database = self.url
+        options.database = DatabaseSource(self.url)
         options.name = "test"
         // Full jitter may mean at once: a day makes that too unlikely to be seen.
         options.retry = RetryPolicy(base: .seconds(86400), cap: .seconds(86400))

@@ -34,23 +34,23 @@ extension Command {
     )
 
     private static func findings(_ invocation: Invocation) async -> [Finding] {
-        let databases = invocation.settings.texts(.databases)
-        if databases.count < 2 { return await findings(invocation, on: databases.first ?? "") }
+        let databases = invocation.settings.databases
+        if databases.count < 2 { return await findings(invocation, on: databases.first ?? DatabaseSetting("")) }
         var findings: [Finding] = []
-        for (label, database) in zip(DatabaseLabel.of(databases), databases) {
+        for (label, database) in zip(DatabaseLabel.of(databases.map(\.text)), databases) {
             findings += await Self.findings(invocation, on: database).map { $0.about(label) }
         }
         return findings
     }
 
-    private static func findings(_ invocation: Invocation, on database: String) async -> [Finding] {
+    private static func findings(_ invocation: Invocation, on database: DatabaseSetting) async -> [Finding] {
         do {
             // It names whoever holds a lock, and waits for nobody.
             let settings = DatabaseScope.settings.with(["lock_timeout": "2s"])
             return try await DatabaseScope.with(
                 invocation,
                 to: .any,
-                database: database,
+                database: database.source,
                 settings: settings
             ) { connection, loop in
                 let database = await DatabaseChecks(connection: connection).run()

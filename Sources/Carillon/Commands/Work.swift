@@ -40,14 +40,16 @@ private struct Work: Sendable {
                 if invocation.settings.text(.data) != nil {
                     throw UsageError("--data needs --embedded: it is the folder of the embedded PostgreSQL.")
                 }
-                let databases = invocation.settings.texts(.databases)
-                return try await work(on: databases.isEmpty ? [""] : databases, loop)
+                let databases = invocation.settings.databases
+                return try await work(on: databases.isEmpty ? [DatabaseSetting("")] : databases, loop)
             }
-            return try await EmbeddedDatabase.with(invocation, on: loop) { url in try await work(on: [url], loop) }
+            return try await EmbeddedDatabase.with(invocation, on: loop) { url in
+                try await work(on: [DatabaseSetting(url)], loop)
+            }
         }
     }
 
-    private func work(on databases: [String], _ loop: EventLoop) async throws -> ExitStatus {
+    private func work(on databases: [DatabaseSetting], _ loop: EventLoop) async throws -> ExitStatus {
         let backend = HTTP2Backend(HTTP2Configuration(invocation.settings))
         let sites = sites(on: databases, backend, loop)
         let endpoints = WorkerEndpoints(
@@ -81,12 +83,12 @@ private struct Work: Sendable {
     }
 
     /// A worker a database, all with the same connections to the gateways and one bound for what is in flight.
-    private func sites(on databases: [String], _ backend: any Backend, _ loop: EventLoop) -> [WorkerSite] {
-        let labels: [String?] = databases.count > 1 ? DatabaseLabel.of(databases) : [nil]
+    private func sites(on databases: [DatabaseSetting], _ backend: any Backend, _ loop: EventLoop) -> [WorkerSite] {
+        let labels: [String?] = databases.count > 1 ? DatabaseLabel.of(databases.map(\.text)) : [nil]
         let ceiling = FlightCeiling(limit: invocation.settings.count(.maxInFlight), workers: databases.count)
         return databases.indices.map { place in
             WorkerSite(
-                WorkerOptions(invocation.settings, database: databases[place]),
+                WorkerOptions(invocation.settings, database: databases[place].source),
                 label: labels[place],
                 share: databases.count > 1 ? ceiling.share(place) : nil,
                 backend: backend,

@@ -13,7 +13,7 @@ enum DatabaseScope {
     static func with<R>(
         _ invocation: Invocation,
         to kind: ServerKind = .writable,
-        database: String? = nil,
+        database: DatabaseSource? = nil,
         settings: SessionSettings = settings,
         _ body: (PostgresConnection, EventLoop) async throws -> R
     ) async throws -> R {
@@ -29,11 +29,11 @@ enum DatabaseScope {
         _ invocation: Invocation,
         on loop: EventLoop,
         to kind: ServerKind = .writable,
-        database: String? = nil,
+        database: DatabaseSource? = nil,
         settings: SessionSettings = settings,
         _ body: (PostgresConnection) async throws -> R
     ) async throws -> R {
-        let database = database ?? invocation.settings.text(.database) ?? ""
+        let database = database ?? invocation.settings.database
         let connection = try await PostgresConnection.connect(
             database,
             on: loop,

@@ -4,7 +4,7 @@ import Postgres
 /// Says whose lock a command waits for. It asks over a connection of its own, because the command's is the one that waits.
 struct LockWatch: Sendable {
     let invocation: Invocation
-    let database: String
+    let database: DatabaseSource
     let loop: EventLoop
     /// The server's process that works for the command. Behind a pooler nobody knows it.
     let process: Int32

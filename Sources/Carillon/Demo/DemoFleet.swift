@@ -1,6 +1,7 @@
 import ApplePush
 import Glibc
 import IO
+import Postgres
 import PushQueue
 
 /// The workers of the demonstration, each on a loop of its own, as if they were programs.
@@ -27,7 +28,7 @@ final class DemoFleet: Sendable {
     ///   What is in flight at the end lands. Otherwise it is given up after two seconds: nothing of it is kept.
     init(workers: Int, database: String, name: String, isCounted: Bool, console: Console) throws {
         var options = WorkerOptions()
-        options.database = database
+        options.database = DatabaseSource(database)
         options.host = WorkerOptions.hostName
         options.processID = getpid()
         options.version = Program.version

@@ -13,14 +13,14 @@ actor AppGauges {
     /// Whoever asks for metrics gets them without these gauges while somebody has a table locked.
     private static let settings = DatabaseScope.settings.with(["lock_timeout": "500ms", "statement_timeout": "10s"])
 
-    private let database: String
+    private let database: DatabaseSource
     private let loop: EventLoop
     private var connection: PostgresConnection?
     private var latest: (reading: Reading, readAt: MonotonicInstant)?
     /// The look that is under way; whoever asks meanwhile waits for it too.
     private var look: Task<Reading, any Error>?
 
-    init(database: String, loop: EventLoop) {
+    init(database: DatabaseSource, loop: EventLoop) {
         self.database = database
         self.loop = loop
     }

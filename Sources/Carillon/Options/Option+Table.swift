@@ -18,24 +18,25 @@ extension Option {
     // The database.
     static let database = Option(
         "database",
-        .text("URL"),
+        .database,
         secrecy: .sensitive,
         customary: "DATABASE_URL",
         "The PostgreSQL database, as a URL or as key=value words; without it, libpq's PG* variables are used. Other users of "
-            + "the machine see a password in an argument: pass it in a file or a variable. A file is read once, at the start."
+            + "the machine see a password in an argument: pass it in a file or a variable. A file is read again for each "
+            + "connection."
     )
     /// The same option for commands that serve several.
     static let databases = Option(
         "database",
-        .text("URL"),
+        .database,
         secrecy: .sensitive,
         repeatable: true,
         partedBy: .whitespace,
         customary: "DATABASE_URL",
         "The PostgreSQL database, as a URL or as key=value words; without it, libpq's PG* variables are used. May be "
             + "repeated; several URLs may also stand in one variable, separated by spaces. Other users of the machine see a "
-            + "password in an argument: pass it in a file or a variable. A file is read once, at the start: restart after a "
-            + "change."
+            + "password in an argument: pass it in a file or a variable. A file is read again for each connection, so "
+            + "its password may change."
     )
 
     // demo

@@ -2,6 +2,7 @@
 enum OptionValue: Sendable, Equatable {
     case flag(Bool)
     case text(String)
+    case database(DatabaseSetting)
     case count(Int)
     case duration(Duration)
     case address(Address)

@@ -1,3 +1,5 @@
+import Postgres
+
 /// The options of one run, each read from an argument, else a variable, else the table.
 ///
 /// Everything was checked when it was read, so asking for an option never fails; asking for one that the command does
@@ -5,6 +7,7 @@
 struct Settings: Sendable {
     private var values: [String: [OptionValue]] = [:]
     private var chosen: Set<String> = []
+    private var shown: Set<String> = []
 
     init() {}
 
@@ -12,6 +15,11 @@ struct Settings: Sendable {
         self.values[option.flag] = values
         if !isDefault { chosen.insert(option.flag) }
     }
+
+    /// Everybody on this machine can read the value, which was given as an argument.
+    mutating func note(shown option: Option) { shown.insert(option.flag) }
+
+    func isShown(_ option: Option) -> Bool { shown.contains(option.flag) }
 
     /// Whether somebody said so, rather than the table.
     func isChosen(_ option: Option) -> Bool { chosen.contains(option.flag) }
@@ -59,10 +67,22 @@ struct Settings: Sendable {
         return nil
     }
 
+    var databases: [DatabaseSetting] {
+        (values[Option.databases.flag] ?? []).compactMap { if case .database(let one) = $0 { one } else { nil } }
+    }
+
+    /// For commands that work on one.
+    var database: DatabaseSource { databases.last?.source ?? DatabaseSource("") }
+
     /// What may hold a secret.
     var secrets: [String] {
-        Option.all.filter { $0.secrecy != .open }.flatMap { values[$0.flag] ?? [] }
-            .compactMap { if case .text(let text) = $0 { text } else { nil } }
+        Option.all.filter { $0.secrecy != .open }.flatMap { values[$0.flag] ?? [] }.compactMap { value in
+            switch value {
+            case .text(let text): text
+            case .database(let database): database.text
+            default: nil
+            }
+        }
     }
 
     private func values(of option: Option) -> [OptionValue] {

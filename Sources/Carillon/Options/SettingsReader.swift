@@ -9,6 +9,7 @@ struct SettingsReader {
             let arguments = given.filter { $0.option?.flag == option.flag }
             if !arguments.isEmpty {
                 settings.set(option, to: try read(option, arguments: arguments), isDefault: false)
+                if arguments.contains(where: { $0.flag != option.fileFlag }) { settings.note(shown: option) }
             } else if let values = try readEnvironment(option) {
                 settings.set(option, to: values, isDefault: false)
             } else if let fallback = option.fallback {
@@ -35,13 +36,13 @@ struct SettingsReader {
         for argument in arguments {
             let text = argument.value ?? ""
             let source = "--\(argument.flag)"
-            let isFile = argument.flag == option.fileFlag
-            let content = isFile ? try secret(in: text, from: source) : text
-            // Arguments are repeated rather than listed, but URLs that are listed cannot mean anything else.
-            if option.separator == .whitespace {
-                values += try self.values(of: option, content, from: source)
+            if argument.flag == option.fileFlag {
+                values += try self.values(of: option, inFile: text, from: source)
+            } else if option.separator == .whitespace {
+                // Arguments are repeated rather than listed, but URLs that are listed cannot mean anything else.
+                values += try self.values(of: option, text, from: source)
             } else {
-                values.append(try value(of: option, content, from: source))
+                values.append(try value(of: option, text, from: source))
             }
         }
         return values
@@ -53,7 +54,7 @@ struct SettingsReader {
                 return try values(of: option, text, from: name)
             }
             if option.secrecy != .open, let path = environment[name + "_FILE"], !path.isEmpty {
-                return try values(of: option, secret(in: path, from: name + "_FILE"), from: name + "_FILE")
+                return try values(of: option, inFile: path, from: name + "_FILE")
             }
         }
         return nil
@@ -66,6 +67,25 @@ struct SettingsReader {
             values.append(try value(of: option, part, from: source))
         }
         return values
+    }
+
+    private func values(of option: Option, inFile path: String, from source: String) throws(UsageError) -> [OptionValue]
+    {
+        let text = try secret(in: path, of: option, from: source)
+        let values = try self.values(of: option, text, from: source)
+        guard case .database = option.kind else { return values }
+        if text.isEmpty { throw UsageError("\(source): \(DatabaseFile.emptiness(of: path)).", command: command.words) }
+        guard SmallFile.isRegular(path) else { return values }
+        return values.enumerated().map { place, value in
+            guard case .database(let database) = value else { return value }
+            let file = DatabaseFile(
+                path: path,
+                separator: option.isRepeatable ? option.separator : nil,
+                place: place,
+                count: values.count
+            )
+            return .database(DatabaseSetting(database.text, in: file))
+        }
     }
 
     private func value(of option: Option, _ text: String, from source: String) throws(UsageError) -> OptionValue {
@@ -92,14 +112,16 @@ struct SettingsReader {
         }
     }
 
-    private func secret(in path: String, from source: String) throws(UsageError) -> String {
+    private func secret(in path: String, of option: Option, from source: String) throws(UsageError) -> String {
         do {
-            var text = try SmallFile.read(path).text
-            // Editors and `echo` end a file with a line break that is no part of the secret.
-            while text.last?.isNewline == true { text.removeLast() }
-            return text
+            return try SmallFile.read(path).secret
         } catch {
-            throw UsageError("\(source): \(error.sentence)", command: command.words)
+            // What is no file, and does not begin like the path of one, may be the secret itself.
+            let isPath = ["/", "./", "../"].contains { path.hasPrefix($0) } || SmallFile.exists(path)
+            let sentence =
+                option.secrecy == .hidden && !isPath
+                ? "The file that \(source) names cannot be used: \(error.reason)" : "\(source): \(error.sentence)"
+            throw UsageError(sentence, command: command.words)
         }
     }
 }

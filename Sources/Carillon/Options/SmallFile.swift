@@ -9,6 +9,21 @@ struct SmallFile {
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
+    /// Editors and `echo` end a file with a line break that is no part of the secret.
+    var secret: String {
+        var text = text
+        while text.last?.isNewline == true { text.removeLast() }
+        return text
+    }
+
+    /// Whether it can be read again: a pipe says everything once.
+    static func isRegular(_ path: String) -> Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
+    }
+
+    static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
     static func read(_ path: String) throws(FileError) -> SmallFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileError(path: path, reason: FileError.reason(errno)) }

@@ -4,6 +4,8 @@ enum ValueKind: Sendable {
     case flag
     /// Any text; the word stands for it in `--help`.
     case text(String)
+    /// A URL, or libpq's keywords.
+    case database
     case count(ClosedRange<Int>)
     case duration(ClosedRange<Duration>)
     /// `host:port`, or a port alone on this machine.
@@ -17,6 +19,7 @@ enum ValueKind: Sendable {
         switch self {
         case .flag: nil
         case .text(let word), .file(let word): word
+        case .database: "URL"
         case .count: "N"
         case .duration: "D"
         case .address: "ADDR"
@@ -29,6 +32,7 @@ enum ValueKind: Sendable {
         switch self {
         case .flag: "true or false"
         case .text(let word): "a value (\(word))"
+        case .database: "a value (URL)"
         case .count(let range):
             range.upperBound == .max
                 ? "a whole number from \(range.lowerBound)"
@@ -52,6 +56,7 @@ enum ValueKind: Sendable {
             default: nil
             }
         case .text: .text(text)
+        case .database: .database(DatabaseSetting(text))
         case .file: text.isEmpty ? nil : .text(text)
         case .count(let range):
             Int(text).flatMap { range.contains($0) ? .count($0) : nil }

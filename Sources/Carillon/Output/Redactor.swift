@@ -19,6 +19,9 @@ struct Redactor: Sendable {
         }
     }
 
+    /// Whether one of the settings holds a password.
+    var hidesAny: Bool { !known.isEmpty }
+
     func clean(_ text: String) -> String {
         guard text.contains("//") || text.contains("=") else { return text }
         var text = text

@@ -1,10 +1,11 @@
 import ApplePush
 import Glibc
+import Postgres
 import PushQueue
 
 extension WorkerOptions {
     /// As the options of the command say.
-    init(_ settings: Settings, database: String) {
+    init(_ settings: Settings, database: DatabaseSource) {
         self.init()
         self.database = database
         host = Self.hostName

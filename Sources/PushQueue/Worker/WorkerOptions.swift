@@ -1,7 +1,9 @@
+package import Postgres
+
 /// How a worker works.
 package struct WorkerOptions: Sendable {
     /// The database, as libpq takes it; empty: libpq's own `PG*` variables.
-    package var database = ""
+    package var database = DatabaseSource("")
     /// What people call it.
     package var name = "worker"
     package var host = ""

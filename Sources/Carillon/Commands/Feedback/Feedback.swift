@@ -32,7 +32,7 @@ private struct Feedback: Sendable {
     init(_ invocation: Invocation) throws(UsageError) {
         console = invocation.console
         settings = invocation.settings
-        lists = FeedbackListReader(log: console.log, database: settings.text(.database) ?? "")
+        lists = FeedbackListReader(log: console.log, database: settings.database)
         guard !settings.isOn(.once), !settings.isOn(.dryRun) else { return }
         if settings.text(.app) != nil {
             throw UsageError("--app needs --once or --dry-run: passes that are due run for all apps.")

@@ -9,7 +9,7 @@ struct FeedbackListReader: Sendable {
     private static let triesForDatabase = 60
 
     let log: Log
-    let database: String
+    let database: DatabaseSource
 
     /// Reads those of one app, or of all. What was read is not given up when the database is lost: it is written over
     /// another connection, if there is one within a minute, and only then is this over, in failure. Answers with what came
