@@ -50,7 +50,7 @@ import Testing
                 )
                 let line = try await worker.line(containing: "died", on: loop)
                 #expect(line.contains("\"level\":\"info\"") && line.contains("\"workers\":1"), "\(line)")
-                #expect(line.contains("held no jobs"), "\(line)")
+                #expect(line.contains("they held none"), "\(line)")
                 _ = try await worker.end(by: SIGTERM, on: loop)
             }
         }

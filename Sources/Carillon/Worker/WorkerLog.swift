@@ -64,7 +64,7 @@ struct WorkerLog: Sendable {
                 ]
             )
         case .tookOver(let workers, claims: 0, jobs: _):
-            log.info("Workers that died held no jobs.", ["workers": .int(Int64(workers))])
+            log.info("Took over the jobs of workers that died; they held none.", ["workers": .int(Int64(workers))])
         case .tookOver(let workers, let claims, let jobs):
             log.warning(
                 "Took over the jobs of workers that died.",
@@ -122,7 +122,7 @@ struct WorkerLog: Sendable {
             )
         case .maintenanceFailed(let step, let error, let holders):
             log.warning(
-                "A step of maintenance met a lock that somebody else holds, and will be tried again.",
+                "A step of maintenance failed, for it met a lock that somebody else holds, and will be tried again.",
                 [
                     "step": .string(step), "error": .string(error),
                     "held_by": .array(holders.map { .string($0.sentence) }),
