@@ -74,6 +74,18 @@ import Testing
         }
     }
 
+    @Test func `a worker's login can list failures, but for those of one message`() async throws {
+        try await withLogins { shop, run in
+            try await shop.connection.script(
+                "INSERT INTO carillon.failures (message_id, app_id, token, reason) VALUES (900, 1, 'aa', 'BadTopic')"
+            )
+            let words = ["failures", "list", "--app", "shop", "--reason", "BadTopic", "--since", "1h"]
+            let list = try await run("carillon_worker", words)
+            #expect(list.status == 0 && list.output.contains("BadTopic"), "\(list.errors)")
+            #expect(try await run("carillon_worker", words + ["--message", "900"]).status == 78)
+        }
+    }
+
     @Test func `the table in the documentation is the program's`() throws {
         let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
         let lines = try String(contentsOfFile: root + "/docs/rights.md", encoding: .utf8).split(separator: "\n")
