@@ -183,7 +183,7 @@ public final class APNsSimulator: Sendable {
             throw SimulatorError(.unavailable, "The simulator cannot start: \(error).", underlying: error)
         }
         do throws(SimulatorError) {
-            distance = try Distance(configuration.distance)
+            distance = try Distance(configuration.distance, window: configuration.window)
             let server = try SimulatorServer(
                 configuration,
                 identity: identity,

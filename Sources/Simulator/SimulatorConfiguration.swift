@@ -44,8 +44,8 @@ public struct SimulatorConfiguration: Sendable {
     /// How many bytes of bodies may be on their way to the simulator, on each connection and on each stream of it, as the
     /// windows of HTTP/2 have it. 65,535 is what HTTP/2 begins with.
     public var window = 65_535
-    /// How far away the simulator seems to be: the round trip. All bytes take half of it in either direction; only the
-    /// windows of HTTP/2 bound how many are under way.
+    /// How far away the simulator seems to be: the round trip. All bytes take half of it in either direction. As many are
+    /// under way as the windows of HTTP/2 allow; a peer that does not heed them waits at ``window`` and four megabytes.
     public var distance = Duration.zero
     /// The port of the legacy feedback service; 0 lets the system choose. With nil there is none.
     public var feedbackPort: UInt16?

@@ -7,7 +7,7 @@ import Testing
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
 
     @Test func `what goes in comes out in order, and not before its time`() {
-        var line = DelayLine(delay: .milliseconds(100))
+        var line = DelayLine(delay: .milliseconds(100), limit: 1_000)
         #expect(line.nextDue == nil)
         line.put(.bytes([1]), at: self.start)
         line.put(.bytes([2]), at: self.start + .milliseconds(10))
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func `thousands of pieces are neither lost nor mixed up`() {
-        var line = DelayLine(delay: .milliseconds(5))
+        var line = DelayLine(delay: .milliseconds(5), limit: 1_000_000)
         var taken: [Int] = []
         for number in 0..<5_000 {
             line.put(.bytes([UInt8(number & 255), UInt8(number >> 8)]), at: self.start + .microseconds(number))
@@ -39,8 +39,27 @@ import Testing
         #expect(taken == Array(0..<5_000))
     }
 
+    @Test func `a line is full once so much is under way, and what comes out makes room`() {
+        var line = DelayLine(delay: .milliseconds(5), limit: 1_000)
+        line.put(.bytes(Array(repeating: 1, count: 900)), at: self.start)
+        #expect(!line.isFull)
+        // Small pieces cost more than their bytes.
+        line.put(.bytes([1]), at: self.start)
+        #expect(line.isFull)
+        _ = line.take(at: .distantFuture)
+        #expect(!line.isFull)
+        for _ in 0..<100 { line.put(.end, at: self.start) }
+        #expect(line.isFull)
+        while line.take(at: .distantFuture) != nil {}
+        #expect(!line.isFull)
+        for _ in 0..<100 { line.put(.bytes([1]), at: self.start) }
+        #expect(line.isFull)
+        line.close()
+        #expect(!line.isFull)
+    }
+
     @Test func `nothing is kept of what goes into a line that nobody takes from any more`() {
-        var line = DelayLine(delay: .milliseconds(5))
+        var line = DelayLine(delay: .milliseconds(5), limit: 1_000_000)
         line.put(.bytes([1]), at: self.start)
         line.close()
         line.put(.bytes([2]), at: self.start)

@@ -52,7 +52,7 @@ import Testing
 
     /// What a client says gets through while the thread that takes it there is held up until it has.
     @Test func `the way is no longer for a simulator that is busy`() async throws {
-        let distance = try #require(try Distance(.milliseconds(20)))
+        let distance = try #require(try Distance(.milliseconds(20), window: 65_535))
         defer { distance.stop() }
         try await TestLoop.with { simulator in
             let (client, served) = try LoopbackPair().release()
@@ -66,6 +66,41 @@ import Testing
                 }
             }
             #expect(arrived)
+        }
+    }
+
+    /// Neither side can fill the memory by not reading.
+    @Test func `what nobody takes is not read without end, and none of it is lost`() async throws {
+        let distance = try #require(try Distance(.milliseconds(20), window: 65_535))
+        defer { distance.stop() }
+        let limit = 64 << 20
+        try await TestLoop.with { simulator in
+            let (client, served) = try LoopbackPair().release()
+            defer { close(client) }
+            let near = await withCheckedContinuation { (continuation: CheckedContinuation<CInt, Never>) in
+                distance.move(Socket(owning: served), on: simulator) { continuation.resume(returning: $0) }
+            }
+            defer { close(near) }
+            let chunk = (0..<65_536).map { UInt8(truncatingIfNeeded: $0 % 251) }
+            var sent = 0
+            var waiting = pollfd(fd: client, events: Int16(POLLOUT), revents: 0)
+            // Taken for full once it has taken nothing for a good many round trips.
+            while sent < limit, poll(&waiting, 1, 1_000) == 1 {
+                let count = chunk.withUnsafeBytes { write(client, $0.baseAddress! + sent % 251, 65_536 - 251) }
+                guard count > 0 else { break }
+                sent += count
+            }
+            #expect(sent < limit / 2, "\(sent)")
+            var (taken, wrong) = (0, 0)
+            var room = [UInt8](repeating: 0, count: 65_536)
+            waiting = pollfd(fd: near, events: Int16(POLLIN), revents: 0)
+            while taken < sent, poll(&waiting, 1, 60_000) == 1 {
+                let count = read(near, &room, room.count)
+                guard count > 0 else { break }
+                for index in 0..<count where room[index] != UInt8((taken + index) % 251) { wrong += 1 }
+                taken += count
+            }
+            #expect(taken == sent && wrong == 0)
         }
     }
 

@@ -3,13 +3,21 @@ import IO
 /// How far away the simulator seems to be. Its links have a thread of their own: how long the simulator is busy must not
 /// show in how long the way is.
 final class Distance: Sendable {
+    /// What HTTP/2 sends beside the bodies that its windows count: a thousand streams' fields, and handshakes.
+    private static let beyondWindow = 4 << 20
+
     private let roundTrip: Duration
+    /// How much may be under way on a link in either direction.
+    private let limit: Int
     private let loop: EventLoop
 
     /// Nil where the simulator is next door.
-    init?(_ roundTrip: Duration) throws(SimulatorError) {
+    ///
+    /// - Parameter window: What a client may send of bodies before it must wait: no client that heeds it waits for a link.
+    init?(_ roundTrip: Duration, window: Int) throws(SimulatorError) {
         guard roundTrip > .zero else { return nil }
         self.roundTrip = roundTrip
+        limit = window + Self.beyondWindow
         do {
             loop = try EventLoop(name: "distance")
         } catch {
@@ -26,7 +34,9 @@ final class Distance: Sendable {
         let descriptor = client.release()
         let isTaken = loop.submit { [self] in
             // Without descriptors for a link the client is turned away, as it is where there is none for itself.
-            guard let near = try? DistantLink.open(to: Socket(owning: descriptor), roundTrip, on: loop) else { return }
+            guard let near = try? DistantLink.open(to: Socket(owning: descriptor), roundTrip, limit, on: loop) else {
+                return
+            }
             if !destination.submit({ accept(near) }) { _ = Socket(owning: near) }
         }
         if !isTaken { _ = Socket(owning: descriptor) }

@@ -1,7 +1,8 @@
 import IO
 
 /// Lies between a client and the simulator and holds up all that passes, as a long way does: handshakes, bytes, ends and
-/// resets. It reads whatever comes, so nothing but the windows of HTTP/2 bounds how much is under way.
+/// resets. Of what is under way it keeps so much and no more: then it reads no further, as a kernel does whose buffers are
+/// full, until the other side takes something.
 ///
 /// Confined to the loop, which keeps it for as long as either side may still say something.
 final class DistantLink {
@@ -23,7 +24,10 @@ final class DistantLink {
         /// Its source may say more.
         var isOpen = true
 
-        init(_ delay: Duration) { line = DelayLine(delay: delay) }
+        /// Its source is listened to.
+        var isReading: Bool { isOpen && !line.isFull }
+
+        init(_ delay: Duration, limit: Int) { line = DelayLine(delay: delay, limit: limit) }
     }
 
     /// What is watched of a socket, while something is.
@@ -47,21 +51,28 @@ final class DistantLink {
     static func open(
         to client: consuming Socket,
         _ distance: Duration,
+        _ limit: Int,
         on loop: EventLoop
     ) throws(IOError) -> CInt {
         let (near, far) = try LoopbackPair().release()
-        let link = DistantLink(client, Socket(owning: far), distance, on: loop)
+        let link = DistantLink(client, Socket(owning: far), distance, limit, on: loop)
         link.updateWatch(.client)
         link.updateWatch(.server)
         return near
     }
 
-    private init(_ client: consuming Socket, _ server: consuming Socket, _ distance: Duration, on loop: EventLoop) {
+    private init(
+        _ client: consuming Socket,
+        _ server: consuming Socket,
+        _ distance: Duration,
+        _ limit: Int,
+        on loop: EventLoop
+    ) {
         self.client = client
         self.server = server
         self.loop = loop
-        fromClient = Lane(distance / 2)
-        fromServer = Lane(distance / 2)
+        fromClient = Lane(distance / 2, limit: limit)
+        fromServer = Lane(distance / 2, limit: limit)
     }
 
     private subscript(lane side: Side) -> Lane {
@@ -73,13 +84,13 @@ final class DistantLink {
 
     private func ready(_ side: Side, _ interest: Interest) {
         if interest.contains(.write), self[lane: side.other].isBlocked { write(side.other) }
-        if interest.contains(.read), self[lane: side].isOpen { read(side) }
+        if interest.contains(.read), self[lane: side].isReading { read(side) }
         updateWatch(.client)
         updateWatch(.server)
     }
 
     private func read(_ side: Side) {
-        for _ in 0..<Self.readsPerTurn {
+        for _ in 0..<Self.readsPerTurn where self[lane: side].isReading {
             let freight: DelayLine.Freight
             do throws(IOError) {
                 switch try side == .client ? client.read(into: &room) : server.read(into: &room) {
@@ -93,7 +104,6 @@ final class DistantLink {
             self[lane: side].line.put(freight, at: .now)
             if freight == .end || freight == .reset {
                 self[lane: side].isOpen = false
-                break
             }
         }
         arm(side)
@@ -158,7 +168,7 @@ final class DistantLink {
     /// loop lets go of the link, and both sockets close.
     private func updateWatch(_ side: Side) {
         var interest: Interest = []
-        if self[lane: side].isOpen { interest.insert(.read) }
+        if self[lane: side].isReading { interest.insert(.read) }
         if self[lane: side.other].isBlocked { interest.insert(.write) }
         guard interest != watches[side]?.interest ?? [] else { return }
         if interest.isEmpty {
