@@ -101,6 +101,20 @@ struct AnswerRulesTests {
         #expect(take("ab02", from: &rules) == nil)
     }
 
+    @Test func `rules of limited times count so many tokens and no more, and what is used up stays so`() throws {
+        var rules = AnswerRules(
+            [try AnswerRule(parsing: "ab=429*1"), try AnswerRule(parsing: "a=500")],
+            countedTokens: 2
+        )
+        #expect(take("ab01", from: &rules) == 0)
+        #expect(take("ab02", from: &rules) == 0)
+        #expect(rules.uncounted == 0)
+        #expect(take("ab03", from: &rules) == 1)
+        #expect(take("ab01", from: &rules) == 1)
+        #expect(take("ab02", from: &rules) == 1)
+        #expect(rules.uncounted == 1)
+    }
+
     @Test func `when it is used up the next shorter prefix holds`() throws {
         var rules = try rules("*=503*1", "a=500*1", "ab=429*1")
         #expect(take("ab", from: &rules) == 2)

@@ -31,7 +31,7 @@ public struct AnswerRule: Sendable, Hashable {
     /// Sent as `retry-after`, in seconds.
     public let retryAfter: UInt32?
     /// How many times the rule holds for one token, after which the token is answered as though the rule were not
-    /// there; nil for always.
+    /// there; nil for always. Such rules count a million tokens together, and hold for no further one.
     public let times: UInt32?
 
     /// A rule whose reason and timestamp, where left out, are those that Apple has for the status.

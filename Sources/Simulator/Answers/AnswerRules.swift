@@ -4,8 +4,7 @@
 struct AnswerRules {
     private struct Use: Hashable {
         let rule: Int
-        /// In bytes: digits in either case are one token.
-        let token: [UInt8]
+        let token: UInt64
     }
 
     private static let none: Int32 = -1
@@ -15,12 +14,19 @@ struct AnswerRules {
     private var branches: [Int32]
     /// The rule that ends at each node.
     private var ends: [Int32]
-    /// How often a rule of limited times has held for a token.
+    /// How often a rule of limited times has held for a token. None is ever dropped: the rule would hold anew.
     private var uses: [Use: UInt32] = [:]
+    private let countedTokens: Int
+    private let hash = TokenHash()
+    /// How often a rule of limited times did not hold because no further token is counted.
+    private(set) var uncounted = 0
 
     /// Of two rules with one prefix the later holds.
-    init(_ rules: [AnswerRule]) {
+    /// - Parameter countedTokens: How many tokens rules of limited times count: about 40 bytes each. They hold for no
+    ///   others.
+    init(_ rules: [AnswerRule], countedTokens: Int = 1_000_000) {
         self.rules = rules
+        self.countedTokens = countedTokens
         branches = Array(repeating: Self.none, count: 16)
         ends = [Self.none]
         for (index, rule) in rules.enumerated() {
@@ -46,15 +52,23 @@ struct AnswerRules {
         var depth = token.count
         while let (rule, at) = longest(token, upTo: depth) {
             guard let times = rules[rule].times else { return rule }
-            let use = Use(rule: rule, token: HeaderForm.bytes(of: token) ?? token.array)
-            if uses[use, default: 0] < times {
-                uses[use, default: 0] += 1
-                return rule
-            }
+            if count(Use(rule: rule, token: hash.value(of: token)), upTo: times) { return rule }
             guard at > 0 else { return nil }
             depth = at - 1
         }
         return nil
+    }
+
+    /// Whether the rule holds for the token once more.
+    private mutating func count(_ use: Use, upTo times: UInt32) -> Bool {
+        let used = uses[use]
+        if let used, used >= times { return false }
+        if used == nil, uses.count >= countedTokens {
+            uncounted += 1
+            return false
+        }
+        uses[use] = (used ?? 0) + 1
+        return true
     }
 
     /// Whether a push ends with 200 by that verdict.

@@ -20,6 +20,9 @@ struct Judge {
     /// How many different provider tokens were good.
     var goodTokens: Int { keys.goodTokens }
 
+    /// How often a rule of limited times did not hold because no further token is counted.
+    var uncounted: Int { rules.uncounted }
+
     /// The verdict on a request that came at `now`, in seconds since 1970.
     mutating func verdict(
         on head: RequestHead,

@@ -18,8 +18,7 @@ struct TokenOwners {
     /// The app of the last push, which is that of the next one as a rule.
     private var lastName: [UInt8] = []
     private var lastApp: App?
-    /// Nobody outside can make up tokens that are taken for others.
-    private let seed = UInt64.random(in: 0 ... .max)
+    private let hash = TokenHash()
 
     /// - Parameter sets: How many sets of places there are: a power of two.
     init(sets: Int = 131_072) { self.sets = sets }
@@ -36,27 +35,8 @@ struct TokenOwners {
         return app
     }
 
-    /// What stands for a token here. Its digits may be in either case.
-    func key(of token: Span<UInt8>) -> UInt64 {
-        token.withUnsafeBytes { bytes in
-            var hash = seed
-            var position = 0
-            while position + 8 <= bytes.count {
-                // Digits have this bit already, letters have it in lower case.
-                let word = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self) | 0x2020_2020_2020_2020
-                hash = Self.mix(hash ^ word)
-                position += 8
-            }
-            var rest = UInt64(bytes.count)
-            for byte in bytes[position...] { rest = rest << 8 | UInt64(byte | 0x20) }
-            return Self.mix(hash ^ rest)
-        }
-    }
-
-    private static func mix(_ value: UInt64) -> UInt64 {
-        let (high, low) = value.multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
-        return high ^ low ^ value >> 32
-    }
+    /// What stands for a token here.
+    func key(of token: Span<UInt8>) -> UInt64 { hash.value(of: token) }
 
     /// Whom the token belongs to, as far as is known.
     mutating func owner(of key: UInt64) -> App? {

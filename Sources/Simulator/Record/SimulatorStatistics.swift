@@ -35,11 +35,13 @@ public struct SimulatorStatistics: Sendable, Hashable, Codable {
     /// Requests whose stream was reset before they were taken: they broke the rules of HTTP/2, or there were too many at
     /// once.
     public var streamsRefused = 0
+    /// Times that a rule of limited times was left out, because such rules count a million device tokens and no more.
+    public var uncounted = 0
     /// Times that the log could not be written.
     public var logErrors = 0
 
     enum CodingKeys: String, CodingKey {
-        case requests, delivered, refused, unanswered, connections, resets
+        case requests, delivered, refused, unanswered, connections, resets, uncounted
         case byStatus = "by_status"
         case byReason = "by_reason"
         case payloadBytes = "payload_bytes"

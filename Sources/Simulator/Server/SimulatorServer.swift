@@ -71,6 +71,7 @@ actor SimulatorServer: SimulatorService {
         told.connections = opened
         told.openConnections = open.count
         told.providerTokens = desk.judge.goodTokens
+        told.uncounted = desk.judge.uncounted
         if let counts = desk.deadTokens?.counts { (told.deadTokensWaiting, told.deadTokensTold) = counts }
         return told
     }
