@@ -62,6 +62,7 @@ struct ConnectionStateTests {
         #expect(refusal(stranger) == .tokenSignature)
         let other = try TestProvider(keyID: "L", teamID: "T").authorization(issuedAt: Self.then)
         #expect(refusal(other) == .unknownKey)
+        #expect(refusal(token(header, #"{"iss":"U","iat":1700000000}"#)) == .unknownTeam)
         let learning = ProviderKeys([], environment: .production)
         #expect(refusal(token(header, #"{"iss":"U","iat":1700000000}"#), keys: learning, after: good) == .keyTaken)
         let elsewhere = try TestProvider(keyID: "L", teamID: "U").authorization(issuedAt: Self.then)

@@ -115,6 +115,52 @@ struct RequestLogTests {
         }
     }
 
+    @Test func `the topic that the certificate stands for is in the line`() async throws {
+        try await withSimulator { simulator, lines, loop in
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            _ = try await client.send([SampleRequest(topic: nil), SampleRequest(topic: "com.example.other")])
+            #expect(try lines().map(\.topic) == ["com.example.app", "com.example.other"])
+        }
+    }
+
+    /// What the detail says, and what it does not: the other causes of that reason.
+    private static let culprits: [(SampleRequest, String, not: String)] = [
+        (SampleRequest(topic: "com.example.other"), "names com.example.app, com.example.app.location-query.", "ending"),
+        (SampleRequest(["apns-push-type": "voip"]), "ends in .voip", "certificate"),
+        (
+            SampleRequest(topic: "com.example.app.location-query", ["apns-push-type": "location"]), "provider token",
+            "ending"
+        ),
+        (
+            SampleRequest(topic: "com.example.app.voip", ["apns-push-type": "alert"]), "ends in .voip, as voip has it",
+            "eleven"
+        ),
+        (SampleRequest(["apns-push-type": "Alert"]), "liveactivity", "ending"),
+        (SampleRequest(["apns-priority": "5", "apns-priority": "5"]), "apns-priority", "apns-id"),
+        (SampleRequest().with(payload: ""), "empty", "JSON"),
+        (SampleRequest().with(payload: "\u{FEFF}{}"), "byte order mark", "empty"),
+        (SampleRequest().with(payload: #"{"a":NaN}"#), #"has "N" at offset 5."#, "empty"),
+        (SampleRequest().with(payload: #"{"a":1, }"#), "after a comma", "empty"),
+        (SampleRequest().with(payload: "{}\u{0}"), "has 0x00 at offset 2.", "empty"),
+        (SampleRequest().with(payload: #"{"a":"#), "ends after 5 bytes", "empty"),
+        (SampleRequest().with(payload: "[1]"), #"begins with "[""#, "empty"),
+    ]
+
+    @Test(arguments: culprits.indices)
+    func `the detail names the cause at hand`(index: Int) async throws {
+        let (request, expected, other) = Self.culprits[index]
+        try await withSimulator { simulator, lines, loop in
+            let certificate = try simulator.issueCertificate(topics: [
+                "com.example.app", "com.example.app.location-query",
+            ])
+            let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
+            #expect(try await client.send([request]).map(\.status) == [400])
+            let detail = try #require(try lines().first?.detail)
+            #expect(detail.contains(expected) && !detail.contains(other) && detail.hasSuffix("."), "\(detail)")
+        }
+    }
+
     @Test func `a wrong path or method is in the line`() async throws {
         try await withSimulator { simulator, lines, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])

@@ -10,8 +10,18 @@ struct JSONObjectCheck {
     private var isObject: [Bool] = []
 
     mutating func accepts(_ bytes: Span<UInt8>) -> Bool {
-        isObject.removeAll(keepingCapacity: true)
         var at = 0
+        return passes(bytes, &at)
+    }
+
+    /// Where the first byte is that no JSON object has there, or the end that comes too soon; nil where all is well.
+    mutating func faultOffset(in bytes: Span<UInt8>) -> Int? {
+        var at = 0
+        return passes(bytes, &at) ? nil : at
+    }
+
+    private mutating func passes(_ bytes: Span<UInt8>, _ at: inout Int) -> Bool {
+        isObject.removeAll(keepingCapacity: true)
         skipSpace(bytes, &at)
         guard at < bytes.count, bytes[at] == UInt8(ascii: "{") else { return false }
         at += 1
@@ -37,7 +47,6 @@ struct JSONObjectCheck {
                 guard let next = value(bytes, &at) else { return false }
                 step = next
             case .commaOrEnd:
-                at += 1
                 if byte == UInt8(ascii: ",") {
                     step = inObject ? .key : .value
                 } else if byte == (inObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
@@ -45,6 +54,7 @@ struct JSONObjectCheck {
                 } else {
                     return false
                 }
+                at += 1
             }
         }
         skipSpace(bytes, &at)

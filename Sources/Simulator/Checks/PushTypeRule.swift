@@ -84,9 +84,12 @@ struct PushTypeRule: Sendable {
     }
 
     /// Whether a topic ends as some push type has it.
-    static func hasEnding(_ topic: Span<UInt8>) -> Bool {
-        for rule in all where !rule.topicSuffix.isEmpty && rule.isEnding(of: topic) { return true }
-        return false
+    static func hasEnding(_ topic: Span<UInt8>) -> Bool { withEnding(of: topic) != nil }
+
+    /// The push type whose topics end so.
+    static func withEnding(of topic: Span<UInt8>) -> PushTypeRule? {
+        for rule in all where !rule.topicSuffix.isEmpty && rule.isEnding(of: topic) { return rule }
+        return nil
     }
 
     private func isEnding(of topic: Span<UInt8>) -> Bool {

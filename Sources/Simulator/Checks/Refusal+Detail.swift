@@ -23,7 +23,8 @@ extension Refusal {
         case .tokenSignatureLength:
             "The provider token's signature has not the 64 bytes of ES256, nor is it DER: ES256 takes a key of the curve P-256."
         case .otherTeam: "The connection belongs to the team (iss) of its first push."
-        case .unknownKey: "The provider token's kid and iss are not those of --key-id and --team-id."
+        case .unknownKey: "The provider token's kid is not that of --key-id."
+        case .unknownTeam: "The provider token's iss is not that of --team-id."
         case .keyTaken:
             "This kid belongs, until the simulator ends, to the key and the iss of the first token that had it. Either this "
                 + "token is of another key or iss, or the signature of one of the two is wrong: use another kid, or name the "

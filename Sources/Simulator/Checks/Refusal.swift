@@ -35,6 +35,7 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
     case tokenSignatureLength
     case otherTeam
     case unknownKey
+    case unknownTeam
     case keyTaken
     case quotedIssueTime
     case missingProviderToken
@@ -55,7 +56,7 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
             .invalidProviderToken, .derSignature, .quotedIssueTime, .missingProviderToken, .unrelatedKeyIDInToken,
             .malformedToken, .paddedToken, .tokenBase64, .tokenAlgorithm, .tokenWithoutKeyID, .tokenWithoutTeamID,
             .tokenWithoutTime, .tokenInMilliseconds, .tokenFromFuture, .tokenSignature, .tokenSignatureLength,
-            .otherTeam, .unknownKey, .keyTaken:
+            .otherTeam, .unknownKey, .unknownTeam, .keyTaken:
             403
         case .badPath: 404
         case .methodNotAllowed: 405
@@ -87,7 +88,7 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
         case .expiredProviderToken: "ExpiredProviderToken"
         case .invalidProviderToken, .derSignature, .quotedIssueTime, .malformedToken, .paddedToken, .tokenBase64,
             .tokenAlgorithm, .tokenWithoutKeyID, .tokenWithoutTeamID, .tokenWithoutTime, .tokenInMilliseconds,
-            .tokenFromFuture, .tokenSignature, .tokenSignatureLength, .otherTeam, .unknownKey, .keyTaken:
+            .tokenFromFuture, .tokenSignature, .tokenSignatureLength, .otherTeam, .unknownKey, .unknownTeam, .keyTaken:
             "InvalidProviderToken"
         case .missingProviderToken: "MissingProviderToken"
         case .unrelatedKeyIDInToken: "UnrelatedKeyIdInToken"

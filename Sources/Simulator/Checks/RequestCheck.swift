@@ -17,7 +17,7 @@ struct RequestCheck {
 
     /// What can be said before the credential is looked at.
     func refusalOfRoute(_ head: RequestHead, in bytes: Span<UInt8>) -> Refusal? {
-        if head.hasDuplicates { return .duplicateHeaders }
+        if head.duplicate != nil { return .duplicateHeaders }
         guard bytes.extracting(head.method.range).equals("POST") else { return .methodNotAllowed }
         let path = bytes.extracting(head.path.range)
         if path.hasPrefix(Self.pathPrefix) {

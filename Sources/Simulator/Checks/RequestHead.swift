@@ -29,7 +29,8 @@ struct RequestHead: Sendable {
     private(set) var pushType = Part.absent
     private(set) var topic = Part.absent
     private(set) var collapseID = Part.absent
-    private(set) var hasDuplicates = false
+    /// The name of a field that came more than once: the last such.
+    private(set) var duplicate: StaticString?
 
     init() {}
 
@@ -42,21 +43,26 @@ struct RequestHead: Sendable {
     /// Takes one field; what APNs does not know it does not look at.
     mutating func note(_ name: Span<UInt8>, at value: Range<Int>) {
         switch name.count {
-        case 5 where name.equals(":path"): Self.set(&path, value, &hasDuplicates)
-        case 7 where name.equals("apns-id"): Self.set(&id, value, &hasDuplicates)
-        case 7 where name.equals(":method"): Self.set(&method, value, &hasDuplicates)
-        case 10 where name.equals("apns-topic"): Self.set(&topic, value, &hasDuplicates)
-        case 13 where name.equals("authorization"): Self.set(&authorization, value, &hasDuplicates)
-        case 13 where name.equals("apns-priority"): Self.set(&priority, value, &hasDuplicates)
-        case 14 where name.equals("apns-push-type"): Self.set(&pushType, value, &hasDuplicates)
-        case 15 where name.equals("apns-expiration"): Self.set(&expiration, value, &hasDuplicates)
-        case 16 where name.equals("apns-collapse-id"): Self.set(&collapseID, value, &hasDuplicates)
+        case 5 where name.equals(":path"): Self.set(&path, value, ":path", &duplicate)
+        case 7 where name.equals("apns-id"): Self.set(&id, value, "apns-id", &duplicate)
+        case 7 where name.equals(":method"): Self.set(&method, value, ":method", &duplicate)
+        case 10 where name.equals("apns-topic"): Self.set(&topic, value, "apns-topic", &duplicate)
+        case 13 where name.equals("authorization"): Self.set(&authorization, value, "authorization", &duplicate)
+        case 13 where name.equals("apns-priority"): Self.set(&priority, value, "apns-priority", &duplicate)
+        case 14 where name.equals("apns-push-type"): Self.set(&pushType, value, "apns-push-type", &duplicate)
+        case 15 where name.equals("apns-expiration"): Self.set(&expiration, value, "apns-expiration", &duplicate)
+        case 16 where name.equals("apns-collapse-id"): Self.set(&collapseID, value, "apns-collapse-id", &duplicate)
         default: break
         }
     }
 
-    private static func set(_ part: inout Part, _ range: Range<Int>, _ hasDuplicates: inout Bool) {
-        if part.isPresent { hasDuplicates = true }
+    private static func set(
+        _ part: inout Part,
+        _ range: Range<Int>,
+        _ name: StaticString,
+        _ duplicate: inout StaticString?
+    ) {
+        if part.isPresent { duplicate = name }
         part = Part(range)
     }
 }

@@ -42,7 +42,8 @@ struct ProviderKeys {
         if registered.isEmpty {
             try learn(token)
         } else {
-            guard let known = registered[token.keyID], known.teamID == token.teamID else { throw .unknownKey }
+            guard let known = registered[token.keyID] else { throw .unknownKey }
+            guard known.teamID == token.teamID else { throw .unknownTeam }
             guard known.key.isValid(signature: token.signature, for: token.signedBytes) else { throw .tokenSignature }
             if let only = known.environment, only != environment { throw .badEnvironmentKeyIDInToken }
         }

@@ -16,6 +16,8 @@ struct LogLine {
         var reason: String?
         /// What the reason leaves open.
         var detail: String?
+        /// The topic of the certificate that counts where the request names none.
+        var onlyTopic: [UInt8]?
         /// The whole body's length and hash, where only its beginning is at hand.
         var longBody: LongBody?
     }
@@ -60,7 +62,12 @@ struct LogLine {
         if id.isEmpty { line.append("null") } else { line.appendQuoted(id) }
         line.append(",\"token\":")
         line.appendQuoted(repairing: bytes.extracting(RequestCheck.token(of: head, in: bytes)))
-        Self.append("topic", head.topic, in: bytes, to: &line)
+        if let topic = facts.onlyTopic, !head.topic.isPresent {
+            line.append(",\"topic\":")
+            line.appendQuoted(repairing: topic.span)
+        } else {
+            Self.append("topic", head.topic, in: bytes, to: &line)
+        }
         Self.append("push_type", head.pushType, in: bytes, to: &line)
         Self.append("priority", head.priority, in: bytes, isNumber: true, to: &line)
         Self.append("expiration", head.expiration, in: bytes, isNumber: true, to: &line)

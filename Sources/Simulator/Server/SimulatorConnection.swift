@@ -256,7 +256,8 @@ final class SimulatorConnection {
             desk.ids.append(to: &id)
         }
         if desk.recorder.keeps(head, in: bytes) {
-            let facts = facts(of: request, desk.now, answer.status, answer.reason, answer.detail)
+            let culprit = instead == nil ? verdict.culprit(of: head, in: bytes, payload, state.credential) : nil
+            let facts = facts(of: request, desk.now, answer.status, answer.reason, culprit ?? answer.detail)
             if isHeld {
                 judgedRequest = HeldRequest(
                     facts: facts,
@@ -304,6 +305,7 @@ final class SimulatorConnection {
             reason: reason,
             detail: detail
         )
+        facts.onlyTopic = state.credential.onlyTopic
         if request.isBodyTooLarge, let digest = session.bodyReader(of: request) as? RunningDigest {
             facts.longBody = LogLine.LongBody(count: request.bodyCount, digest: digest.finish())
         }
