@@ -1,0 +1,121 @@
+import FoundationEssentials
+import IO
+import TestSupport
+import Testing
+
+@testable import Simulator
+
+/// What anybody may send, from its fields to its line in the log.
+@Suite struct RequestFuzzTests {
+    private static let names = [
+        "apns-id", "apns-topic", "apns-push-type", "apns-priority", "apns-expiration", "apns-collapse-id",
+        "authorization", "content-type", "apns", "",
+    ]
+    private static let values =
+        [
+            "", "10", "5", "1", "00", "-1", "9999999999999999999", "com.example.app", ".voip", "com.example.app.voip",
+            "com.example.app.push-type.liveactivity", "com.example.app.location-query", "bearer a.b.c",
+            "123e4567-e89b-12d3-a456-426614174000", "\u{0}\u{1F}\u{7F}\"\\", "é\u{2028}😀", "com.example.",
+            String(repeating: "a", count: 300),
+        ] + PushTypeRule.all.map(\.name.description)
+    private static let paths = [
+        "/3/device/", "/3/device", "/3/device//", "/4/broadcasts/apps/x", "*", "", "/3/device/\u{0}",
+    ]
+    private static let payloads = [
+        "", "{}", #"{"aps":{"alert":"Hello","badge":[1,-2.5e3,null,true]},"é":"\u00e9\n"}"#, "[{}]", "\u{FEFF}{}",
+        #"{"a":NaN}"#, #"{"a":1,}"#, "{}\u{0}", "  ", String(repeating: "[", count: 5_000),
+    ]
+
+    private func request(_ random: inout SeededGenerator) -> SampleRequest {
+        let isPlain = Int.random(in: 0..<3, using: &random) > 0
+        let token = (0..<Int.random(in: 31...34, using: &random)).map { _ in
+            ["ab", "CD", "09", "1f"].randomElement(using: &random) ?? ""
+        }
+        var request = SampleRequest(
+            method: isPlain ? "POST" : ["GET", "post", "", "HEAD"].randomElement(using: &random) ?? "",
+            path: isPlain ? "/3/device/" + token.joined() : Self.paths.randomElement(using: &random) ?? "",
+            topic: isPlain ? Self.values[Int.random(in: 7...11, using: &random)] : nil
+        )
+        for _ in 0..<Int.random(in: 0...4, using: &random) {
+            let name = Self.names.randomElement(using: &random) ?? ""
+            request.fields.append((name, Self.values.randomElement(using: &random) ?? ""))
+        }
+        request.payload = Array((Self.payloads.randomElement(using: &random) ?? "").utf8)
+        for _ in 0..<Int.random(in: 0...2, using: &random) where !request.payload.isEmpty {
+            let place = Int.random(in: 0..<request.payload.count, using: &random)
+            request.payload[place] = .random(in: 0...255, using: &random)
+        }
+        return request
+    }
+
+    @Test func `any request has one verdict, a sentence why, and one line of JSON`() throws {
+        let rules = try ["ab=410", "cd=429*1", "*=503*1"].map { try AnswerRule(parsing: $0) }
+        let answers = Answers(rules: rules)
+        let credentials: [ClientCredential] = [
+            .providerToken, .certificate(.init(topics: [])), .certificate(.init(topics: ["com.example.app"])),
+            .certificate(.init(topics: ["com.example.app", "com.example.app.voip", "com.example.app.location-query"])),
+        ]
+        var seen: Set<String> = []
+        var writer = LogLine()
+        Fuzzing.seeds(2_000) { seed in
+            var random = SeededGenerator(seed: seed)
+            var configuration = SimulatorConfiguration()
+            configuration.answers = Bool.random(using: &random) ? rules : []
+            // Remembering whose tokens are whose takes a while to begin with.
+            configuration.bindsTokens = Int.random(in: 0..<32, using: &random) == 0
+            configuration.topics = Bool.random(using: &random) ? ["com.example.app"] : []
+            var judge = Judge(configuration)
+            var check = RequestCheck(topics: configuration.topics)
+            let credential = credentials.randomElement(using: &random) ?? .providerToken
+            var connection = ConnectionState(credential: credential)
+            for _ in 0..<3 {
+                let request = request(&random)
+                let (head, original) = request.flat
+                var bytes = original
+                // Values may be any bytes, too.
+                if !bytes.isEmpty, Bool.random(using: &random) {
+                    bytes[Int.random(in: 0..<bytes.count, using: &random)] = .random(in: 0...255, using: &random)
+                }
+                let payload = request.payload
+                let verdict: Verdict
+                if case .providerToken = credential {
+                    // As though its token were good.
+                    let refusal =
+                        check.refusalOfRoute(head, in: bytes.span)
+                        ?? check.refusalOfContent(head, in: bytes.span, payload: payload.span, credential: credential)
+                    verdict = refusal.map { .refused($0) } ?? .accepted
+                } else {
+                    verdict = judge.verdict(on: head, in: bytes.span, payload: payload.span, from: &connection, now: 0)
+                }
+                let answer = answers[verdict]
+                let detail = verdict.culprit(of: head, in: bytes.span, payload.span, credential) ?? answer.detail
+                if case .accepted = verdict {
+                    #expect(detail == nil, "seed \(seed)")
+                } else {
+                    #expect(detail?.last == ".", "seed \(seed): \(detail ?? "no detail")")
+                }
+                seen.insert(answer.reason ?? "\(answer.status ?? 0)")
+                var line: [UInt8] = []
+                var facts = LogLine.Facts(now: 0, connection: 1, stream: 1, status: answer.status)
+                (facts.reason, facts.detail, facts.onlyTopic) = (answer.reason, detail, credential.onlyTopic)
+                let id: [UInt8] = []
+                writer.append(facts, head: head, in: bytes.span, id: id.span, payload: payload.span, to: &line)
+                #expect(line.firstIndex(of: UInt8(ascii: "\n")) == line.count - 1, "seed \(seed)")
+                let isObject = isJSONObject(line)
+                #expect(isObject, "seed \(seed): \(String(decoding: line, as: UTF8.self))")
+            }
+        }
+        #expect(seen.count > 10)
+    }
+
+    private struct Line: Decodable {
+        let time: String
+        let stream: Int
+        let payload: String
+    }
+
+    private func isJSONObject(_ line: [UInt8]) -> Bool {
+        var check = JSONObjectCheck()
+        return check.accepts(line.span) && (try? JSONDecoder().decode(Line.self, from: Data(line))) != nil
+    }
+}
