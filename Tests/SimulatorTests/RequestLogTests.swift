@@ -127,7 +127,7 @@ struct RequestLogTests {
     /// What the detail says, and what it does not: the other causes of that reason.
     private static let culprits: [(SampleRequest, String, not: String)] = [
         (SampleRequest(topic: "com.example.other"), "names com.example.app, com.example.app.location-query.", "ending"),
-        (SampleRequest(["apns-push-type": "voip"]), "ends in .voip", "certificate"),
+        (SampleRequest(["apns-push-type": "voip"]), "bundle ID and then .voip.", "certificate"),
         (
             SampleRequest(topic: "com.example.app.location-query", ["apns-push-type": "location"]), "provider token",
             "ending"

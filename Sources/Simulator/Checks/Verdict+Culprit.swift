@@ -33,7 +33,8 @@ extension Verdict {
         case .invalidPushType?:
             let ending = owner.map { "ends in \($0.topicSuffix), as \($0.name) has it" } ?? "is another's"
             return "The topic \(ending), and apns-push-type is \(rule.name)."
-        case .some: return "The topic of a push of the type \(rule.name) ends in \(rule.topicSuffix)."
+        case .some:
+            return "A push of the type \(rule.name) needs a topic that is the bundle ID and then \(rule.topicSuffix)."
         case nil: break
         }
         guard case .certificate(let certificate) = credential else {
