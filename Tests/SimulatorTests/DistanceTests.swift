@@ -104,6 +104,32 @@ import Testing
         }
     }
 
+    @Test func `who goes on writing to a side that is gone is told so`() async throws {
+        let distance = try #require(try Distance(.milliseconds(20), window: 65_535))
+        defer { distance.stop() }
+        let limit = 512 << 20
+        try await TestLoop.with { simulator in
+            let (client, served) = try LoopbackPair().release()
+            defer { close(client) }
+            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                distance.move(Socket(owning: served), on: simulator) { near in
+                    close(near)
+                    continuation.resume()
+                }
+            }
+            let chunk = [UInt8](repeating: 1, count: 65_536)
+            var sent = 0
+            var isTold = false
+            var waiting = pollfd(fd: client, events: Int16(POLLOUT), revents: 0)
+            while !isTold, sent < limit, poll(&waiting, 1, 60_000) == 1 {
+                let count = Glibc.send(client, chunk, chunk.count, CInt(MSG_NOSIGNAL))
+                isTold = count < 0 && errno != EAGAIN
+                sent += max(0, count)
+            }
+            #expect(isTold, "\(sent)")
+        }
+    }
+
     @Test func `a window is used once a round trip`() async throws {
         let payload = Array((#"{"aps":{},"x":""# + String(repeating: "x", count: 4_000) + #""}"#).utf8)
         try await self.withSimulator { _ in

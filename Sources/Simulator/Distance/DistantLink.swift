@@ -146,6 +146,7 @@ final class DistantLink {
             } catch {
                 // Nobody hears it any more, as the other side's own lane will tell. What still comes is read and dropped.
                 self[lane: side].line.close()
+                resetIfUnheard(side)
             }
         }
         arm(side)
@@ -155,13 +156,26 @@ final class DistantLink {
         self[lane: side].line.close()
         guard isReset else {
             if side == .client { server.closeWriting() } else { client.closeWriting() }
-            return
+            return resetIfUnheard(side.other)
         }
         if side == .client { server.resetWhenClosed() } else { client.resetWhenClosed() }
         self[lane: side.other].line.close()
         self[lane: side.other].isOpen = false
         // The kernel tells the other side when the socket closes, which is when nothing waits here any more.
         if let timer = self[lane: side.other].timer.take() { loop.cancel(timer) }
+    }
+
+    /// Whoever goes on talking to a side that is gone, and whose end has come over, is reset: after as long as that takes.
+    private func resetIfUnheard(_ side: Side) {
+        let other = side.other
+        guard self[lane: side].isOpen, self[lane: side].line.isClosed, !self[lane: other].isOpen,
+            self[lane: other].line.isClosed
+        else { return }
+        _ = loop.schedule(at: .now + self[lane: side].line.delay) { [self] in
+            if side == .client { client.resetWhenClosed() } else { server.resetWhenClosed() }
+            self[lane: side].isOpen = false
+            updateWatch(side)
+        }
     }
 
     /// A socket is watched for what the link waits for. With nothing to wait for on either, and nothing under way, the
