@@ -22,7 +22,7 @@ struct ProviderKeys {
     private let isPedantic: Bool
     private var registered: [String: Registered] = [:]
     private var learnt: [String: Learnt] = [:]
-    /// Accepted tokens by signature, with the time they end, to count the different ones.
+    /// Accepted tokens by signature, to count the different ones.
     private var seen: Set<[UInt8]> = []
 
     init(_ keys: [ProviderKey], environment: SimulatorConfiguration.Environment, isPedantic: Bool = false) {
