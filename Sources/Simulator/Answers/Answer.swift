@@ -1,5 +1,6 @@
-/// What goes back on a stream: made once for each refusal and each rule, so that an answer is only looked up.
-struct Answer {
+/// What goes back on a stream: made once for each refusal and each rule, so that an answer is only looked up. It is an object,
+/// so that to pass it on is one count and not one for each of its texts.
+final class Answer: Sendable {
     /// Nil where there is none: the stream is left open, or reset.
     let status: UInt16?
     let reason: String?
@@ -37,7 +38,7 @@ struct Answer {
     static let connectionReset = Answer(status: nil, detail: "The connection was reset instead, as was asked for.")
     static let clientGone = Answer(status: nil, detail: "The client reset the stream before it was answered.")
 
-    init(_ refusal: Refusal) {
+    convenience init(_ refusal: Refusal) {
         self.init(
             status: refusal.status,
             reason: refusal.reason?.description,
@@ -46,7 +47,7 @@ struct Answer {
         )
     }
 
-    init(_ rule: AnswerRule) {
+    convenience init(_ rule: AnswerRule) {
         let subject = "The rule of --answer for \(rule.prefix.isEmpty ? "*" : rule.prefix)"
         switch rule.action {
         case .silence: self.init(status: nil, detail: "\(subject) leaves it without an answer.")
