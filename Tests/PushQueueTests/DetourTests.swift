@@ -1,9 +1,12 @@
+import IO
 import Testing
 
 @testable import PushQueue
 
 /// Who takes the way round the shared connection, and in which order.
 @Suite struct DetourTests {
+    private let start = MonotonicInstant(nanoseconds: 1_000_000_000)
+
     @Test func `apps take turns, however many statements one of them has`() {
         var turns = TurnsByApp<String>()
         let taken = [turns.take(), turns.take()]
@@ -20,12 +23,21 @@ import Testing
 
     @Test func `an app that met a lock goes round until one of its statements passes; of several, all do`() {
         var locked = LockedApps()
-        locked.met(lockOf: 1)
-        #expect([1, 2].map { locked.takeDetour($0) } == [true, false])
-        locked.met(lockOf: 2)
-        locked.met(lockOf: 3)
-        #expect([1, 2, 4].map { locked.takeDetour($0) } == [true, true, true])
+        locked.met(lockOf: 1, at: start)
+        #expect([1, 2].map { locked.takeDetour($0, at: start) } == [true, false])
+        locked.met(lockOf: 2, at: start)
+        locked.met(lockOf: 3, at: start)
+        #expect([1, 2, 4].map { locked.takeDetour($0, at: start) } == [true, true, true])
         locked.passed(1)
-        #expect([1, 2, 4].map { locked.takeDetour($0) } == [false, true, false])
+        #expect([1, 2, 4].map { locked.takeDetour($0, at: start) } == [false, true, false])
+    }
+
+    @Test func `apps that met a lock and ask for nothing more send no other round for long`() {
+        var locked = LockedApps()
+        for app in 1...3 { locked.met(lockOf: Int32(app), at: start) }
+        locked.met(lockOf: 3, at: start + .seconds(20))
+        #expect(locked.takeDetour(4, at: start + .seconds(29)))
+        #expect([1, 3, 4].map { locked.takeDetour($0, at: start + .seconds(31)) } == [false, true, false])
+        #expect(!locked.takeDetour(3, at: start + .seconds(51)))
     }
 }

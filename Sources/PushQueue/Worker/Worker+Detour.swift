@@ -19,7 +19,7 @@ extension Worker {
         guard let connection = await self.database() else { return nil }
         do throws(PostgresError) {
             let answer: R
-            if metLock || self.state.lockedApps.takeDetour(app) {
+            if metLock || self.state.lockedApps.takeDetour(app, at: .now) {
                 answer = try await self.askAside(for: app, statement, parameters, decode)
             } else {
                 if isLarge { await self.takeTurn() }
@@ -34,7 +34,7 @@ extension Worker {
             self.state.lockedApps.passed(app)
             return answer
         } catch {
-            if error.metLock { self.state.lockedApps.met(lockOf: app) }
+            if error.metLock { self.state.lockedApps.met(lockOf: app, at: .now) }
             throw error
         }
     }

@@ -1,14 +1,28 @@
+import IO
+
 /// Apps whose statements met a lock that somebody else holds.
 ///
 /// Their next ones take the detour at once, so that they hold up the shared connection no more. Several such apps mean
-/// that a whole table is locked: then all do.
+/// that a whole table is locked: then all do. What met a lock is asked again until it passes, and so is known to be locked
+/// for as long as that goes on. An app that asks for nothing more, because it was paused or removed, is soon forgotten.
 struct LockedApps: Sendable {
     private static let many = 3
+    /// Longer than the pause between two tries.
+    private static let memory = Duration.seconds(30)
 
-    private var apps: Set<Int32> = []
+    /// Until when each counts as locked.
+    private var apps: [Int32: MonotonicInstant] = [:]
 
-    mutating func met(lockOf app: Int32) { self.apps.insert(app) }
-    mutating func passed(_ app: Int32) { self.apps.remove(app) }
+    mutating func met(lockOf app: Int32, at now: MonotonicInstant) {
+        self.apps = self.apps.filter { $0.value > now }
+        self.apps[app] = now + Self.memory
+    }
 
-    func takeDetour(_ app: Int32) -> Bool { self.apps.contains(app) || self.apps.count >= Self.many }
+    mutating func passed(_ app: Int32) { self.apps.removeValue(forKey: app) }
+
+    func takeDetour(_ app: Int32, at now: MonotonicInstant) -> Bool {
+        guard !self.apps.isEmpty else { return false }
+        let locked = self.apps.filter { $0.value > now }
+        return locked[app] != nil || locked.count >= Self.many
+    }
 }
