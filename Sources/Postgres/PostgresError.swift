@@ -84,14 +84,15 @@ extension PostgresError {
         )
     }
 
-    /// It may pass: the same statement may succeed another time. Everything else that the server says is a refusal.
+    /// It may pass: the same statement may succeed another time. Everything else that the server says is a refusal, and so
+    /// is a value that cannot be sent or read.
     ///
     /// The list is that of `carillon.is_transient`: trouble with the connection (08), transactions that collide (40),
     /// resources that run out (53), locks and time limits (55P03, 57014, 25P03, 25P04), a server that stops, starts or
     /// fails over (57P, 25006), or its disks (58). So is what concerns this connection and not what was asked: a prepared
     /// statement that a pooler has taken away, or has already (26000, 42P05).
     package var isTransient: Bool {
-        guard self.code == .server, let state = self.sqlState else { return true }
+        guard self.code == .server, let state = self.sqlState else { return self.code != .unexpectedValue }
         return switch state.prefix(2) {
         case "08", "40", "53", "58": true
         case "57": state.hasPrefix("57P") || state == "57014"

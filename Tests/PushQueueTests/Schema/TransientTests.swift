@@ -26,6 +26,8 @@ import Testing
         for code in [PostgresError.Code.closed, .unreachable, .cancelled, .authentication] {
             #expect(PostgresError(code, "gone").isTransient)
         }
+        // What cannot be sent, or not be read, cannot another time either.
+        #expect(!PostgresError(.unexpectedValue, "too large").isTransient)
         try await SchemaDatabase.with { database async throws in
             for state in Self.refusals + Self.transient {
                 let isTransient = try await database.value("carillon.is_transient('\(state)')") == "true"
