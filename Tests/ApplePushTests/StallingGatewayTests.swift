@@ -211,7 +211,7 @@ import Testing
             let batch = batch(1_000, payload: String(repeating: "x", count: 20_000))
             let outcomes = await backend.deliver(batch, to: gateway, with: credential)
             #expect(outcomes.allSatisfy { $0.verdict == .delivered || $0.verdict == .unknown })
-            #expect(outcomes.contains { $0.verdict == .delivered })
+            #expect(outcomes.count { $0.verdict == .unknown } <= 500)
             try await eventually { backend.traffic.ends["stalled"] == 1 }
             #expect(server.connections == 2)
         }
