@@ -10,6 +10,12 @@ import Testing
     private static let days = """
         SELECT 'results_' || to_char((now() AT TIME ZONE 'UTC')::date + i, 'YYYYMMDD') FROM generate_series(0, 3) i
         """
+    /// How many of these days have a partition. In the last two hours of a day, rows without one share that of tomorrow.
+    private static let covered = """
+        SELECT count(*) FROM generate_series(0, 3) i,
+            LATERAL (SELECT ((now() AT TIME ZONE 'UTC')::date + i)::timestamp AT TIME ZONE 'UTC' AS day) d
+        JOIN carillon.partitions('results') p ON p.lower_bound <= d.day AND p.upper_bound > d.day
+        """
     private static let faults = "SELECT step, last_error FROM carillon.maintenance WHERE last_failure IS NOT NULL"
     /// As after days in which nobody maintained.
     private static let forget = """
@@ -164,7 +170,9 @@ import Testing
             )
             try await self.maintain(database)
             #expect(try await database.rows(Self.faults) == [])
-            #expect(try await database.rows(Self.partitions) == database.rows(Self.days) + ["(results_default)"])
+            #expect(try await database.value(Self.covered) == "4")
+            let made = Set(try await database.rows(Self.partitions))
+            #expect(made.isSubset(of: try await database.rows(Self.days) + ["(results_default)"]), "\(made)")
             try await database.run("INSERT INTO carillon.results (message_id, app_id) VALUES (2, 1)")
             #expect(try await database.value("SELECT count(*) FROM audit") == (hasRows ? "2" : "1"))
             let error = await #expect(throws: PostgresError.self) {
@@ -185,7 +193,9 @@ import Testing
             )
             try await self.maintain(database)
             #expect(try await database.rows(Self.faults) == [])
-            #expect(try await database.rows(Self.partitions) == database.rows(Self.days) + ["(results_default)"])
+            #expect(try await database.value(Self.covered) == "4")
+            let made = Set(try await database.rows(Self.partitions))
+            #expect(made.isSubset(of: try await database.rows(Self.days) + ["(results_default)"]), "\(made)")
         }
     }
 
