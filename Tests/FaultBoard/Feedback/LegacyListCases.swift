@@ -50,6 +50,7 @@ import Testing
             let worker = try await scene.fleet.started(Scene.reaping, lease: Fleet.calm)
             try await worker.says("could not be read to its end")
             try await self.areReaped(1000, in: scene)
+            try await worker.says(#""tokens":500"#, times: 2)
             #expect(worker.lines(containing: #""tokens":500"#).count == 2, "half of it each time")
             try await scene.eventually("the error is over") {
                 try await scene.status("feedback_error") == ""
