@@ -5,6 +5,7 @@ import Testing
 /// Behind a pooler in transaction mode every statement may be done by another process of the server.
 @Suite(.enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"))
 struct `Behind a pooler` {
+    private static let size = 2
     private static let double = Statement("double", "SELECT 2 * $1::int8")
     private static let divide = Statement("divide", "SELECT 10 / $1::int4")
     private static let length = Statement("length", "SELECT length($1::text), current_setting('enable_seqscan')")
@@ -14,7 +15,7 @@ struct `Behind a pooler` {
         try await TestDatabase.with { direct in
             let cluster = try await TestCluster.shared
             let name = try #require(direct.split(separator: "?").first?.split(separator: "/").last)
-            try await TestPooler.with(size: 2, before: cluster, on: TestLoop.shared) { pooler in
+            try await TestPooler.with(size: size, before: cluster, on: TestLoop.shared) { pooler in
                 try await body(pooler.url(database: String(name)), direct)
             }
         }
@@ -159,9 +160,17 @@ struct `Behind a pooler` {
                 """
             )
             await above.close()
-            let error = await #expect(throws: PostgresError.self) { try await Self.connect(url + "?connect_timeout=2") }
-            let text = "\(try #require(error))"
-            #expect(error?.outcome == .nothingDone && !text.contains("statement"), "\(text)")
+            // PgBouncer may not have seen yet that its processes have ended. Each that it still gives away tells of
+            // its own end, which says nothing of the login: there are no more of them than the pool has places.
+            var text = ""
+            for _ in 0...Self.size {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await Self.connect(url + "?connect_timeout=2")
+                }
+                text = "\(try #require(error))"
+                #expect(error?.outcome == .nothingDone && !text.contains("statement"), "\(text)")
+                guard error?.sqlState == "57P01" else { break }
+            }
             #expect(text.contains("did not answer within") || text.contains("not currently accepting"), "\(text)")
             await first.close()
         }
