@@ -89,6 +89,9 @@ import Testing
                 """
             )
             #expect(fresh == 2)
+            let one = try shop.folder.write("token", "cc\n")
+            let single = try await shop.run("tokens", "import", "--app", "shop", one)
+            #expect(single.output.hasPrefix("Imported 1 token into shop in "))
         }
     }
 

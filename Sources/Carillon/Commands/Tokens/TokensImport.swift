@@ -132,8 +132,9 @@ private struct TokensImport: Sendable {
             return
         }
         let rate = Int(Double(tally.written) / max(0.001, time.seconds))
+        let tokens = Counted.text(Int64(tally.written), "token")
         console.print(
-            "Imported \(tally.written.grouped) tokens into \(app) in \(time.inSeconds) s (\(rate.grouped) a second): "
+            "Imported \(tokens) into \(app) in \(time.inSeconds) s (\(rate.grouped) a second): "
                 + "\(tally.new.grouped) new, \(tally.changed.grouped) changed, \(tally.known.grouped) known already."
         )
     }
