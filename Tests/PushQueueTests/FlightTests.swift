@@ -1,72 +1,240 @@
 import ApplePush
 import IO
+import Postgres
 import Testing
 
 @testable import PushQueue
 
-/// What a worker's state makes of a claim that lands in two parts.
+/// What a flight needs next, told what happened, without a database, a gateway or a clock.
 @Suite struct FlightTests {
-    private let now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+    /// A worker, one of its flights and the time.
+    private struct Scene {
+        var state: WorkerState
+        var flight: Flight
+        var now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+        var news: [FlightNews] = []
 
-    /// A state with a claim of three pushes in the air.
-    private func begin() -> (WorkerState, Flight) {
-        var claim = ClaimBuilder()
-        claim.add(tokens: ["aa", "bb"])
-        claim.add(tokens: ["cc"])
-        var options = WorkerOptions()
-        options.maxInFlight = 100
-        var state = WorkerState(options, seed: 1)
-        state.limits.admission.admit(3, of: 1)
-        state.flights.insert(claim.jobs.key)
-        return (state, Flight(claim.jobs, claimedAs: 1, answeredAt: self.now))
+        /// - Parameter app: The second one has a rate of 40 a second.
+        init(app: Int32 = 1) throws {
+            var options = WorkerOptions()
+            options.maxInFlight = 4800
+            self.state = WorkerState(options, seed: 1)
+            self.state.limits.apps = try SimulatedApp.directory.get()
+            self.state.connected(at: self.now)
+            self.state.registered(as: 7, askedAt: self.now)
+            let lane = Lane(app: app, number: 1)
+            _ = self.state.found([lane])
+            _ = self.state.understood([lane], at: self.now)
+            let next = self.state.nextClaim(at: self.now)
+            let plan = try #require(next)
+            self.flight = Flight(plan, claimedAs: 7)
+        }
+
+        /// Says in a word or two what it needs next.
+        mutating func tell(_ event: FlightEvent) -> String {
+            let step = self.flight.next(after: event, in: &self.state, at: self.now)
+            self.news += self.flight.takeNews()
+            return switch step {
+            case .claim: "claim"
+            case .takeTurn(let pushes, let route): "take a turn for \(pushes)" + (route == nil ? " nowhere" : "")
+            case .wait: "wait"
+            case .giveBack: "give back"
+            case .deliver(let jobs, _): "deliver \(jobs.batch.count)"
+            case .awaitRest: "await the rest"
+            case .write(let write): "write \(Self.text(write.content)) as part \(write.part)"
+            case .countActivity: "count"
+            case .split(let message): "split \(message)"
+            case .end: "end"
+            }
+        }
+
+        private static func text(_ content: SettlementWrite.Content) -> String {
+            switch content {
+            case .settlement(let settlement): "\(settlement.settled.map { Int($0) })"
+            case .refused(let job): "what can be of \(job)"
+            }
+        }
+
+        mutating func delivered(_ verdicts: [Outcome], hasRest: Bool = false) -> String {
+            self.tell(.delivered(Outcomes(verdicts), hasRest: hasRest))
+        }
+
+        /// Rows of one token each, and perhaps one behind them that does not fit.
+        mutating func claimed(_ rows: Int, large: Int? = nil) -> String {
+            let app = self.flight.app
+            let jobs = (0..<rows).map { ModelJob(id: Int64($0 + 1), app: app, tokens: ["aa"]) }
+            let held = ModelClaim(id: 5, worker: 7, app: app, jobs: jobs, claimedAt: 0, isOnTrial: false)
+            let next = large.map { ModelJob(id: 1000, tokens: (0..<$0).map { "b\($0)" }) }
+            let lane = self.flight.plan.lane
+            return self.tell(.claimed(ClaimAnswer(rows > 0 ? held : nil, next: next, lane: lane)))
+        }
+
+        var events: [WorkerEvent] {
+            self.news.compactMap { if case .happened(let event) = $0 { event } else { nil } }
+        }
+
+        var settled: Settlement.Tally {
+            self.news.reduce(into: Settlement.Tally()) { sum, item in
+                if case .settled(let settlement, _) = item { sum += settlement.tally }
+            }
+        }
     }
 
-    @Test func `what is settled makes room, and the claim is in flight until its last part`() {
-        var (state, flight) = self.begin()
-        let early = Outcomes([.delivered, .pending, .delivered])
-        let first = state.landed(flight, early, at: self.now)
-        #expect(state.settled(&flight, first, early, isWritten: true, at: self.now))
-        #expect(flight.part == 1)
-        #expect(state.inFlight == 1)
-        #expect(!state.isIdle)
-        let all = Outcomes([.delivered, .delivered, .delivered])
-        let second = state.landed(flight, all, at: self.now)
-        #expect(state.settled(&flight, second, all, isWritten: true, at: self.now))
-        state.ended(flight)
-        #expect(state.inFlight == 0)
-        #expect(state.isIdle)
-        #expect(state.activity[1]?.sent == 3)
+    private let refused = PostgresError(.server, "violates a constraint", sqlState: "23514")
+    private let short = PostgresError(.server, "out of memory", sqlState: "53200")
+    private let gone = PostgresError(.closed, "the connection is gone", outcome: .unknown)
+
+    @Test func `a claim is sent, settled and over`() throws {
+        var scene = try Scene()
+        #expect(scene.claimed(2) == "deliver 2")
+        #expect(scene.delivered([.delivered, .delivered]) == "write [0, 1] as part 0")
+        #expect(scene.tell(.written(.written)) == "end")
+        #expect(scene.settled.sent == 2)
+        #expect(scene.state.isIdle && scene.state.inFlight == 0)
     }
 
-    @Test func `a first part that is not written changes nothing`() {
-        var (state, flight) = self.begin()
-        let early = Outcomes([.delivered, .pending, .delivered])
-        _ = state.landed(flight, early, at: self.now)
-        let all = Outcomes([.delivered, .delivered, .delivered])
-        let whole = state.landed(flight, all, at: self.now)
-        #expect(whole.ended.map(\.sent) == [2, 1])
-        #expect(state.inFlight == 3)
+    @Test func `a claim that brings nothing, or is not made, is over`() throws {
+        for event in [FlightEvent.claimFailed(wasTooLarge: false), .claimed(ClaimAnswer()), .abandoned] {
+            var scene = try Scene()
+            #expect(scene.tell(event) == "end")
+            #expect(scene.state.isIdle && scene.state.inFlight == 0)
+        }
     }
 
-    @Test func `a claim that others have taken over counts for nothing, and makes room at its end`() {
-        var (state, flight) = self.begin()
-        let early = Outcomes([.delivered, .pending, .delivered])
-        let first = state.landed(flight, early, at: self.now)
-        #expect(!state.settled(&flight, first, early, isWritten: false, at: self.now))
-        #expect(flight.isLost)
-        #expect(state.inFlight == 3)
-        state.ended(flight)
-        #expect(state.inFlight == 0)
-        #expect(state.activity.isEmpty)
+    @Test func `what ends soon is settled first, and the rest when it has ended`() throws {
+        var scene = try Scene()
+        _ = scene.claimed(3)
+        #expect(scene.delivered([.delivered, .pending, .delivered], hasRest: true) == "write [0, 2] as part 0")
+        #expect(scene.tell(.written(.written)) == "await the rest")
+        #expect(scene.state.inFlight == 1)
+        #expect(scene.delivered([.delivered, .delivered, .delivered]) == "write [1] as part 1")
+        #expect(scene.tell(.written(.written)) == "end")
+        #expect(scene.settled.sent == 3)
     }
 
-    @Test func `a claim of the same number, given away again by a database that forgot the first, stays held`() {
-        let (begun, flight) = self.begin()
-        var state = begun
-        let later = ClaimKey(id: flight.jobs.id, claimedAt: flight.jobs.claimedAt + 1)
-        state.flights.insert(later)
-        state.ended(flight)
-        #expect(state.heldClaims == [later.id])
-        #expect(!state.isIdle)
+    @Test func `a first part that PostgreSQL refuses is written with the rest`() throws {
+        var scene = try Scene()
+        _ = scene.claimed(2)
+        _ = scene.delivered([.delivered, .pending], hasRest: true)
+        #expect(scene.tell(.failed(self.refused)) == "await the rest")
+        #expect(scene.delivered([.delivered, .delivered]) == "write [0, 1] as part 0")
+    }
+
+    @Test func `a settlement that PostgreSQL refuses is cut until the job that is to blame is alone`() throws {
+        var scene = try Scene()
+        _ = scene.claimed(2)
+        _ = scene.delivered([.delivered, .delivered])
+        #expect(scene.tell(.failed(self.refused)) == "write [0] as part 0")
+        #expect(scene.tell(.failed(self.refused)) == "wait")
+        #expect(scene.tell(.waited) == "write [0] as part 0")
+        for _ in 0..<2 { #expect(scene.tell(.failed(self.refused)) == "wait") }
+        #expect(scene.tell(.waited) == "write what can be of 0 as part 0")
+        #expect(scene.tell(.written(.written)) == "write [1] as part 1")
+        #expect(scene.tell(.written(.written)) == "end")
+        guard case .unrecorded("app 1", message: 1, let error, isWritten: true) = scene.events.first else {
+            Issue.record("\(scene.events)")
+            return
+        }
+        #expect(error == "violates a constraint")
+    }
+
+    @Test func `a settlement whose answer was lost is written again, and known for written`() throws {
+        var scene = try Scene()
+        _ = scene.claimed(1)
+        _ = scene.delivered([.delivered])
+        scene.state.disconnected(at: scene.now, isOwnFault: false)
+        #expect(scene.tell(.failed(self.gone)) == "write [0] as part 0")
+        #expect(scene.tell(.written(.before)) == "end")
+        #expect(scene.settled.sent == 1)
+    }
+
+    @Test func `a claim that others have taken over is counted for nothing, and its rest is not written`() throws {
+        var scene = try Scene()
+        _ = scene.claimed(2)
+        _ = scene.delivered([.delivered, .pending], hasRest: true)
+        #expect(scene.tell(.written(.lost)) == "await the rest")
+        #expect(scene.delivered([.delivered, .delivered]) == "end")
+        #expect(scene.settled == Settlement.Tally())
+        guard case .stale(claim: 5) = scene.events.first else {
+            Issue.record("\(scene.events)")
+            return
+        }
+        #expect(scene.state.inFlight == 0)
+    }
+
+    @Test func `what may not be sent any more goes back`() throws {
+        var scene = try Scene()
+        _ = scene.state.toldToDrain()
+        #expect(scene.claimed(2) == "give back")
+        #expect(scene.tell(.failed(self.short)) == "wait")
+        #expect(scene.tell(.waited) == "give back")
+        #expect(scene.tell(.released) == "end")
+        #expect(scene.state.isIdle)
+    }
+
+    @Test func `a claim that PostgreSQL refuses to take back three times is left in the worker's name`() throws {
+        var scene = try Scene()
+        _ = scene.state.toldToDrain()
+        _ = scene.claimed(1)
+        for _ in 0..<2 {
+            #expect(scene.tell(.failed(self.refused)) == "wait")
+            #expect(scene.tell(.waited) == "give back")
+        }
+        #expect(scene.tell(.failed(self.refused)) == "end")
+    }
+
+    @Test func `a claim with a rate waits for its turn, and for another when it has missed it`() throws {
+        var scene = try Scene(app: 2)
+        #expect(scene.claimed(2) == "take a turn for 2")
+        #expect(scene.tell(.turnGiven(.milliseconds(80))) == "wait")
+        scene.now = scene.now + .milliseconds(200)
+        #expect(scene.tell(.waited) == "take a turn for 2")
+        #expect(scene.tell(.turnGiven(.zero)) == "deliver 2")
+    }
+
+    @Test func `a claim without a turn soon goes back, and so does one whose worker ends`() throws {
+        for event in [FlightEvent.turnGiven(nil), .abandoned] {
+            var scene = try Scene(app: 2)
+            _ = scene.claimed(2)
+            #expect(scene.tell(event) == "give back")
+        }
+        var scene = try Scene(app: 2)
+        _ = scene.claimed(2)
+        _ = scene.state.toldToDrain()
+        #expect(scene.tell(.failed(self.short)) == "give back")
+    }
+
+    @Test func `a row that is too large is cut when the rest of its claim is over`() throws {
+        var scene = try Scene()
+        #expect(scene.claimed(1, large: 1001) == "deliver 1")
+        _ = scene.delivered([.delivered])
+        #expect(scene.tell(.written(.written)) == "split 1000")
+        #expect(scene.tell(.cut(parts: 3)) == "end")
+        guard case .split(app: 1, message: 1000, parts: 3) = scene.events.last else {
+            Issue.record("\(scene.events)")
+            return
+        }
+    }
+
+    @Test func `bad tokens in great numbers are counted at once`() throws {
+        var scene = try Scene()
+        var earlier = Settlement.Tally()
+        earlier.failed = 99
+        earlier.badTokens = 99
+        scene.state.activity[1] = earlier
+        _ = scene.claimed(1)
+        _ = scene.delivered([Outcome(.rejected, status: 400, reason: .badDeviceToken)])
+        #expect(scene.tell(.written(.written)) == "count")
+        #expect(scene.tell(.counted) == "end")
+    }
+
+    @Test func `a worker that waits for nothing any more leaves what it has not written`() throws {
+        var scene = try Scene()
+        _ = scene.claimed(2)
+        _ = scene.delivered([.delivered, .pending], hasRest: true)
+        #expect(scene.tell(.abandoned) == "await the rest")
+        _ = scene.delivered([.delivered, .delivered])
+        #expect(scene.tell(.abandoned) == "end")
+        #expect(scene.settled == Settlement.Tally())
     }
 }

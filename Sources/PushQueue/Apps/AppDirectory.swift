@@ -34,6 +34,9 @@ struct AppDirectory: Sendable {
         return self.absent.contains(id) ? .absent : .unread
     }
 
+    /// How people call it, as far as that is known.
+    func name(of id: Int32) -> String { self.apps[id]?.name ?? "\(id)" }
+
     func isUnread(_ id: Int32) -> Bool {
         if case .unread = self[id] { true } else { false }
     }

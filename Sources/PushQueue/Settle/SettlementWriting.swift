@@ -48,28 +48,28 @@ struct SettlementWriting {
         return .piece(of: piece, keeping: pieces.dropLast().flatMap { $0 }.sorted())
     }
 
-    /// The statement to write next with, or nil when it is over. The outcomes are those that the settlement was made of.
+    /// What to write next, or nil when it is over. The outcomes are those that the settlement was made of.
     func write(
         of claim: ClaimedJobs,
         _ outcomes: Outcomes,
         after earlier: Outcomes?,
         as worker: Int64
-    ) -> (statement: Statement, parameters: Parameters)? {
+    ) -> SettlementWrite? {
+        let content: SettlementWrite.Content
         switch self.next {
-        case .whole:
-            (Settlement.statement, self.settlement.parameters(of: claim, worker: worker, part: self.part))
-        case .piece(let jobs, let others):
-            (
-                Settlement.statement,
-                self.settlement.piece(of: jobs, keeping: others).parameters(of: claim, worker: worker, part: self.part)
-            )
-        case .refused(let job):
-            (
-                UnrecordedJob.statement,
-                UnrecordedJob(job, of: claim, outcomes, after: earlier).parameters(worker: worker, part: self.part)
-            )
-        case .over: nil
+        case .whole: content = .settlement(self.settlement)
+        case .piece(let jobs, let others): content = .settlement(self.settlement.piece(of: jobs, keeping: others))
+        case .refused(let job): content = .refused(job: job)
+        case .over: return nil
         }
+        return SettlementWrite(
+            content: content,
+            claim: claim,
+            outcomes: outcomes,
+            earlier: earlier,
+            worker: worker,
+            part: self.part
+        )
     }
 
     /// The database answered.

@@ -37,10 +37,10 @@ extension Worker {
     }
 
     /// Cuts a message that is too large to be claimed as it is.
-    func split(_ message: Int64, of lane: Lane) async {
+    func split(_ message: Int64, of lane: Lane) async -> FlightEvent {
+        var parts: Int64?
         await self.run { connection throws(PostgresError) in
             let parameters: Parameters = .split(message, of: lane, size: self.state.cutSize(of: lane.app))
-            let parts: Int64
             do throws(PostgresError) {
                 parts = try await self.ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
             } catch {
@@ -50,10 +50,8 @@ extension Worker {
                 parts = 0
                 self.complain(of: error)
             }
-            self.state.split(in: lane, at: .now)
-            self.dispatchBell.ring()
-            if parts > 0 { self.tell(.split(app: lane.app, message: message, parts: Int(parts))) }
         }
+        return .cut(parts: parts.map { Int($0) })
     }
 
     /// Looks, again and again, for rows that no claim sees since they lie below the floor of their lane, and for jobs that

@@ -3,6 +3,20 @@ import ApplePush
 @testable import PushQueue
 
 extension ModelDatabase {
+    /// Does what a worker asks for, and notes which pushes were delivered, for the audit.
+    mutating func settle(_ write: SettlementWrite) -> SettlementAnswer {
+        guard case .settlement(let settlement) = write.content else {
+            preconditionFailure("The model refuses nothing for what it says.")
+        }
+        return self.settle(
+            settlement,
+            of: write.claim,
+            as: write.worker,
+            part: write.part,
+            delivered: write.delivered(of: settlement.settled).map { write.claim.push(at: $0) }
+        )
+    }
+
     /// Writes a settlement, once. The pushes delivered are for the audit.
     mutating func settle(
         _ settlement: Settlement,
@@ -104,6 +118,15 @@ extension ModelTables {
             self.dates[job.id] = now + Int64(delay) * 1000
         } else {
             self.messages[job.id] = job
+        }
+    }
+}
+
+extension SettlementWrite {
+    /// The places of the pushes of those jobs that were delivered and not settled before.
+    fileprivate func delivered(of jobs: [Int32]) -> [Int] {
+        jobs.flatMap { self.claim.jobs[Int($0)].places }.map { Int($0) }.filter { place in
+            self.outcomes[place].verdict == .delivered && (self.earlier.map { $0[place].verdict == .pending } ?? true)
         }
     }
 }

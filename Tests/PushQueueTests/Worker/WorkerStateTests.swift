@@ -49,17 +49,17 @@ import Testing
     }
 
     /// Claims from the lane and sends all of it; the claim is in the air.
-    private func claim(_ state: inout WorkerState, at now: MonotonicInstant, rows: Int? = nil) throws -> Flight {
+    private func claim(_ state: inout WorkerState, at now: MonotonicInstant, rows: Int? = nil) throws -> HeldClaim {
         let next = state.nextClaim(at: now)
         let plan = try #require(next)
         let answer = self.answer(to: plan, rows: rows)
         _ = state.claimAnswered(answer, to: plan, at: now)
-        return Flight(try #require(answer.jobs), claimedAs: state.id, answeredAt: now)
+        return HeldClaim(try #require(answer.jobs), claimedAs: state.id, answeredAt: now)
     }
 
     /// The claim comes back with that outcome for all its pushes, and is settled.
     private func land(
-        _ flight: Flight,
+        _ flight: HeldClaim,
         _ outcome: Outcome,
         in state: inout WorkerState,
         at now: MonotonicInstant
@@ -329,11 +329,11 @@ import Testing
 
     @Test func `no more is in flight than the bound allows, and one app has not all of it`() throws {
         var state = try self.begin(with: [self.first])
-        var flights: [Flight] = []
+        var flights: [HeldClaim] = []
         while let plan = state.nextClaim(at: self.now) {
             let answer = self.answer(to: plan, more: 1, claim: Int64(flights.count))
             _ = state.claimAnswered(answer, to: plan, at: self.now)
-            flights.append(Flight(try #require(answer.jobs), claimedAs: 7, answeredAt: self.now))
+            flights.append(HeldClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: self.now))
         }
         #expect((270...360).contains(state.inFlight))
         _ = state.understood([self.second], at: self.now)

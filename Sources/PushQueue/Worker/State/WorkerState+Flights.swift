@@ -14,15 +14,15 @@ extension WorkerState {
     }
 
     /// The outcomes of a claim are known, all or some of them; what follows from them is to be written.
-    mutating func landed(_ flight: Flight, _ outcomes: Outcomes, at now: MonotonicInstant) -> Settlement {
+    mutating func landed(_ claim: HeldClaim, _ outcomes: Outcomes, at now: MonotonicInstant) -> Settlement {
         var settlement = Settlement(
-            flight.jobs,
+            claim.jobs,
             outcomes,
-            after: flight.settled,
+            after: claim.settled,
             policy: self.options.retry,
-            mostAttempts: flight.mostAttempts,
+            mostAttempts: claim.mostAttempts,
             // The database's time: what it said when it answered, and what has passed since.
-            now: flight.jobs.claimedAt + (now - flight.answeredAt).nanoseconds / 1000,
+            now: claim.jobs.claimedAt + (now - claim.answeredAt).nanoseconds / 1000,
             using: &self.random
         )
         // What a lease that ended kept from being sent is no trouble of the app.
@@ -32,17 +32,17 @@ extension WorkerState {
 
     /// The database has answered a settlement. False: the claim was not this worker's any more, and nothing was written.
     mutating func settled(
-        _ flight: inout Flight,
+        _ claim: inout HeldClaim,
         _ settlement: Settlement,
         _ outcomes: Outcomes,
         isWritten: Bool,
         at now: MonotonicInstant
     ) -> Bool {
         guard isWritten else {
-            flight.isLost = true
+            claim.isLost = true
             return false
         }
-        let jobs = flight.jobs
+        let jobs = claim.jobs
         self.activity[jobs.app, default: Settlement.Tally()] += settlement.tally
         if let lowest = settlement.lowestReturned(of: jobs) {
             // What went back is below the floor, perhaps.
@@ -52,10 +52,10 @@ extension WorkerState {
             self.returnsDue = max(self.returnsDue ?? now, now + rest)
         }
         if settlement.pending > 0 {
-            flight.settled = outcomes
+            claim.settled = outcomes
             // Others need not wait for the slow ones.
-            self.limits.admission.release(flight.pushes - settlement.pending, of: jobs.app)
-            flight.pushes = settlement.pending
+            self.limits.admission.release(claim.pushes - settlement.pending, of: jobs.app)
+            claim.pushes = settlement.pending
             self.board.freed(jobs.app)
         }
         return true
@@ -115,13 +115,13 @@ extension WorkerState {
     }
 
     /// The worker has nothing more to do with the claim.
-    mutating func ended(_ flight: Flight) {
-        self.flights.remove(flight.jobs.key)
-        self.limits.admission.release(flight.pushes, of: flight.jobs.app)
-        self.board.freed(flight.jobs.app)
+    mutating func ended(_ claim: HeldClaim) {
+        self.flights.remove(claim.jobs.key)
+        self.limits.admission.release(claim.pushes, of: claim.jobs.app)
+        self.board.freed(claim.jobs.app)
         // The next of those under suspicion may be claimed. They stand behind it, and below the floor, perhaps.
-        if flight.jobs.areOnTrial, let first = flight.jobs.jobs.lazy.map(\.id).min() {
-            let lane = Lane(app: flight.jobs.app, number: flight.jobs.lane)
+        if claim.jobs.areOnTrial, let first = claim.jobs.jobs.lazy.map(\.id).min() {
+            let lane = Lane(app: claim.jobs.app, number: claim.jobs.lane)
             self.board.tried(lane, first: first)
         }
     }

@@ -1,8 +1,8 @@
 import ApplePush
 import IO
 
-/// A claim on its way: what was claimed, and how much of it is settled.
-struct Flight: Sendable {
+/// The jobs that a claim brought, and how much of them is settled.
+struct HeldClaim: Sendable {
     let jobs: ClaimedJobs
     /// The number under which the claim was made: it fences what is written.
     let worker: Int64

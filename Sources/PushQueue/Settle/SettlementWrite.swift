@@ -1,0 +1,39 @@
+import ApplePush
+import Postgres
+
+/// One try to write what became of a claim, or of a piece of it.
+struct SettlementWrite: Sendable {
+    enum Content: Sendable {
+        case settlement(Settlement)
+        /// Only as much as can be of the job at that place.
+        case refused(job: Int32)
+    }
+
+    let content: Content
+    let claim: ClaimedJobs
+    let outcomes: Outcomes
+    /// The outcomes that an earlier part was settled with.
+    let earlier: Outcomes?
+    /// The number under which the claim was made.
+    let worker: Int64
+    /// How many parts of the claim are settled.
+    let part: Int16
+
+    /// Answers with a `SettlementAnswer`.
+    var statement: Statement {
+        switch self.content {
+        case .settlement: Settlement.statement
+        case .refused: UnrecordedJob.statement
+        }
+    }
+
+    var parameters: Parameters {
+        switch self.content {
+        case .settlement(let settlement):
+            return settlement.parameters(of: self.claim, worker: self.worker, part: self.part)
+        case .refused(let job):
+            let rest = UnrecordedJob(job, of: self.claim, self.outcomes, after: self.earlier)
+            return rest.parameters(worker: self.worker, part: self.part)
+        }
+    }
+}

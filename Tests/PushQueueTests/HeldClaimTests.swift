@@ -1,0 +1,72 @@
+import ApplePush
+import IO
+import Testing
+
+@testable import PushQueue
+
+/// What a worker's state makes of a claim that lands in two parts.
+@Suite struct HeldClaimTests {
+    private let now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+
+    /// A state with a claim of three pushes in the air.
+    private func begin() -> (WorkerState, HeldClaim) {
+        var claim = ClaimBuilder()
+        claim.add(tokens: ["aa", "bb"])
+        claim.add(tokens: ["cc"])
+        var options = WorkerOptions()
+        options.maxInFlight = 100
+        var state = WorkerState(options, seed: 1)
+        state.limits.admission.admit(3, of: 1)
+        state.flights.insert(claim.jobs.key)
+        return (state, HeldClaim(claim.jobs, claimedAs: 1, answeredAt: self.now))
+    }
+
+    @Test func `what is settled makes room, and the claim is in flight until its last part`() {
+        var (state, flight) = self.begin()
+        let early = Outcomes([.delivered, .pending, .delivered])
+        let first = state.landed(flight, early, at: self.now)
+        #expect(state.settled(&flight, first, early, isWritten: true, at: self.now))
+        #expect(flight.part == 1)
+        #expect(state.inFlight == 1)
+        #expect(!state.isIdle)
+        let all = Outcomes([.delivered, .delivered, .delivered])
+        let second = state.landed(flight, all, at: self.now)
+        #expect(state.settled(&flight, second, all, isWritten: true, at: self.now))
+        state.ended(flight)
+        #expect(state.inFlight == 0)
+        #expect(state.isIdle)
+        #expect(state.activity[1]?.sent == 3)
+    }
+
+    @Test func `a first part that is not written changes nothing`() {
+        var (state, flight) = self.begin()
+        let early = Outcomes([.delivered, .pending, .delivered])
+        _ = state.landed(flight, early, at: self.now)
+        let all = Outcomes([.delivered, .delivered, .delivered])
+        let whole = state.landed(flight, all, at: self.now)
+        #expect(whole.ended.map(\.sent) == [2, 1])
+        #expect(state.inFlight == 3)
+    }
+
+    @Test func `a claim that others have taken over counts for nothing, and makes room at its end`() {
+        var (state, flight) = self.begin()
+        let early = Outcomes([.delivered, .pending, .delivered])
+        let first = state.landed(flight, early, at: self.now)
+        #expect(!state.settled(&flight, first, early, isWritten: false, at: self.now))
+        #expect(flight.isLost)
+        #expect(state.inFlight == 3)
+        state.ended(flight)
+        #expect(state.inFlight == 0)
+        #expect(state.activity.isEmpty)
+    }
+
+    @Test func `a claim of the same number, given away again by a database that forgot the first, stays held`() {
+        let (begun, flight) = self.begin()
+        var state = begun
+        let later = ClaimKey(id: flight.jobs.id, claimedAt: flight.jobs.claimedAt + 1)
+        state.flights.insert(later)
+        state.ended(flight)
+        #expect(state.heldClaims == [later.id])
+        #expect(!state.isIdle)
+    }
+}
