@@ -67,7 +67,7 @@ import Testing
         #expect(limits.isSubset(of: lifted))
         for settings in [
             WorkerStatements.settings, WorkerStatements.lifelineSettings, WorkerStatements.detourSettings,
-            WorkerStatements.errandSettings,
+            WorkerStatements.ownConnectionSettings,
         ] {
             let set = settings.known(to: 170_000).pairs
             #expect(limits.isSubset(of: set.map(\.name)))

@@ -8,11 +8,14 @@ import IO
 struct StrayClaims: Sendable {
     private var since: [ClaimKey: MonotonicInstant] = [:]
 
-    /// These were found at that instant. Answers with those to give back.
-    mutating func found(_ claims: [ClaimKey], at now: MonotonicInstant, patience: Duration) -> [Int64] {
+    /// Those to give back.
+    private(set) var lost: [Int64] = []
+
+    /// These were found at that instant.
+    mutating func found(_ claims: [ClaimKey], at now: MonotonicInstant, patience: Duration) {
         let known = self.since
         self.since = [:]
         for claim in claims { self.since[claim] = known[claim] ?? now }
-        return self.since.filter { now - $0.value >= patience }.map(\.key.id).sorted()
+        self.lost = self.since.filter { now - $0.value >= patience }.map(\.key.id).sorted()
     }
 }

@@ -65,18 +65,18 @@ extension Worker {
     }
 
     private func detour() async throws(PostgresError) -> PostgresConnection {
-        if let open = self.errandConnections[.detour] { return open }
+        if let open = self.ownConnections[.detour] { return open }
         guard self.connection != nil, self.state.phase != .over else {
             throw PostgresError(.closed, "there is no connection to PostgreSQL")
         }
         let connection = try await self.connect(WorkerStatements.detourSettings)
         // Told to end while it was connecting.
         if Task.isCancelled || self.state.phase == .over { await connection.close() }
-        self.errandConnections[.detour] = connection
+        self.ownConnections[.detour] = connection
         return connection
     }
 
     private func closeDetour() async {
-        await self.errandConnections.removeValue(forKey: .detour)?.close()
+        await self.ownConnections.removeValue(forKey: .detour)?.close()
     }
 }

@@ -135,4 +135,22 @@ extension Worker {
         }
         return .counted
     }
+
+    /// Cuts a message that is too large to be claimed as it is.
+    private func split(_ message: Int64, of lane: Lane) async -> FlightEvent {
+        var parts: Int64?
+        await self.withOwnConnection(for: .split) { connection throws(PostgresError) in
+            let parameters: Parameters = .split(message, of: lane, size: self.state.cutSize(of: lane.app))
+            do throws(PostgresError) {
+                parts = try await self.ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
+            } catch {
+                guard error.isAboutSize else { throw error }
+                // It cannot be read, so nobody can ever send it.
+                try await connection.execute(WorkerStatements.discard, .discard(message, of: lane))
+                parts = 0
+                self.complain(of: error)
+            }
+        }
+        return .cut(parts: parts.map { Int($0) })
+    }
 }

@@ -57,18 +57,6 @@ extension Worker {
         self.dispatchBell.ring()
     }
 
-    /// Brings the counts up to date. What is counted since is lost when the worker is killed.
-    func keepCounts() async {
-        while await self.sleep(for: WorkerState.countInterval) {
-            guard let connection = await self.database() else { return }
-            do throws(PostgresError) {
-                try await self.countActivity(on: connection)
-            } catch {
-                self.failed(error, on: connection)
-            }
-        }
-    }
-
     /// Brings the counts up to date; for an app with bad tokens among them, what follows from that too.
     func countActivity(on connection: PostgresConnection) async throws(PostgresError) {
         let counts = self.state.takeActivity()

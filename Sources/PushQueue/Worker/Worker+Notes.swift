@@ -7,7 +7,7 @@ extension Worker {
     func keepNotes() async {
         for await _ in self.notesBell.rings {
             guard await self.database() != nil else { return }
-            await self.run(.notes, self.writeNotes)
+            await self.withOwnConnection(for: .notes, self.writeNotes)
             if self.state.notes.isEmpty {
                 self.state.succeeded(in: .notes)
             } else {

@@ -36,62 +36,43 @@ extension Worker {
         for worker in dead { await self.takeOver(from: worker) }
     }
 
-    /// Puts back what workers that are gone have left in flight: claims that were locked when they were taken over from,
-    /// say.
+    /// Whether workers that are gone have left something in flight.
+    func hasOrphans(_ connection: PostgresConnection) async throws(PostgresError) -> Bool {
+        try await self.ask(connection, WorkerStatements.hasOrphans, Parameters()) { try $0.bool(0, 0) }
+    }
+
+    /// Puts that back.
     func takeOverOrphans() async {
         guard let connection = await self.database() else { return }
         do throws(PostgresError) {
-            let hasOrphans = try await self.ask(connection, WorkerStatements.hasOrphans, Parameters()) {
-                try $0.bool(0, 0)
-            }
-            if hasOrphans { await self.takeOver(from: nil) }
+            if try await self.hasOrphans(connection) { await self.takeOver(from: nil) }
         } catch {
             self.failed(error, on: connection)
         }
     }
 
-    /// One statement, whatever the dead one held, on a connection of its own: heartbeats never stand behind it.
+    /// On a connection of its own: heartbeats never stand behind it.
     private func takeOver(from dead: HeartbeatWatch.Sighting?) async {
         var isGone = false
-        await self.run(.takeOver) { connection throws(PostgresError) in
-            let parameters: Parameters = .takeOver(from: dead)
-            let (workers, claims, jobs) = try await self.ask(connection, WorkerStatements.takeOver, parameters) {
-                rows in
-                (try rows.int64(0, 0), try rows.int64(0, 1), try rows.int64(0, 2))
-            }
-            isGone = workers > 0
-            guard workers > 0 || claims > 0 else { return }
-            self.state.tookOver()
-            self.tell(.tookOver(workers: Int(workers), claims: Int(claims), jobs: Int(jobs)))
-            self.dispatchBell.ring()
+        await self.withOwnConnection(for: .takeOver) { connection throws(PostgresError) in
+            isGone = try await self.takeOver(from: dead, on: connection)
         }
         if let dead, !isGone { self.state.watch.couldNotTakeOver(dead.worker, at: .now) }
     }
 
-    /// Gives back claims that this worker has made without ever hearing of them.
-    func releaseStrays() async {
-        guard let connection = await self.database() else { return }
-        let worker = self.state.id
-        let parameters: Parameters = .claims(of: worker, butFor: self.state.heldClaims)
-        do throws(PostgresError) {
-            let strays = try await self.ask(connection, WorkerStatements.strays, parameters) { rows in
-                try rows.indices.map { ClaimKey(id: try rows.int64($0, 0), claimedAt: try rows.timestamp($0, 1)) }
-            }
-            let lost = self.state.foundStrays(strays, at: .now)
-            guard !lost.isEmpty else { return }
-            await self.run { connection throws(PostgresError) in
-                for claim in lost {
-                    do throws(PostgresError) {
-                        try await connection.execute(WorkerStatements.release, .release([claim], of: worker))
-                    } catch {
-                        // One that PostgreSQL refuses to take back keeps none of the others.
-                        guard error.code == .server else { throw error }
-                        self.complain(of: error)
-                    }
-                }
-            }
-        } catch {
-            self.failed(error, on: connection)
+    /// One statement, whatever the dead one held. True: a worker was taken over from.
+    func takeOver(
+        from dead: HeartbeatWatch.Sighting?,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) -> Bool {
+        let parameters: Parameters = .takeOver(from: dead)
+        let (workers, claims, jobs) = try await self.ask(connection, WorkerStatements.takeOver, parameters) { rows in
+            (try rows.int64(0, 0), try rows.int64(0, 1), try rows.int64(0, 2))
         }
+        guard workers > 0 || claims > 0 else { return false }
+        self.state.tookOver()
+        self.tell(.tookOver(workers: Int(workers), claims: Int(claims), jobs: Int(jobs)))
+        self.dispatchBell.ring()
+        return workers > 0
     }
 }

@@ -24,9 +24,9 @@ package actor Worker {
     var connection: PostgresConnection?
     /// For heartbeats, this worker's and those of the others.
     var lifeline: PostgresConnection?
-    /// The errands that are under way, and their connections.
-    var errands: Set<Errand> = []
-    var errandConnections: [Errand: PostgresConnection] = [:]
+    /// What connections are open for beside these two.
+    var purposes: Set<Purpose> = []
+    var ownConnections: [Purpose: PostgresConnection] = [:]
     var detourTurns = TurnsByApp<CheckedContinuation<Void, Never>>()
     /// Lists of dead tokens, the database having been lost while they were read.
     var feedbackLists: FeedbackLists?
@@ -80,14 +80,11 @@ package actor Worker {
             group.addTask { await self.keepConnections() }
             group.addTask { await self.keepLease() }
             group.addTask { await self.keepWatch() }
-            group.addTask { await self.keepCounts() }
             group.addTask { await self.keepNotes() }
             group.addTask { await self.keepLockNews() }
             group.addTask { await self.keepApps() }
-            group.addTask { await self.keepHouse() }
-            group.addTask { await self.keepFeedback() }
             group.addTask { await self.lookForWork() }
-            group.addTask { await self.sweep() }
+            for task in MaintenanceTask.all { group.addTask { await self.keep(task) } }
             group.addTask { await self.surrender() }
             for await _ in self.dispatchBell.rings {
                 while let plan = self.nextClaim() {
@@ -98,7 +95,7 @@ package actor Worker {
             group.cancelAll()
             // What waits on them for somebody's lock keeps nobody here.
             await self.lifeline?.close()
-            for connection in self.errandConnections.values { await connection.close() }
+            for connection in self.ownConnections.values { await connection.close() }
         }
     }
 

@@ -21,5 +21,5 @@ extension WorkerStatements {
     static let detourSettings = Self.common.with(["lock_timeout": "250ms", "statement_timeout": "2min"])
 
     /// For what may take long, on a connection of its own.
-    static let errandSettings = Self.common.with(["lock_timeout": "2s", "statement_timeout": "0"])
+    static let ownConnectionSettings = Self.common.with(["lock_timeout": "2s", "statement_timeout": "0"])
 }

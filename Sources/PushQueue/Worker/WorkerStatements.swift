@@ -172,14 +172,6 @@ package enum WorkerStatements {
         "SELECT b.app_id, b.app, b.reason FROM carillon.open_breakers($1) AS b"
     )
 
-    /// Whoever gets the row does the chore.
-    static let takeChore = Statement(
-        "take_chore",
-        """
-        UPDATE carillon.chores c SET next_run = now() + c.every WHERE c.name = $1 AND c.next_run <= now() RETURNING c.name
-        """
-    )
-
     /// The steps of maintenance, in order.
     static let maintenance = Statement("maintenance", "SELECT m.step FROM carillon.maintenance m ORDER BY m.place")
 

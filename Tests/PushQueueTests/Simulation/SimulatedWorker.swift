@@ -71,7 +71,7 @@ final class SimulatedWorker {
                     self.use(link)
                     self.keepLease()
                     self.keepWatch()
-                    self.keepHouse()
+                    self.keepOrder()
                     self.sweep()
                     self.watchOthers { self.takeOverOrphans { self.lookForWork() } }
                 }
@@ -249,11 +249,11 @@ final class SimulatedWorker {
         }
     }
 
-    // MARK: The house
+    // MARK: Maintenance
 
-    private func keepHouse() {
-        self.after(self.state.houseWait()) {
-            self.takeOverOrphans { self.releaseStrays { self.keepHouse() } }
+    private func keepOrder() {
+        self.after(self.state.maintenanceWait()) {
+            self.takeOverOrphans { self.releaseStrays { self.keepOrder() } }
         }
     }
 
@@ -284,7 +284,8 @@ final class SimulatedWorker {
                     if case .failure(let loss) = answer { self.failed(loss, on: link) }
                     return then()
                 }
-                let lost = self.state.foundStrays(strays, at: self.now)
+                self.state.foundStrays(strays, at: self.now)
+                let lost = self.state.strays.lost
                 guard !lost.isEmpty else { return then() }
                 link.ask(self) {
                     $0.release(lost, of: worker)
@@ -337,7 +338,7 @@ final class SimulatedWorker {
     }
 
     private func sweep() {
-        self.after(WorkerState.sweepInterval) {
+        self.after(self.state.sweepWait) {
             let floors = self.state.sweep
             let promotes = self.state.sweepsScheduled
             guard !floors.isEmpty || promotes, let link = self.link else { return self.sweep() }

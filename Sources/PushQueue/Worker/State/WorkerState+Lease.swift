@@ -26,16 +26,11 @@ extension WorkerState {
         self.lease.holds(at: now) ? self.lease.interval : .zero
     }
 
-    /// How long to wait before it looks after the fleet again.
-    mutating func houseWait() -> Duration {
-        self.options.lease / 3 * Double.random(in: 0.8...1.2, using: &self.random)
-    }
-
     /// An answer that has not come for so long will not come.
     private var longestWaitForAnswers: Duration { max(.seconds(30), self.options.lease * 2) }
 
-    /// Claims in its name were found that it does not know of. Answers with those to give back.
-    mutating func foundStrays(_ claims: [ClaimKey], at now: MonotonicInstant) -> [Int64] {
+    /// Claims in its name were found that it does not know of.
+    mutating func foundStrays(_ claims: [ClaimKey], at now: MonotonicInstant) {
         self.strays.found(claims, at: now, patience: self.longestWaitForAnswers)
     }
 
@@ -71,9 +66,6 @@ extension WorkerState {
     }
 
     // MARK: Activity
-
-    /// How often the counts are written.
-    static let countInterval = Duration.seconds(1)
 
     /// The counts to write; claims that are settled while they are on their way begin a new count.
     mutating func takeActivity() -> [Int32: Settlement.Tally] {

@@ -49,11 +49,15 @@ extension WorkerState {
     // MARK: Below the floors
 
     /// How often rows below the floors are looked for: those that were committed long after their ids were drawn.
-    static let sweepInterval = Duration.seconds(5)
+    private static let sweepInterval = Duration.seconds(5)
 
     /// How long to wait before the next sweep: behind somebody's long transaction nothing is cleaned up, and a sweep walks
     /// over all that was ever claimed. It may take a twentieth of the time, not more.
-    static func sweepWait(after cost: Duration) -> Duration { max(Self.sweepInterval, cost * 20) }
+    var sweepWait: Duration { max(Self.sweepInterval, self.sweepCost * 20) }
+
+    mutating func sweepEnded(after cost: Duration) { self.sweepCost = cost }
+
+    var mustSweep: Bool { !self.sweep.isEmpty || self.sweepsScheduled }
 
     /// The floors to look below now; none: there is no need.
     var sweep: [(lane: Lane, id: Int64)] { self.phase == .working ? self.board.risenFloors : [] }

@@ -51,8 +51,10 @@ struct WorkerState: Sendable {
     var returnsDue: MonotonicInstant?
     /// It is being told which tokens are dead, by somebody who tells it only once.
     var isReadingFeedback = false
-    /// The latest feedback pass of this worker has not ended well.
-    var hasFeedbackFailed = false
+    /// Tasks of maintenance that this worker has begun for the fleet, and not ended well.
+    var begunTasks: Set<MaintenanceTask.Name> = []
+    /// How long the latest sweep took.
+    var sweepCost = Duration.zero
     var polling = PollingPace()
     var reconnection = ReconnectionPace()
     var random: SeededGenerator

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What takes long must not stand before heartbeats and settlements.
-@Suite struct ErrandTests {
+@Suite struct MaintenanceTests {
     @Test func `maintenance that meets a lock leaves that step for later, and keeps no heartbeat waiting`() async throws
     {
         try await Queue.with { queue in

@@ -1,0 +1,54 @@
+import Postgres
+
+extension MaintenanceTask {
+    /// Keeps the tables of history in order, one step after another, each in transactions of its own.
+    static let history = MaintenanceTask(
+        name: .history,
+        wait: { $0.maintenanceWait(for: .history) },
+        means: .held(.history, every: { _ in nil }) { worker, connection throws(PostgresError) in
+            try await worker.maintain(on: connection)
+        }
+    )
+}
+
+extension Worker {
+    fileprivate func maintain(on connection: PostgresConnection) async throws(PostgresError) {
+        let steps = try await self.ask(connection, WorkerStatements.maintenance, Parameters()) { rows in
+            try rows.indices.map { try rows.string($0, 0) }
+        }
+        var failures = 0
+        for step in steps where !Task.isCancelled {
+            guard let fault = try await self.finish(step, on: connection) else { continue }
+            failures += 1
+            let holders = fault.metLock || fault.sqlState == "55006" ? await self.lockHolders(of: nil) : []
+            self.tell(.maintenanceFailed(step: step, error: fault.description, holders: holders))
+        }
+        if failures > 0 { try await connection.execute(WorkerStatements.maintainSoon) }
+        self.tell(.maintained)
+    }
+
+    /// Runs a step until nothing of it is left; returns what went wrong. Other steps do not suffer from that.
+    private func finish(_ step: String, on connection: PostgresConnection) async throws(PostgresError) -> PostgresError?
+    {
+        var parameters = Parameters()
+        parameters.append(step)
+        parameters.append(self.options.retention.inSeconds)
+        while !Task.isCancelled {
+            do throws(PostgresError) {
+                let (more, fault) = try await self.ask(connection, WorkerStatements.maintainStep, parameters) { rows in
+                    (
+                        try rows.bool(0, 0),
+                        try rows.stringIfPresent(0, 1).map {
+                            PostgresError(.server, $0, sqlState: try rows.stringIfPresent(0, 2))
+                        }
+                    )
+                }
+                guard fault == nil, more else { return fault }
+            } catch {
+                guard error.code == .server else { throw error }
+                return error
+            }
+        }
+        return nil
+    }
+}

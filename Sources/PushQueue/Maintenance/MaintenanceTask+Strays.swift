@@ -1,0 +1,37 @@
+import IO
+import Postgres
+
+extension MaintenanceTask {
+    /// Gives back claims that this worker has made without ever hearing of them.
+    static let strays = MaintenanceTask(
+        name: .strays,
+        wait: { $0.maintenanceWait() },
+        means: .own(
+            ifDue: { worker, connection throws(PostgresError) in try await worker.findStrays(on: connection) },
+            { worker, connection throws(PostgresError) in try await worker.releaseStrays(on: connection) }
+        )
+    )
+}
+
+extension Worker {
+    fileprivate func findStrays(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
+        let parameters: Parameters = .claims(of: self.state.id, butFor: self.state.heldClaims)
+        let strays = try await self.ask(connection, WorkerStatements.strays, parameters) { rows in
+            try rows.indices.map { ClaimKey(id: try rows.int64($0, 0), claimedAt: try rows.timestamp($0, 1)) }
+        }
+        self.state.foundStrays(strays, at: .now)
+        return !self.state.strays.lost.isEmpty
+    }
+
+    fileprivate func releaseStrays(on connection: PostgresConnection) async throws(PostgresError) {
+        for claim in self.state.strays.lost {
+            do throws(PostgresError) {
+                try await connection.execute(WorkerStatements.release, .release([claim], of: self.state.id))
+            } catch {
+                // One that PostgreSQL refuses to take back keeps none of the others.
+                guard error.code == .server else { throw error }
+                self.complain(of: error)
+            }
+        }
+    }
+}

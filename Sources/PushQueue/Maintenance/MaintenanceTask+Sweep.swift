@@ -1,0 +1,35 @@
+import IO
+import Postgres
+
+extension MaintenanceTask {
+    /// Looks for rows that no claim sees since they lie below the floor of their lane, and for jobs that are due and lie
+    /// before the place where looking for them begins.
+    static let sweep = MaintenanceTask(
+        name: .sweep,
+        wait: { $0.sweepWait },
+        means: .own(ifDue: { worker, _ in worker.state.mustSweep }) { worker, connection throws(PostgresError) in
+            let began = MonotonicInstant.now
+            defer { worker.state.sweepEnded(after: .now - began) }
+            try await worker.sweep(on: connection)
+        }
+    )
+}
+
+extension Worker {
+    fileprivate func sweep(on connection: PostgresConnection) async throws(PostgresError) {
+        let floors = self.state.sweep
+        if self.state.sweepsScheduled, try await self.promote(from: .beginning, on: connection) > 0 {
+            self.dispatchBell.ring()
+        }
+        guard !floors.isEmpty else { return }
+        let found = try await self.ask(connection, WorkerStatements.lookBelow, .lookBelow(floors)) { rows in
+            try rows.indices.map { row in
+                let lane = Lane(app: try rows.int32(row, 0), number: try rows.int16(row, 1))
+                return (lane: lane, lowest: try rows.int64(row, 2))
+            }
+        }
+        guard !found.isEmpty else { return }
+        self.state.swept(found, at: .now)
+        self.dispatchBell.ring()
+    }
+}
