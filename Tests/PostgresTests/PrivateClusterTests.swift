@@ -9,10 +9,7 @@ import Testing
     private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
     private static func waitUntilGone(_ folder: String) async throws {
-        let script = "while [ -e \(folder) ]; do sleep 0.02; done"
-        let watcher = try ChildProcess(ChildProcess.Command("sh", ["-c", script]))
-        defer { watcher.signal(SIGKILL) }
-        #expect(try await watcher.wait(on: TestLoop.shared, until: .now + .seconds(60)) == .status(0))
+        try await TestLoop.shared.eventually("\(folder) is gone") { !Self.exists(folder) }
     }
 
     @Test func `stops when it is told to, and leaves nothing`() async throws {
@@ -37,20 +34,17 @@ import Testing
     }
 
     @Test func `ends with its owner, even one that is killed`() async throws {
-        let result = try #require(
-            await #expect(processExitsWith: .signal(SIGKILL), observing: [\.standardOutputContent]) {
-                let cluster = try await PrivateCluster.start(.fast, on: TestLoop.shared)
-                print("<\(cluster.folder)|\(try Self.firstLine(of: cluster.folder + "/server.pid"))>")
-                fflush(nil)
-                kill(getpid(), SIGKILL)
-            }
-        )
-        let output = String(decoding: result.standardOutputContent, as: UTF8.self)
-        let parts = output.split(whereSeparator: { "<|>\n".contains($0) }).map(String.init)
-        let folder = try #require(parts.first { $0.hasPrefix("/") })
-        let server = try #require(parts.compactMap { Int32($0) }.last)
-        try await Self.waitUntilGone(folder)
-        #expect(kill(server, 0) == -1)
+        try await TemporaryFolder.with { work in
+            let owner = try BackgroundProgram(["try"], in: work)
+            let psql = try await owner.line(containing: "psql '", on: TestLoop.shared)
+            let host = try #require(psql.split(separator: "host=").last?.prefix { !"&'".contains($0) })
+            let folder = String(host).replacing("%2F", with: "/")
+            let server = try #require(Int32(try Self.firstLine(of: folder + "/server.pid")))
+            #expect(kill(server, 0) == 0)
+            #expect(try await owner.end(by: SIGKILL, on: TestLoop.shared) == .signal(SIGKILL))
+            try await Self.waitUntilGone(folder)
+            #expect(kill(server, 0) == -1)
+        }
     }
 
     @Test func `never runs as root`() async throws {
