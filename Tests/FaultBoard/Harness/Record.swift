@@ -15,6 +15,8 @@ final class Record: Sendable {
 
     private struct State {
         var deliveries: [Delivery] = []
+        /// How many of the first deliveries, up to a place, have a token that begins with the key.
+        var counts: [String: (place: Int, count: Int)] = [:]
         var answered = 0
         var traps: [Trap] = []
     }
@@ -56,8 +58,17 @@ final class Record: Sendable {
 
     var deliveries: [Delivery] { self.state.withLock { $0.deliveries } }
     var requests: Int { self.state.withLock { $0.deliveries.count } }
+
+    /// Those whose token begins so. Only what has arrived since the last call is looked at: cases ask many times a second.
     func requests(to prefix: String) -> Int {
-        self.deliveries.reduce(0) { $0 + ($1.token.hasPrefix(prefix) ? 1 : 0) }
+        self.state.withLock { state in
+            var (place, count) = state.counts[prefix] ?? (0, 0)
+            for delivery in state.deliveries[place...] where delivery.token.hasPrefix(prefix) { count += 1 }
+            place = state.deliveries.count
+            state.counts[prefix] = (place, count)
+            return count
+        }
     }
+
     var answers: Int { self.state.withLock { $0.answered } }
 }
