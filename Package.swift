@@ -63,7 +63,7 @@ let package = Package(
         // What tests share, then a folder of tests a module.
         .target(
             name: "TestSupport",
-            dependencies: ["IO", "Postgres", "TLS"],
+            dependencies: ["IO", "Postgres", "PushQueue", "Simulator", "TLS"],
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),

@@ -83,7 +83,7 @@ import Testing
                 let words = command == "set" ? ["--max-rate", "5"] : []
                 let run = try await ProgramRun.run(
                     ["app", command, "shpo"] + words,
-                    environment: ["DATABASE_URL": shop.url]
+                    environment: ["DATABASE_URL": shop.database.url]
                 )
                 #expect(run.status == 1 && run.errors.contains("no app named shpo") && run.errors.contains("shop"))
             }

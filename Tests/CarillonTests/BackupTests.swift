@@ -19,7 +19,7 @@ import Testing
         try await Shop.with { shop in
             try await shop.enqueue(5)
             // What a worker held at the time of the backup.
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 WITH gone AS (DELETE FROM carillon.messages WHERE id <= 2 RETURNING *)
                 INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
@@ -28,10 +28,10 @@ import Testing
                     g.created_at, g.last_status, g.last_reason)::carillon.job) FROM gone g
                 """
             )
-            try await shop.connection.script(Self.disarming)
+            try await shop.database.connection.script(Self.disarming)
             // As the first worker does once that one's lease is over.
-            try await shop.connection.script("SELECT carillon.take_over(0)")
-            #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 5)
+            try await shop.database.connection.script("SELECT carillon.take_over(0)")
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 5)
             #expect(try await shop.run("worker", "--once").status == 0)
             #expect(await shop.gateway.deliveries().isEmpty)
             // Resumed by mistake, it still has nothing to send with.

@@ -32,7 +32,7 @@ import Testing
 
     @Test func `what is wrong is named, with a way to mend it`() async throws {
         try await Shop.with { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 DROP INDEX carillon.scheduled_by_time;
                 ALTER TABLE carillon.messages RESET (autovacuum_vacuum_scale_factor);
@@ -54,7 +54,7 @@ import Testing
     {
         try await Shop.with { shop in
             try await shop.enqueue(3)
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 INSERT INTO carillon.apps (name, topic, certificate_id, gateway, gateway_ca)
                 SELECT 'other', 'com.elsewhere', certificate_id, gateway, gateway_ca FROM carillon.apps;
@@ -65,7 +65,7 @@ import Testing
             let check = try await shop.run("check")
             #expect(check.status == 0, "\(check.output)")
             #expect(check.output.contains("shop is paused, and 3 jobs wait: a sale."))
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 WITH gone AS (DELETE FROM carillon.messages RETURNING *)
                 INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
@@ -85,14 +85,16 @@ import Testing
 
     @Test func `it writes nothing, ever`() async throws {
         try await Shop.with { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 UPDATE carillon.certificates SET status = NULL, last_error = 'as it was';
                 DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database());
                 END $$
                 """
             )
-            let before = try await shop.number("SELECT sum(xmin::text::bigint)::bigint FROM carillon.certificates")
+            let before = try await shop.database.number(
+                "SELECT sum(xmin::text::bigint)::bigint FROM carillon.certificates"
+            )
             let check = try await shop.run("check")
             #expect(check.status == 0, "\(check.output)")
             #expect(check.output.contains("takes no writes from this user"))
@@ -100,21 +102,22 @@ import Testing
                 #expect(check.output.contains(line), "\(line)\n\(check.output)")
             }
             #expect(
-                try await shop.number("SELECT sum(xmin::text::bigint)::bigint FROM carillon.certificates") == before
+                try await shop.database.number("SELECT sum(xmin::text::bigint)::bigint FROM carillon.certificates")
+                    == before
             )
         }
     }
 
     @Test func `maintenance that fails or is not done, and rows without a partition, are told`() async throws {
         try await Shop.with { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 "UPDATE carillon.maintenance SET last_success = now() - interval '4 hours'"
             )
             let late = try await shop.run("check")
             #expect(late.output.contains("warning  history       Maintenance last ran 4h"), "\(late.output)")
-            try await shop.connection.script("CALL carillon.maintain()")
+            try await shop.database.connection.script("CALL carillon.maintain()")
             #expect(try await shop.run("check").output.contains("ok       history"))
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 "INSERT INTO carillon.results (message_id, app_id, finished_at) VALUES (1, 1, now() - interval '30 days')"
             )
             let stray = try await shop.run("check")
@@ -122,7 +125,7 @@ import Testing
                 stray.output.contains("1 row of carillon.results lies in its default partition"),
                 "\(stray.output)"
             )
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 UPDATE carillon.maintenance SET last_failure = now(), last_error = 'the disk sings' WHERE step = 'make results'
                 """
@@ -138,19 +141,19 @@ import Testing
 
     @Test func `a user without rights is told which, and a missing schema how to make it`() async throws {
         try await Shop.with { shop in
-            try await shop.connection.script("CREATE ROLE \(Self.nobody) LOGIN")
-            let url = shop.url.split(separator: "user=postgres", omittingEmptySubsequences: false)
+            try await shop.database.connection.script("CREATE ROLE \(Self.nobody) LOGIN")
+            let url = shop.database.url.split(separator: "user=postgres", omittingEmptySubsequences: false)
                 .joined(separator: "user=\(Self.nobody)")
             let refused = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": url])
             #expect(refused.status == 78 && refused.output.contains("carillon_worker"), "\(refused.output)")
-            try await shop.connection.script("GRANT carillon_worker TO \(Self.nobody)")
+            try await shop.database.connection.script("GRANT carillon_worker TO \(Self.nobody)")
             let allowed = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": url])
             #expect(allowed.status == 0 && allowed.output.contains("has the rights of a worker"), "\(allowed.output)")
-            try await shop.connection.script("REVOKE INSERT ON carillon.results FROM carillon_worker")
+            try await shop.database.connection.script("REVOKE INSERT ON carillon.results FROM carillon_worker")
             let lacking = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": url])
             #expect(lacking.status == 78 && lacking.output.contains("INSERT on carillon.results"), "\(lacking.output)")
         }
-        try await TestDatabase.with { url in
+        try await TestDatabase.unconnected(.nothing) { url in
             let missing = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": url])
             #expect(missing.status == 78 && missing.output.contains("carillon migrate up"))
         }
@@ -158,16 +161,16 @@ import Testing
 
     @Test func `a role that was isolated and is gone is named, with the command that ends it`() async throws {
         try await Shop.with { shop in
-            let role = "gone_\(shop.connection.backendProcessID)"
-            try await shop.connection.script(
+            let role = "gone_\(shop.database.connection.backendProcessID)"
+            try await shop.database.connection.script(
                 "CREATE ROLE \(role); SELECT carillon.isolate_app('shop', '\(role)')"
             )
             #expect(try await shop.run("check").output.contains("ok       isolation"))
-            try await shop.connection.script("DROP ROLE \(role)")
+            try await shop.database.connection.script("DROP ROLE \(role)")
             let check = try await shop.run("check")
             #expect(check.status == 0 && check.output.contains("warning  isolation"), "\(check.output)")
             let command = try #require(check.output.firstMatch(of: /SELECT carillon\.unisolate_app\([^)]*\)/)?.output)
-            try await shop.connection.script(String(command))
+            try await shop.database.connection.script(String(command))
             #expect(try await shop.run("check").output.contains("ok       isolation"))
         }
     }
@@ -176,24 +179,26 @@ import Testing
         async throws
     {
         try await Shop.with { shop in
-            let role = "held_\(shop.connection.backendProcessID)"
-            try await shop.connection.script("CREATE ROLE \(role); SELECT carillon.isolate_app('shop', '\(role)')")
+            let role = "held_\(shop.database.connection.backendProcessID)"
+            try await shop.database.connection.script(
+                "CREATE ROLE \(role); SELECT carillon.isolate_app('shop', '\(role)')"
+            )
             try await attempt {
                 #expect(try await shop.run("check").output.contains("ok       isolation"))
                 for hole in [
                     "ALTER TABLE carillon.results DISABLE ROW LEVEL SECURITY",
                     "UPDATE carillon.apps SET is_guarded = false",
                 ] {
-                    try await shop.connection.script(hole)
+                    try await shop.database.connection.script(hole)
                     let check = try await shop.run("check")
                     #expect(check.status == 78 && check.output.contains("failed   isolation"), "\(check.output)")
                     #expect(check.output.contains(role), "\(check.output)")
                     let command = check.output.firstMatch(of: /SELECT carillon\.enforce_isolation\([^)]*\)/)?.output
-                    try await shop.connection.script(String(try #require(command, "\(check.output)")))
+                    try await shop.database.connection.script(String(try #require(command, "\(check.output)")))
                     #expect(try await shop.run("check").output.contains("ok       isolation"))
                 }
             } finally: {
-                try await shop.connection.script("DROP OWNED BY \(role); DROP ROLE \(role)")
+                try await shop.database.connection.script("DROP OWNED BY \(role); DROP ROLE \(role)")
             }
         }
     }
@@ -203,7 +208,7 @@ import Testing
     {
         try await Shop.with { shop in
             #expect(try await shop.run("check").output.contains("ok       reaper"))
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 CREATE TABLE devices (token text, updated timestamptz);
                 INSERT INTO devices VALUES ('aa', '2020-01-01Z');
@@ -223,16 +228,16 @@ import Testing
                 #expect(warning.contains("Have a superuser run: "), "\(warning)")
                 try await shop.enqueue(1)
                 try await loop.eventually("the push is sent") {
-                    try await shop.number("SELECT count(*) FROM carillon.results WHERE sent = 1") == 1
+                    try await shop.database.number("SELECT count(*) FROM carillon.results WHERE sent = 1") == 1
                 }
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
             }
-            #expect(try await shop.number("SELECT count(*) FROM devices") == 1)
+            #expect(try await shop.database.number("SELECT count(*) FROM devices") == 1)
             let line = try #require(check.output.firstMatch(of: /Have a superuser run: (.*)\./)?.output.1)
-            try await shop.connection.script(String(line))
+            try await shop.database.connection.script(String(line))
             #expect(try await shop.run("check").output.contains("ok       reaper"))
             #expect(try await shop.run("feedback", "--once").status == 0)
-            #expect(try await shop.number("SELECT count(*) FROM devices") == 0)
+            #expect(try await shop.database.number("SELECT count(*) FROM devices") == 0)
         }
     }
 

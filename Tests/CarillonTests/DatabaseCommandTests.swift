@@ -15,7 +15,7 @@ import Testing
             ->
             Void
     ) async throws {
-        try await TestDatabase.connected { connection, url in
+        try await TestDatabase.connected(.nothing) { connection, url in
             _ = try await Migrator(connection).up()
             try await TemporaryFolder.with { folder in
                 try await body(
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func `the schema goes up, down and up again, and status says what is missing`() async throws {
-        try await TestDatabase.with { url in
+        try await TestDatabase.unconnected(.nothing) { url in
             let environment = ["DATABASE_URL": url]
             func run(_ words: String...) async throws -> ProgramRun {
                 try await ProgramRun.run(["migrate"] + words, environment: environment)
@@ -62,14 +62,14 @@ import Testing
 
     @Test func `the printed migrations make the same schema`() async throws {
         let sql = try await ProgramRun.run(["migrate", "sql"]).output
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             try await connection.script(sql)
             try await SchemaCheck.run(on: connection)
         }
     }
 
     @Test func `a schema from a newer program is refused, and named`() async throws {
-        try await TestDatabase.connected { connection, url in
+        try await TestDatabase.connected(.nothing) { connection, url in
             _ = try await Migrator(connection).up()
             try await connection.script("INSERT INTO carillon.schema_migrations (version, name) VALUES (999, 'future')")
             let run = try await ProgramRun.run(["migrate", "up"], environment: ["DATABASE_URL": url])
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func `without the schema a command says how to make it`() async throws {
-        try await TestDatabase.with { url in
+        try await TestDatabase.unconnected(.nothing) { url in
             for words in [
                 ["app", "list"], ["credential", "list"], ["status"], ["send", "--app", "a", "--token", "aa"],
             ] {
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func `a database that does not exist is named`() async throws {
-        try await TestDatabase.with { url in
+        try await TestDatabase.unconnected(.nothing) { url in
             let run = try await ProgramRun.run(["app", "list"], environment: ["DATABASE_URL": url + "_not"])
             #expect(run.status == 78)
             #expect(run.errors.contains("does not exist"))

@@ -11,7 +11,7 @@ import Testing
 @Suite struct DatabaseFileTests {
     /// Nothing of the login is let in until the new password is used.
     private func change(_ name: String, to password: String, _ shop: Shop) async throws {
-        try await shop.connection.script(
+        try await shop.database.connection.script(
             """
             ALTER ROLE \(name) PASSWORD '\(password)';
             SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a WHERE a.usename = '\(name)'
@@ -37,7 +37,7 @@ import Testing
                     _ = try await worker.line(containing: "The database is back.", on: loop)
                     try await shop.enqueue(3)
                     try await loop.eventually("all are sent") {
-                        try await shop.number("SELECT coalesce(sum(sent), 0)::int8 FROM carillon.results") == 3
+                        try await shop.database.number("SELECT coalesce(sum(sent), 0)::int8 FROM carillon.results") == 3
                     }
                     #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
                     #expect(!worker.said.contains("canary"))
@@ -60,7 +60,7 @@ import Testing
                     _ = try shop.folder.write("url", "postgresql://\(name):new@\(address)\n")
                     try await change(name, to: "new", shop)
                     _ = try await watch.line(containing: "Trying again.", on: loop)
-                    try await shop.connection.script(
+                    try await shop.database.connection.script(
                         "INSERT INTO carillon.workers (name, lease_until) VALUES ('newcomer', now() + interval '1 minute')"
                     )
                     _ = try await watch.line(containing: "newcomer", on: loop)
@@ -86,7 +86,7 @@ import Testing
 
     @Test func `what a pipe has said once is not asked for again`() async throws {
         try await Shop.with { shop in
-            let file = try shop.folder.write("url", shop.url)
+            let file = try shop.folder.write("url", shop.database.url)
             // The command connects several times, and each time to the same.
             var command = ChildProcess.Command(
                 "/bin/sh",

@@ -15,7 +15,7 @@ import Testing
 
     @Test func `removing an app says what goes with it, and needs a yes`() async throws {
         try await Shop.with { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 SELECT carillon.register_token('shop', lpad(to_hex(n), 64, '0')) FROM generate_series(1, 1200) n;
                 INSERT INTO carillon.results (message_id, app_id, sent) SELECT 9, a.id, 1 FROM carillon.apps a
@@ -24,16 +24,16 @@ import Testing
             let asked = try await shop.run("app", "remove", "shop")
             #expect(asked.status == 2 && asked.errors.contains("1,200 tokens") && asked.errors.contains("--yes"))
             #expect(asked.errors.contains("1 row of its history stays"))
-            #expect(try await shop.number("SELECT count(*) FROM carillon.apps") == 1)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.apps") == 1)
             let removed = try await shop.run("app", "remove", "shop", "--yes")
             #expect(removed.status == 0 && removed.output.contains("1,200 tokens"))
-            #expect(try await shop.number("SELECT count(*) FROM carillon.tokens") == 0)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.tokens") == 0)
         }
     }
 
     @Test func `an app that workers serve is not removed until it is paused`() async throws {
         try await Shop.with { shop in
-            try await shop.connection.script(Self.worker)
+            try await shop.database.connection.script(Self.worker)
             let refused = try await shop.run("app", "remove", "shop", "--yes")
             #expect(
                 refused.status == 1 && refused.errors.contains("host:1") && refused.errors.contains("app pause shop")
@@ -51,11 +51,13 @@ import Testing
             let asked = try await shop.run("migrate", "down", "--to", "0")
             #expect(asked.status == 2 && asked.errors.contains("carillon.messages (1,500 rows)"))
             #expect(asked.errors.contains("carillon.apps (1 row)") && asked.errors.contains("--yes"))
-            try await shop.connection.script(Self.worker)
+            try await shop.database.connection.script(Self.worker)
             let refused = try await shop.run("migrate", "down", "--to", "0", "--yes")
             #expect(refused.status == 1 && refused.errors.contains("host:1"))
-            #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 1500)
-            try await shop.connection.script("UPDATE carillon.workers SET lease_until = now() - interval '1 second'")
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 1500)
+            try await shop.database.connection.script(
+                "UPDATE carillon.workers SET lease_until = now() - interval '1 second'"
+            )
             #expect(try await shop.run("migrate", "down", "--to", "0", "--yes").status == 0)
             #expect(try await shop.run("migrate", "down", "--to", "0").output.contains("nothing to undo"))
         }
@@ -63,8 +65,10 @@ import Testing
 
     @Test func `going below isolation names the roles that lose access until the schema is up again`() async throws {
         try await Shop.with { shop in
-            let role = "held_\(shop.connection.backendProcessID)"
-            try await shop.connection.script("CREATE ROLE \(role); SELECT carillon.isolate_app('shop', '\(role)')")
+            let role = "held_\(shop.database.connection.backendProcessID)"
+            try await shop.database.connection.script(
+                "CREATE ROLE \(role); SELECT carillon.isolate_app('shop', '\(role)')"
+            )
             try await attempt {
                 let above = try await shop.run("migrate", "down", "--to", "24")
                 #expect(above.status == 2 && !above.errors.contains(role), "\(above.errors)")
@@ -78,20 +82,20 @@ import Testing
                 #expect(try await shop.run("migrate", "up").status == 0)
                 #expect(try await shop.run("check").output.contains("ok       isolation"))
             } finally: {
-                try await shop.connection.script("DROP OWNED BY \(role); DROP ROLE \(role)")
+                try await shop.database.connection.script("DROP OWNED BY \(role); DROP ROLE \(role)")
             }
         }
     }
 
     @Test func `requeueing without a filter says how many pushes that is, and needs a yes`() async throws {
         try await Shop.with({ $0.answers = [try AnswerRule(parsing: "bad=400:BadTopic")] }) { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 "SELECT carillon.enqueue('shop', ARRAY['\(Shop.token("bad1"))', '\(Shop.token("bad2"))'], 'hi')"
             )
             #expect(try await shop.run("worker", "--once").status == 0)
             let asked = try await shop.run("failures", "requeue")
             #expect(asked.status == 2 && asked.errors.contains("2 pushes") && asked.errors.contains("--yes"))
-            #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 0)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 0)
             #expect(try await shop.run("failures", "requeue", "--yes").output == "Requeued 2 pushes.\n")
             #expect(try await shop.run("failures", "requeue").output == "Requeued 0 pushes.\n")
         }
@@ -112,7 +116,7 @@ import Testing
             let same = try CertificateAuthority(name: "Test").issue(commonName: "Test", topics: [Shop.topic])
             let renewed = try shop.folder.write("same.pem", same.certificatePEM + same.privateKeyPEM)
             #expect(try await shop.run("credential", "import", "shop", "--file", renewed).status == 0)
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 INSERT INTO carillon.apps (name, topic, certificate_id)
                 SELECT 'wrong', 'com.example.wrong', certificate_id FROM carillon.apps

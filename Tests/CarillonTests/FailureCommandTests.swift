@@ -13,7 +13,7 @@ import Testing
                 try AnswerRule(parsing: "dead=410:Unregistered"), try AnswerRule(parsing: "bad=400:BadTopic"),
             ]
         }) { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 SELECT carillon.enqueue('shop', ARRAY['\(Shop.token("bad1"))', '\(Shop.token("dead"))', '\(Shop.token("a0"))'],
                     'hi', reference => 'order 7')
@@ -35,13 +35,15 @@ import Testing
 
             let dry = try await shop.run("failures", "requeue", "--dry-run", "--since", "1h")
             #expect(dry.output == "1 push would be requeued.\n")
-            #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 0)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 0)
             let requeued = try await shop.run("failures", "requeue", "--app", "shop", "--json")
             #expect(requeued.output == "{\"pushes\":1,\"dry_run\":false}\n")
             #expect(try await shop.run("failures", "requeue").output == "Requeued 0 pushes.\n")
             #expect(try await shop.run("worker", "--once").status == 0)
             #expect(await shop.gateway.deliveries().filter { $0.token == Shop.token("bad1") }.count == 2)
-            #expect(try await shop.number("SELECT count(*) FROM carillon.failures WHERE reason = 'BadTopic'") == 2)
+            #expect(
+                try await shop.database.number("SELECT count(*) FROM carillon.failures WHERE reason = 'BadTopic'") == 2
+            )
         }
     }
 
@@ -65,7 +67,7 @@ import Testing
                 ["send", "--app", "none", "--token", "aa", "--alert", "hi"],
                 ["broadcast", "--app", "none", "--alert", "hi"],
             ] {
-                let run = try await ProgramRun.run(words, environment: ["DATABASE_URL": shop.url])
+                let run = try await ProgramRun.run(words, environment: ["DATABASE_URL": shop.database.url])
                 #expect(run.status == 1, "\(words): \(run.status) \(run.errors)")
                 #expect(run.output == "" && run.errors.contains(words.contains("77") ? "77" : "none"))
             }
@@ -81,7 +83,9 @@ import Testing
                 #expect(run.status == 2 && run.errors.contains("Did you mean 'BadDeviceToken'?"))
                 #expect(try await shop.run("failures", command, "--reason", "OutOfStars").status == 2)
             }
-            try await shop.connection.script("SELECT carillon.enqueue('shop', ARRAY['\(Shop.token("bad1"))'], 'hi')")
+            try await shop.database.connection.script(
+                "SELECT carillon.enqueue('shop', ARRAY['\(Shop.token("bad1"))'], 'hi')"
+            )
             #expect(try await shop.run("worker", "--once").status == 0)
             #expect(try await shop.run("failures", "list", "--reason", "OutOfStars").output.contains("OutOfStars"))
         }
@@ -101,7 +105,7 @@ import Testing
 
     @Test func `a broadcast is followed until it has ended`() async throws {
         try await Shop.with { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 INSERT INTO carillon.tokens (app_id, token)
                 SELECT a.id, lpad(to_hex(n), 64, '0') FROM carillon.apps a, generate_series(1, 1500) n
@@ -138,11 +142,11 @@ import Testing
                 ["--payload", #"{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"}}}"#],
             ] {
                 let send = ["send", "--app", "shop", "--token", Shop.token("a0"), "--wait", "0s"]
-                let run = try await ProgramRun.run(send + arguments, environment: ["DATABASE_URL": shop.url])
+                let run = try await ProgramRun.run(send + arguments, environment: ["DATABASE_URL": shop.database.url])
                 #expect(run.status == 0, "\(run.errors)")
             }
             #expect(
-                try await shop.number(
+                try await shop.database.number(
                     """
                     SELECT count(*) FROM carillon.messages
                     WHERE payload::text = '{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"}}}'
@@ -169,7 +173,9 @@ import Testing
     @Test func `a cancelled push is an outcome too`() async throws {
         try await Shop.with { shop in
             async let sent = shop.run("send", "--app", "shop", "--token", Shop.token("a0"), "--alert", "hi", "--json")
-            while try await shop.number("SELECT coalesce(sum(carillon.cancel(id)), 0)::int8 FROM carillon.messages")
+            while try await shop.database.number(
+                "SELECT coalesce(sum(carillon.cancel(id)), 0)::int8 FROM carillon.messages"
+            )
                 == 0
             {}
             let run = try await sent

@@ -21,7 +21,7 @@ import Testing
         _ body: (PostgresConnection, _ run: (String...) async throws -> ProgramRun, _ url: String)
             async throws -> Void
     ) async throws {
-        try await TestDatabase.connected { connection, url in
+        try await TestDatabase.connected(.nothing) { connection, url in
             _ = try await Migrator(connection).up()
             try await connection.script(Self.setUp)
             try await body(

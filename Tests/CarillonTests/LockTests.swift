@@ -14,7 +14,7 @@ import Testing
         in shop: Shop,
         _ body: (_ pid: Int, PostgresConnection) async throws -> Void
     ) async throws {
-        let other = try await PostgresConnection.connect(shop.url, on: TestLoop.shared, application: "nightly")
+        let other = try await PostgresConnection.connect(shop.database.url, on: TestLoop.shared, application: "nightly")
         try await attempt {
             try await other.script("BEGIN; " + sql)
             let pid = try await other.query(Statement("pid", "SELECT pg_backend_pid()::int8")) { try $0.int64(0, 0) }
@@ -36,7 +36,7 @@ import Testing
                     #expect(line.contains(holder), "\(line)")
                     try await other.script("COMMIT")
                     try await loop.eventually("the pushes are settled") {
-                        try await shop.number("SELECT coalesce(sum(sent), 0)::int8 FROM carillon.results") == 3
+                        try await shop.database.number("SELECT coalesce(sum(sent), 0)::int8 FROM carillon.results") == 3
                     }
                     #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
                 }
@@ -48,7 +48,7 @@ import Testing
         try await Shop.with { shop in
             // The worker writes down what it reads in a credential.
             let lock = "UPDATE carillon.certificates SET status = NULL"
-            try await shop.connection.script(lock)
+            try await shop.database.connection.script(lock)
             try await Self.holding(lock, in: shop) { pid, other in
                 try await TestLoop.with { loop in
                     let worker = try shop.start("worker")
@@ -86,7 +86,7 @@ import Testing
                     #expect(line.contains("process \(pid) \(Self.nightly) holds"), "\(line)")
                     try await other.script("COMMIT")
                     #expect(try await command.end(on: loop) == .status(0))
-                    #expect(try await shop.number("SELECT max_rate::int8 FROM carillon.apps") == 5)
+                    #expect(try await shop.database.number("SELECT max_rate::int8 FROM carillon.apps") == 5)
                 }
             }
         }
@@ -101,7 +101,7 @@ import Testing
                 #expect(ended.errors.contains("Not enqueued in time"), "\(ended.errors)")
                 #expect(ended.output.isEmpty, "\(ended.output)")
                 try await other.script("COMMIT")
-                #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 0)
+                #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 0)
             }
         }
     }
@@ -121,7 +121,7 @@ import Testing
             #expect(try await shop.run("check").output.contains("ok       locks"))
             try await Self.holding("LOCK TABLE carillon.results IN SHARE MODE", in: shop) { pid, _ in
                 try await TestLoop.shared.eventually("the transaction is old enough", every: .milliseconds(200)) {
-                    try await shop.number(
+                    try await shop.database.number(
                         """
                         SELECT floor(extract(epoch FROM clock_timestamp() - xact_start))::int8 FROM pg_stat_activity
                         WHERE pid = \(pid)

@@ -12,7 +12,7 @@ import Testing
 
     @Test func `the id of a part cancels the whole message, and nothing is said to be in flight`() async throws {
         try await Shop.with { shop in
-            let id = try await shop.number(Self.enqueue)
+            let id = try await shop.database.number(Self.enqueue)
             let run = try await shop.run("message", "cancel", "\(id + 1)")
             #expect(run.status == 0 && run.errors == "", "\(run.errors)")
             #expect(run.output == "Cancelled 3 jobs of message \(id).\n")
@@ -25,10 +25,10 @@ import Testing
         async throws
     {
         try await Shop.with { shop in
-            let id = try await shop.number(Self.enqueue)
+            let id = try await shop.database.number(Self.enqueue)
             let waiting = try await shop.run("message", "show", "\(id)").output
             #expect(waiting.contains("and 1,500 more"), "\(waiting.suffix(200))")
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 DELETE FROM carillon.messages WHERE id = \(id);
                 INSERT INTO carillon.results (message_id, app_id, broadcast_id, sent)

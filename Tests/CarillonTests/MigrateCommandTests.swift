@@ -12,7 +12,11 @@ import Testing
         async throws
     {
         try await Shop.with { shop in
-            let other = try await PostgresConnection.connect(shop.url, on: TestLoop.shared, application: "nightly")
+            let other = try await PostgresConnection.connect(
+                shop.database.url,
+                on: TestLoop.shared,
+                application: "nightly"
+            )
             try await attempt {
                 try await other.script("BEGIN; SELECT name FROM carillon.apps")
                 let stopped = try await shop.run("migrate", "down", "--to", "21", "--yes")
@@ -34,7 +38,7 @@ import Testing
     }
 
     @Test func `an owner who is no superuser is told all that one has to run, line by line, and once`() async throws {
-        try await TestDatabase.connected { above, url in
+        try await TestDatabase.connected(.nothing) { above, url in
             let (owner, web) = ("owner_\(above.backendProcessID)", "web_\(above.backendProcessID)")
             try await above.script("CREATE ROLE \(owner) LOGIN; CREATE ROLE \(web)")
             try await attempt {
@@ -64,7 +68,7 @@ import Testing
     }
 
     @Test func `of two that go up at once, each says what it applied itself, and what the other did`() async throws {
-        try await TestDatabase.connected { other, url in
+        try await TestDatabase.connected(.nothing) { other, url in
             try await TestLoop.with { loop in
                 // What another program holds while it applies a migration.
                 let key = "(hashtextextended('carillon.migrate', 0))"

@@ -9,7 +9,7 @@ import Testing
 struct PoolerHintTests {
     @Test func `a pooler in statement mode is named as the cause, with what to set`() async throws {
         try await Shop.with { shop in
-            let database = try #require(shop.url.split(separator: "?").first?.split(separator: "/").last)
+            let database = try #require(shop.database.url.split(separator: "?").first?.split(separator: "/").last)
             try await TestLoop.with { loop in
                 try await TestPooler.with("statement", size: 2, before: try await TestCluster.shared, on: loop) {
                     pooler in

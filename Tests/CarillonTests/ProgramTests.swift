@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test func `a version of the schema that is none is refused wherever it may stand`() async throws {
-        try await TestDatabase.with { url in
+        try await TestDatabase.unconnected(.nothing) { url in
             for words in [
                 ["up", "--to", "9999"], ["down", "--to", "9999", "--yes"], ["sql", "--to", "9999"],
                 ["sql", "--after", "9999"],

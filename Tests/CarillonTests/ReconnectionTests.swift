@@ -18,9 +18,9 @@ import Testing
                         in: shop.folder
                     )
                     _ = try await worker.line(containing: "has started", on: loop)
-                    try await shop.connection.script("ALTER ROLE \(name) NOLOGIN")
+                    try await shop.database.connection.script("ALTER ROLE \(name) NOLOGIN")
                     try await loop.eventually("the connection of the heartbeats is cut") {
-                        try await shop.number(
+                        try await shop.database.number(
                             """
                             SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a
                             WHERE a.usename = '\(name)' AND a.query LIKE '%beat%' AND a.query NOT LIKE '%inflight%'
@@ -28,7 +28,7 @@ import Testing
                         ) == 1
                     }
                     _ = try await worker.line(containing: "cannot be reached, and is tried again.", on: loop)
-                    try await shop.connection.script("ALTER ROLE \(name) LOGIN")
+                    try await shop.database.connection.script("ALTER ROLE \(name) LOGIN")
                     _ = try await worker.line(containing: "The database is back.", on: loop)
                     #expect(!worker.said.contains("The database is lost"))
                     #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
@@ -42,7 +42,7 @@ import Testing
             try await TestLoop.with { loop in
                 let worker = try shop.start("worker")
                 _ = try await worker.line(containing: "has started", on: loop)
-                try await shop.connection.script(
+                try await shop.database.connection.script(
                     """
                     INSERT INTO carillon.workers (name, heartbeat_at, lease_until)
                     VALUES ('gone', now() - interval '1 minute', now() - interval '58 seconds')

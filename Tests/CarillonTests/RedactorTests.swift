@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func `a role whose password is the product's name can be told what to do`() async throws {
-        try await TestDatabase.connected { connection, url in
+        try await TestDatabase.connected(.nothing) { connection, url in
             // The role may not make roles, so it is told who should, in words that hold its password.
             let name = "shop_\(UInt32.random(in: 0...UInt32.max))"
             try await connection.script("CREATE ROLE \(name) LOGIN PASSWORD 'carillon'")

@@ -21,7 +21,9 @@ import Testing
         ["feedback", "--dry-run"], ["status"], ["check"], ["worker", "--once"],
     ]
 
-    private static func name(_ role: String, _ shop: Shop) -> String { "\(role)_\(shop.connection.backendProcessID)" }
+    private static func name(_ role: String, _ shop: Shop) -> String {
+        "\(role)_\(shop.database.connection.backendProcessID)"
+    }
 
     private func withLogins(_ body: (Shop, _ run: (String, [String]) async throws -> ProgramRun) async throws -> Void)
         async throws
@@ -29,26 +31,26 @@ import Testing
         try await Shop.with { shop in
             let logins = Self.all.map { Self.name($0, shop) }
             for (role, login) in zip(Self.all, logins) {
-                try await shop.connection.script("CREATE ROLE \(login) LOGIN; GRANT \(role) TO \(login)")
+                try await shop.database.connection.script("CREATE ROLE \(login) LOGIN; GRANT \(role) TO \(login)")
             }
             let tokens = try shop.folder.write("tokens", Shop.token("b0") + "\n")
             try await attempt {
                 try await body(shop) { role, words in
                     try await ProgramRun.run(
                         words.map { $0 == "FILE" ? tokens : $0 },
-                        environment: ["DATABASE_URL": shop.url + "&user=\(Self.name(role, shop))"]
+                        environment: ["DATABASE_URL": shop.database.url + "&user=\(Self.name(role, shop))"]
                     )
                 }
             } finally: {
-                try await shop.connection.script("DROP OWNED BY \(logins.joined(separator: ", "))")
-                try await shop.connection.script("DROP ROLE \(logins.joined(separator: ", "))")
+                try await shop.database.connection.script("DROP OWNED BY \(logins.joined(separator: ", "))")
+                try await shop.database.connection.script("DROP ROLE \(logins.joined(separator: ", "))")
             }
         }
     }
 
     @Test func `each command works for the roles that it names, and tells all others which it takes`() async throws {
         try await withLogins { shop, run in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 INSERT INTO carillon.failures (message_id, app_id, token, reason, status) VALUES (900, 1, 'aa', 'BadTopic', 400);
                 INSERT INTO carillon.results (message_id, app_id, failed) VALUES (900, 1, 1);
@@ -76,7 +78,7 @@ import Testing
 
     @Test func `a worker's login can list failures, but for those of one message`() async throws {
         try await withLogins { shop, run in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 "INSERT INTO carillon.failures (message_id, app_id, token, reason) VALUES (900, 1, 'aa', 'BadTopic')"
             )
             let words = ["failures", "list", "--app", "shop", "--reason", "BadTopic", "--since", "1h"]

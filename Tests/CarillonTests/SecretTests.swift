@@ -112,7 +112,7 @@ import Testing
             for (words, environment) in imports {
                 let run = try await ProgramRun.run(
                     words,
-                    environment: ["DATABASE_URL": shop.url].merging(environment) { $1 }
+                    environment: ["DATABASE_URL": shop.database.url].merging(environment) { $1 }
                 )
                 #expect(run.status != 0, "\(words): \(run.output)")
                 hearing.heard(run, by: "\(words) \(environment)")
@@ -120,12 +120,12 @@ import Testing
             // The limit of the table, whose error quotes the row in its details.
             let row = "INSERT INTO carillon.certificates (name, certificate, private_key, passphrase) VALUES "
             let quoted = await #expect(throws: PostgresError.self) {
-                try await shop.connection.script(row + "('long', 'x', 'y', repeat('canary ', 1000))")
+                try await shop.database.connection.script(row + "('long', 'x', 'y', repeat('canary ', 1000))")
             }
             hearing.heard("\(try #require(quoted))", by: "the limit of a passphrase")
             let secretLine = String(try #require(Fixtures.encryptedKey.split(separator: "\n").dropFirst(2).first))
             // As somebody inserts them by hand.
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 UPDATE carillon.certificates SET certificate = '\(Fixtures.certificate)',
                     private_key = '\(Fixtures.encryptedKey)', passphrase = 'canary-wrong', status = NULL;
@@ -148,7 +148,7 @@ import Testing
 
     @Test func `a running worker, its metrics and its health, while its password is wrong`() async throws {
         try await Shop.with { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 "UPDATE carillon.certificates SET private_key = 'canary-key', passphrase = 'canary-pass', status = NULL"
             )
             try await shop.enqueue(2)
@@ -168,7 +168,7 @@ import Testing
                         timeout: .seconds(30)
                     )
                     hearing.heard(try await probe.ask("/metrics", on: loop).body, by: "/metrics of a bad credential")
-                    try await shop.connection.script(
+                    try await shop.database.connection.script(
                         """
                         ALTER ROLE \(name) PASSWORD 'canary-other';
                         SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a WHERE a.usename = '\(name)'

@@ -15,33 +15,41 @@ import Testing
                 try await first.enqueue(300)
                 try await second.enqueue(200)
                 let done = try await ProgramRun.run(
-                    ["worker", "--once", "--max-in-flight", "100", "--database", first.url, "--database", second.url],
+                    [
+                        "worker", "--once", "--max-in-flight", "100", "--database", first.database.url, "--database",
+                        second.database.url,
+                    ],
                     environment: [:]
                 )
                 #expect(done.status == 0, "\(done.errors)")
                 for shop in [first, second] {
-                    #expect(done.errors.contains(#""database":"\#(DatabaseLabel.of(shop.url))""#), "\(done.errors)")
+                    #expect(
+                        done.errors.contains(#""database":"\#(DatabaseLabel.of(shop.database.url))""#),
+                        "\(done.errors)"
+                    )
                 }
-                #expect(try await first.number("SELECT sum(sent) FROM carillon.results") == 300)
-                #expect(try await second.number("SELECT sum(sent) FROM carillon.results") == 200)
+                #expect(try await first.database.number("SELECT sum(sent) FROM carillon.results") == 300)
+                #expect(try await second.database.number("SELECT sum(sent) FROM carillon.results") == 200)
             }
         }
     }
 
     @Test func `one that is down stops no other, and is served when it is back`() async throws {
         try await Shop.with { shop in
-            try await TestDatabase.connected { connection, late in
+            try await TestDatabase.connected(.nothing) { connection, late in
                 try await shop.enqueue(100)
                 try await TestLoop.with { loop in
                     // By the environment, where white space parts them.
                     let worker = try BackgroundProgram(
                         ["worker", "--http", "127.0.0.1:0"],
-                        environment: ["DATABASE_URL": "\(shop.url) \(late)"],
+                        environment: ["DATABASE_URL": "\(shop.database.url) \(late)"],
                         in: shop.folder
                     )
                     _ = try await worker.line(containing: "carillon migrate up", on: loop)
                     _ = try await worker.line(containing: "The worker has started", on: loop)
-                    while try await shop.number("SELECT coalesce(sum(sent), 0)::bigint FROM carillon.results") < 100 {}
+                    while try await shop.database.number("SELECT coalesce(sum(sent), 0)::bigint FROM carillon.results")
+                        < 100
+                    {}
                     let port = try await worker.line(containing: "metrics are served", on: loop)
                         .split(separator: "\"port\":").last?.prefix(while: \.isNumber)
                     let probe = HealthProbe(
@@ -53,7 +61,9 @@ import Testing
                     #expect(ready.status == 503 && ready.body.contains("\(label): the database is not connected"))
                     let metrics = try await probe.ask("/metrics", on: loop).body
                     #expect(metrics.contains(#"carillon_database_up{database="\#(label)"} 0"#), "\(metrics)")
-                    #expect(metrics.contains(#"carillon_database_up{database="\#(DatabaseLabel.of(shop.url))"} 1"#))
+                    #expect(
+                        metrics.contains(#"carillon_database_up{database="\#(DatabaseLabel.of(shop.database.url))"} 1"#)
+                    )
                     #expect(metrics.split(separator: "# TYPE carillon_database_up gauge").count == 2)
 
                     _ = try await Migrator(connection).up()
@@ -69,13 +79,13 @@ import Testing
             try await shop.enqueue(10)
             let done = try await ProgramRun.run(
                 [
-                    "worker", "--once", "--database", shop.url, "--database",
+                    "worker", "--once", "--database", shop.database.url, "--database",
                     "host=/nonexistent dbname=d password=s3cret",
                 ],
                 environment: [:]
             )
             #expect(done.status == 69)
-            #expect(try await shop.number("SELECT sum(sent) FROM carillon.results") == 10)
+            #expect(try await shop.database.number("SELECT sum(sent) FROM carillon.results") == 10)
             #expect(!done.errors.contains("s3cret"))
         }
     }

@@ -8,19 +8,17 @@ extension Shop {
         password: String,
         _ body: (_ address: String, _ name: String) async throws -> Void
     ) async throws {
-        let name = "bird_\(connection.backendProcessID)"
-        let database = try await connection.query(Statement("here", "SELECT current_database()::text")) {
-            try $0.string(0, 0)
-        }
-        let url = try await TestCluster.shared.loopbackURL(database: database)
+        let name = "bird_\(database.connection.backendProcessID)"
+        let here = try #require(try await database.value("current_database()"))
+        let url = try await TestCluster.shared.loopbackURL(database: here)
         let address = String(try #require(url.split(separator: "@").last))
-        try await connection.script(
+        try await database.run(
             "CREATE ROLE \(name) LOGIN PASSWORD '\(password)'; GRANT carillon_worker TO \(name)"
         )
         try await attempt {
             try await body(address, name)
         } finally: {
-            try await connection.script("DROP OWNED BY \(name); DROP ROLE \(name)")
+            try await database.run("DROP OWNED BY \(name); DROP ROLE \(name)")
         }
     }
 }

@@ -1,13 +1,10 @@
-import Postgres
-import PushQueue
 import Simulator
 import TestSupport
 
 /// A database with an app in it that sends to a simulator, and the program to run on both.
 struct Shop {
     let gateway: APNsSimulator
-    let connection: PostgresConnection
-    let url: String
+    let database: TestDatabase
     let folder: TemporaryFolder
 
     static let topic = "com.example.shop"
@@ -27,19 +24,16 @@ struct Shop {
         let gateway = try APNsSimulator(configuration)
         try await gateway.start()
         try await attempt {
-            try await TestDatabase.connected { connection, url in
-                _ = try await Migrator(connection).up()
-                let issued = try gateway.issueCertificate(topics: [topic])
-                try await CredentialStore(connection).save(
-                    CredentialText(certificate: issued.certificate, privateKey: issued.privateKey),
-                    as: "shop"
+            try await TestDatabase.with(.schema) { database in
+                try await database.connection.addApp(
+                    "shop",
+                    topic: self.topic,
+                    to: gateway,
+                    gateway: address,
+                    root: root
                 )
-                var app = NewApp(name: "shop", topic: topic, credential: "shop")
-                app.gateway = address ?? "localhost:\(gateway.port)"
-                app.gatewayCA = root ?? gateway.rootPEM
-                try await AppStore(connection).add(app)
                 try await TemporaryFolder.with { folder in
-                    try await body(Shop(gateway: gateway, connection: connection, url: url, folder: folder))
+                    try await body(Shop(gateway: gateway, database: database, folder: folder))
                 }
             }
         } finally: {
@@ -50,12 +44,12 @@ struct Shop {
     func run(_ words: String...) async throws -> ProgramRun { try await run(words) }
 
     func run(_ words: [String]) async throws -> ProgramRun {
-        try await ProgramRun.run(words, environment: ["DATABASE_URL": url])
+        try await ProgramRun.run(words, environment: ["DATABASE_URL": database.url])
     }
 
     /// The program left running; its standard error is what a test listens to.
     func start(_ words: String...) throws -> BackgroundProgram {
-        try BackgroundProgram(words, environment: ["DATABASE_URL": url], in: folder)
+        try BackgroundProgram(words, environment: ["DATABASE_URL": database.url], in: folder)
     }
 
     /// A token that begins so.
@@ -65,18 +59,12 @@ struct Shop {
 
     /// Enqueues one push to each of so many tokens, in one row each.
     func enqueue(_ count: Int) async throws {
-        try await connection.script(
+        try await database.run(
             """
             INSERT INTO carillon.messages (app_id, tokens, payload)
             SELECT a.id, ARRAY[lpad(to_hex(n), 64, '0')], '{"aps":{"alert":"hi"}}'
             FROM carillon.apps a, generate_series(1, \(count)) n
             """
         )
-    }
-
-    func number(_ sql: String) async throws -> Int {
-        // One name, one statement.
-        let name = "number \(String(UInt(bitPattern: sql.hashValue), radix: 36))"
-        return try await connection.query(Statement(name, sql)) { rows in Int(try rows.int64(0, 0)) }
     }
 }

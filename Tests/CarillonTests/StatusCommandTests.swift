@@ -11,7 +11,7 @@ import Testing
         async throws
     {
         try await Shop.with { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 INSERT INTO carillon.workers (name, heartbeat_at, lease_until)
                 VALUES ('patient', now() - interval '23 seconds', now() + interval '97 seconds')
@@ -34,20 +34,22 @@ import Testing
                 let worker = try shop.start("worker")
                 let first = try await worker.line(containing: "has started", on: loop)
                 let number = try #require(first.split(separator: "\"worker\":").last).prefix { $0.isNumber }
-                let name = try await shop.connection.query(Statement("name", "SELECT name FROM carillon.workers")) {
+                let name = try await shop.database.connection.query(
+                    Statement("name", "SELECT name FROM carillon.workers")
+                ) {
                     try $0.string(0, 0)
                 }
                 let words = try await line(of: name, shop)
                 #expect(words.prefix(3) == [name, String(number), Program.version], "\(words)")
                 #expect(try await shop.run("status", "--json").output.contains("\"number\":\(number),"))
                 let began = "SELECT (extract(epoch FROM min(started_at)) * 1000000)::int8 FROM carillon.workers"
-                try await shop.connection.script("UPDATE carillon.workers SET started_at = now()")
-                let before = try await shop.number(began)
-                try await shop.connection.script("DELETE FROM carillon.workers")
+                try await shop.database.connection.script("UPDATE carillon.workers SET started_at = now()")
+                let before = try await shop.database.number(began)
+                try await shop.database.connection.script("DELETE FROM carillon.workers")
                 let second = try await worker.line(containing: "under another number", on: loop)
                 #expect(second.contains("\"worker\":"))
                 // It is the worker that knows how long it has run: the row of its first number is gone.
-                #expect(try await shop.number(began) < before)
+                #expect(try await shop.database.number(began) < before)
                 _ = try await worker.end(by: SIGTERM, on: loop)
             }
         }

@@ -9,8 +9,8 @@ import Testing
 @Suite struct SurroundingTests {
     @Test func `time limits of a role end no command`() async throws {
         try await Shop.with { shop in
-            let role = "hasty_\(shop.connection.backendProcessID)"
-            try await shop.connection.script(
+            let role = "hasty_\(shop.database.connection.backendProcessID)"
+            try await shop.database.connection.script(
                 """
                 CREATE ROLE \(role) SUPERUSER LOGIN;
                 ALTER ROLE \(role) SET statement_timeout = '100ms';
@@ -19,15 +19,19 @@ import Testing
                 """
             )
             try await attempt {
-                let other = try await PostgresConnection.connect(shop.url, on: TestLoop.shared, application: "test")
+                let other = try await PostgresConnection.connect(
+                    shop.database.url,
+                    on: TestLoop.shared,
+                    application: "test"
+                )
                 try await other.script("BEGIN; UPDATE carillon.apps SET max_rate = 7")
                 async let paused = ProgramRun.run(
                     ["app", "pause", "shop"],
-                    environment: ["DATABASE_URL": shop.url + "&user=\(role)"]
+                    environment: ["DATABASE_URL": shop.database.url + "&user=\(role)"]
                 )
                 try await TestLoop.with { loop in
                     try await loop.eventually("the command has waited for longer than that") {
-                        try await shop.number(
+                        try await shop.database.number(
                             """
                             SELECT count(*) FROM pg_stat_activity a WHERE a.usename = '\(role)'
                                 AND a.wait_event_type = 'Lock' AND clock_timestamp() - a.query_start > interval '300 ms'
@@ -40,7 +44,7 @@ import Testing
                 let run = try await paused
                 #expect(run.status == 0, "\(run.errors)")
                 let session = try await PostgresConnection.connect(
-                    shop.url + "&user=\(role)",
+                    shop.database.url + "&user=\(role)",
                     on: TestLoop.shared,
                     application: "test",
                     settings: DatabaseScope.settings
@@ -56,7 +60,7 @@ import Testing
                 #expect(left == [])
                 await session.close()
             } finally: {
-                try await shop.connection.script("DROP ROLE \(role)")
+                try await shop.database.connection.script("DROP ROLE \(role)")
             }
         }
     }
@@ -77,7 +81,7 @@ import Testing
 
     @Test func `what depends on the schema is named when it cannot be taken away`() async throws {
         try await Shop.with { shop in
-            try await shop.connection.script("CREATE VIEW public.mine AS SELECT sent FROM carillon.results")
+            try await shop.database.connection.script("CREATE VIEW public.mine AS SELECT sent FROM carillon.results")
             let down = try await shop.run("migrate", "down", "--to", "0", "--yes")
             #expect(down.status == 1)
             #expect(down.errors.contains("view mine depends on table carillon.results"), "\(down.errors)")
@@ -86,8 +90,8 @@ import Testing
 
     @Test func `a password that is missing, and a database that nobody named, are said to be so`() async throws {
         try await Shop.with { shop in
-            let role = "locked_\(shop.connection.backendProcessID)"
-            try await shop.connection.script("CREATE ROLE \(role) LOGIN PASSWORD 'x'")
+            let role = "locked_\(shop.database.connection.backendProcessID)"
+            try await shop.database.connection.script("CREATE ROLE \(role) LOGIN PASSWORD 'x'")
             try await attempt {
                 let address = try #require(try await TestCluster.shared.loopbackURL().split(separator: "@").last)
                 let missing = try await ProgramRun.run(
@@ -102,7 +106,7 @@ import Testing
                 )
                 #expect(raw.status == 78 && raw.errors.contains("%40"), "\(raw.errors)")
             } finally: {
-                try await shop.connection.script("DROP ROLE \(role)")
+                try await shop.database.connection.script("DROP ROLE \(role)")
             }
         }
         let none = try await ProgramRun.run(["status"], environment: ["PGPORT": "1"])

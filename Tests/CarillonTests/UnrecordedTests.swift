@@ -10,7 +10,7 @@ import Testing
     @Test func `a message that only its failures tell of keeps its reference, and every command finds it`() async throws
     {
         try await Shop.with { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
                     IF NEW.reference = 'trg' THEN RAISE EXCEPTION 'no trg in here'; END IF;
@@ -24,9 +24,9 @@ import Testing
             #expect(worker.status == 0)
             let line = try #require(worker.errors.split(separator: "\n").first { $0.contains("refused to record") })
             for part in [#""app":"shop""#, "no trg in here", "message show 1"] { #expect(line.contains(part)) }
-            #expect(try await shop.number("SELECT count(*) FROM carillon.results") == 0)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.results") == 0)
             #expect(
-                try await shop.number(
+                try await shop.database.number(
                     """
                     SELECT count(*) FROM carillon.failures
                     WHERE reference = 'trg' AND reason = 'Unrecorded' AND status = 200
@@ -43,7 +43,9 @@ import Testing
             #expect(try await shop.run("message", "cancel", "1").errors.contains("has ended (failed)"))
             let requeued = try await shop.run("failures", "requeue", "--message", "1", "--include-delivered")
             #expect(requeued.output == "Requeued 1 push.\n")
-            #expect(try await shop.number("SELECT count(*) FROM carillon.messages WHERE reference = 'trg'") == 1)
+            #expect(
+                try await shop.database.number("SELECT count(*) FROM carillon.messages WHERE reference = 'trg'") == 1
+            )
         }
     }
 
@@ -51,7 +53,7 @@ import Testing
         async throws
     {
         try await Shop.with { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
                     IF NEW.message_id = 2 THEN RAISE EXCEPTION 'not the second'; END IF;
@@ -62,7 +64,9 @@ import Testing
                 """
             )
             #expect(try await shop.run("worker", "--once").status == 0)
-            #expect(try await shop.number("SELECT count(*) FROM carillon.failures WHERE message_id = 2") == 1000)
+            #expect(
+                try await shop.database.number("SELECT count(*) FROM carillon.failures WHERE message_id = 2") == 1000
+            )
             for id in 1...3 {
                 let list = try await shop.run("failures", "list", "--message", "\(id)", "--limit", "5000", "--json")
                 #expect(list.output.split(separator: "Unrecorded").count == 1001, "\(id)")
@@ -85,7 +89,7 @@ import Testing
         async throws
     {
         try await Shop.with { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'here it stays'; END $$;
                 CREATE TRIGGER keep BEFORE DELETE ON carillon.inflight FOR EACH ROW EXECUTE FUNCTION keep()
@@ -101,9 +105,9 @@ import Testing
                 ] {
                     #expect(line.contains(part), "\(part)\n\(line)")
                 }
-                try await shop.connection.script("DROP TRIGGER keep ON carillon.inflight")
+                try await shop.database.connection.script("DROP TRIGGER keep ON carillon.inflight")
                 try await loop.eventually("it has ended") {
-                    try await shop.number("SELECT count(*) FROM carillon.inflight") == 0
+                    try await shop.database.number("SELECT count(*) FROM carillon.inflight") == 0
                 }
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
             }
@@ -113,7 +117,7 @@ import Testing
 
     @Test func `a message that neither history takes is not said to be in one`() async throws {
         try await Shop.with { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id < 0) NOT VALID;
                 ALTER TABLE carillon.failures ADD CONSTRAINT mine CHECK (message_id < 0) NOT VALID;

@@ -17,7 +17,7 @@ import Testing
                 _ = try await worker.line(containing: "has started", on: loop)
                 #expect(try await worker.end(by: number, on: loop) == .status(0))
                 #expect(worker.said.contains("waiting for the answers"))
-                #expect(try await shop.number("SELECT count(*) FROM carillon.workers") == 0)
+                #expect(try await shop.database.number("SELECT count(*) FROM carillon.workers") == 0)
             }
         }
     }
@@ -29,13 +29,13 @@ import Testing
                 let port = listener.port
                 listener.close()
                 var command = ChildProcess.Command(try ProgramRun.path, ["worker", "--http", "127.0.0.1:\(port)"])
-                command.environment = ProgramRun.environment(["DATABASE_URL": shop.url])
+                command.environment = ProgramRun.environment(["DATABASE_URL": shop.database.url])
                 command.error = .file("/dev/full")
                 let worker = try ChildProcess(command)
                 defer { worker.signal(SIGKILL) }
                 try await shop.enqueue(30)
                 try await loop.eventually("all are sent") {
-                    try await shop.number("SELECT coalesce(sum(sent), 0)::int8 FROM carillon.results") == 30
+                    try await shop.database.number("SELECT coalesce(sum(sent), 0)::int8 FROM carillon.results") == 30
                 }
                 let address = try #require(Address("127.0.0.1:\(port)"))
                 let metrics = try await HealthProbe(address: address, timeout: .seconds(30)).ask("/metrics", on: loop)
@@ -53,7 +53,7 @@ import Testing
             try await TestLoop.with { loop in
                 let (ours, theirs) = try SocketPair().release()
                 var command = ChildProcess.Command(try ProgramRun.path, ["status", "--watch", "--interval", "100ms"])
-                command.environment = ProgramRun.environment(["DATABASE_URL": shop.url])
+                command.environment = ProgramRun.environment(["DATABASE_URL": shop.database.url])
                 command.output = .descriptor(theirs)
                 let watch = try ChildProcess(command)
                 close(theirs)
@@ -91,7 +91,7 @@ import Testing
 
     @Test func `of two apps that use the same id, each command speaks of the one that is named`() async throws {
         try await Shop.with { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 INSERT INTO carillon.apps (name, topic) VALUES ('other', 'com.example.other');
                 INSERT INTO carillon.results (message_id, app_id, sent, finished_at)
@@ -109,7 +109,7 @@ import Testing
             #expect(one.output.contains("\"app\":\"shop\"") && !one.output.contains("\"app\":\"other\""))
             let none = try await shop.run("message", "cancel", "7", "--app", "other")
             #expect(none.status == 1 && none.errors.contains("Message 7 has ended (sent): nothing was left to cancel."))
-            #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 1)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 1)
             let cancelled = try await shop.run("message", "cancel", "7", "--app", "shop")
             #expect(cancelled.status == 0 && cancelled.output == "Cancelled 1 job of message 7.\n")
             let stranger = try await shop.run("message", "show", "7", "--app", "nobody")
@@ -121,7 +121,7 @@ import Testing
         async throws
     {
         try await Shop.with { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 INSERT INTO carillon.apps (name, topic, certificate_id, gateway, gateway_ca)
                 SELECT 'lost', topic, certificate_id, 'localhost:1', gateway_ca FROM carillon.apps WHERE name = 'shop';
@@ -131,21 +131,23 @@ import Testing
             )
             #expect(try await shop.run("worker", "--once").status == 69)
             let held = "SELECT count(*) FROM carillon.app_status WHERE hold_reason LIKE '%localhost:1%' AND app = "
-            #expect(try await shop.number(held + "'lost'") == 1)
-            #expect(try await shop.number(held + "'shop'") == 0)
+            #expect(try await shop.database.number(held + "'lost'") == 1)
+            #expect(try await shop.database.number(held + "'shop'") == 0)
             #expect(
-                try await shop.number("SELECT count(*) FROM carillon.certificates WHERE last_error IS NOT NULL") == 0
+                try await shop.database.number(
+                    "SELECT count(*) FROM carillon.certificates WHERE last_error IS NOT NULL"
+                ) == 0
             )
             #expect(try await shop.run("status").output.contains("lost cannot send: "))
             let check = try await shop.run("check")
             #expect(check.output.contains("lost cannot send, and 1 job waits"))
             #expect(!check.output.contains("shop cannot send"))
             // Once it can be reached, nothing is left of it.
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 "UPDATE carillon.apps SET gateway = (SELECT gateway FROM carillon.apps WHERE name = 'shop')"
             )
             #expect(try await shop.run("worker", "--once").status == 0)
-            #expect(try await shop.number("SELECT count(*) FROM carillon.results") == 2)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.results") == 2)
         }
     }
 }

@@ -11,7 +11,7 @@ import Testing
 
 @Suite struct WorkerCommandTests {
     @Test func `without the schema it does not start, and says how to make it`() async throws {
-        try await TestDatabase.with { url in
+        try await TestDatabase.unconnected(.nothing) { url in
             let run = try await ProgramRun.run(["worker"], environment: ["DATABASE_URL": url])
             #expect(run.status == 78)
             #expect(run.errors.contains("migrate up"))
@@ -20,7 +20,7 @@ import Testing
 
     @Test func `with a schema from a newer program it does not start`() async throws {
         try await Shop.with { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 "INSERT INTO carillon.schema_migrations (version, name) VALUES (999, 'future')"
             )
             let run = try await shop.run("worker")
@@ -40,7 +40,7 @@ import Testing
             try await shop.enqueue(300)
             let run = try await shop.run("worker", "--once")
             #expect(run.status == 0 && run.output == "")
-            #expect(try await shop.number("SELECT sum(sent)::int8 FROM carillon.results") == 300)
+            #expect(try await shop.database.number("SELECT sum(sent)::int8 FROM carillon.results") == 300)
             let tokens = await shop.gateway.deliveries().map(\.token)
             #expect(tokens.count == 300 && Set(tokens).count == 300)
             for line in run.errors.split(separator: "\n") { #expect(line.hasPrefix("{\"time\":")) }
@@ -71,7 +71,7 @@ import Testing
                 #expect(mixed.output.contains("\"status\":410,\"reason\":\"Unregistered\""))
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(0))
             }
-            #expect(try await shop.number("SELECT count(*) FROM carillon.workers") == 0)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.workers") == 0)
         }
     }
 
@@ -83,10 +83,10 @@ import Testing
                 _ = try await worker.line(containing: "has started", on: loop)
                 try await shop.enqueue(30)
                 try await loop.eventually("the pushes are counted") {
-                    try await shop.number("SELECT sent_last_hour::int8 FROM carillon.app_status") == 30
+                    try await shop.database.number("SELECT sent_last_hour::int8 FROM carillon.app_status") == 30
                 }
                 #expect(try await worker.end(by: SIGKILL, on: loop) == .signal(SIGKILL))
-                #expect(try await shop.number("SELECT sent_last_hour::int8 FROM carillon.app_status") == 30)
+                #expect(try await shop.database.number("SELECT sent_last_hour::int8 FROM carillon.app_status") == 30)
             }
         }
     }
@@ -132,7 +132,7 @@ import Testing
             let run = try await shop.run("worker", "--once")
             #expect(run.status == 69)
             #expect(run.errors.contains("localhost:1"))
-            #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 5)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 5)
         }
     }
 
@@ -143,7 +143,7 @@ import Testing
             #expect(run.status == 69 || run.status == 78)
             #expect(run.errors.contains("trust"))
             #expect(await shop.gateway.deliveries().isEmpty)
-            #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 5)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 5)
         }
     }
 
@@ -154,20 +154,20 @@ import Testing
             #expect(run.status == 69 || run.status == 78)
             #expect(run.errors.contains("localhost"))
             #expect(await shop.gateway.deliveries().isEmpty)
-            #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 5)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 5)
         }
     }
 
     @Test func `a credential that was spoilt in the table holds its app, and its secrets stay secret`() async throws {
         try await Shop.with { shop in
-            try await shop.connection.script("UPDATE carillon.certificates SET private_key = 'canary-key'")
+            try await shop.database.connection.script("UPDATE carillon.certificates SET private_key = 'canary-key'")
             try await shop.enqueue(5)
             let run = try await shop.run("worker", "--once")
             #expect(run.status == 78)
             #expect(run.errors.contains("shop") && !run.errors.contains("canary"))
-            #expect(try await shop.number("SELECT count(*) FROM carillon.messages") == 5)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.messages") == 5)
             let unreadable = "SELECT count(*) FROM carillon.certificates WHERE last_error LIKE '%canary%'"
-            #expect(try await shop.number(unreadable) == 0)
+            #expect(try await shop.database.number(unreadable) == 0)
             #expect(try await shop.run("credential", "check").status == 78)
         }
     }
@@ -183,9 +183,12 @@ import Testing
             }
             let tokens = await shop.gateway.deliveries().map(\.token)
             #expect(Set(tokens).count == tokens.count)
-            #expect(try await shop.number("SELECT coalesce(sum(sent), 0)::int8 FROM carillon.results") == tokens.count)
-            #expect(try await shop.number("SELECT count(*) FROM carillon.inflight") == 0)
-            #expect(try await shop.number("SELECT count(*) FROM carillon.workers") == 0)
+            #expect(
+                try await shop.database.number("SELECT coalesce(sum(sent), 0)::int8 FROM carillon.results")
+                    == tokens.count
+            )
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.workers") == 0)
         }
     }
 
@@ -201,8 +204,8 @@ import Testing
                 #expect(try await worker.end(by: SIGTERM, on: loop) == .status(75))
                 #expect(MonotonicInstant.now - begin < .seconds(10))
             }
-            #expect(try await shop.number("SELECT count(*) FROM carillon.inflight") == 0)
-            #expect(try await shop.number("SELECT count(*) FROM carillon.pending") == 200)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.pending") == 200)
         }
     }
 
@@ -214,14 +217,14 @@ import Testing
             let full = [UInt8](repeating: 0, count: 4_096)
             while write(theirs, full, full.count) > 0 {}
             var command = ChildProcess.Command(try ProgramRun.path, ["worker", "--once", "--log-level", "debug"])
-            command.environment = ProgramRun.environment(["DATABASE_URL": shop.url])
+            command.environment = ProgramRun.environment(["DATABASE_URL": shop.database.url])
             command.output = .descriptor(theirs)
             command.error = .descriptor(theirs)
             let child = try ChildProcess(command)
             close(theirs)
             let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(60)) }
             #expect(exit == .status(0))
-            #expect(try await shop.number("SELECT sum(sent)::int8 FROM carillon.results") == 100)
+            #expect(try await shop.database.number("SELECT sum(sent)::int8 FROM carillon.results") == 100)
         }
     }
 
@@ -230,11 +233,11 @@ import Testing
             try await shop.enqueue(100)
             let line = "exec \"$0\" worker --once <&- >&- 2>&-"
             var command = ChildProcess.Command("/bin/sh", ["-c", line, try ProgramRun.path])
-            command.environment = ProgramRun.environment(["DATABASE_URL": shop.url])
+            command.environment = ProgramRun.environment(["DATABASE_URL": shop.database.url])
             let child = try ChildProcess(command)
             let exit = try await TestLoop.with { loop in try await child.wait(on: loop, until: .now + .seconds(60)) }
             #expect(exit == .status(0))
-            #expect(try await shop.number("SELECT sum(sent)::int8 FROM carillon.results") == 100)
+            #expect(try await shop.database.number("SELECT sum(sent)::int8 FROM carillon.results") == 100)
         }
     }
 
@@ -265,7 +268,7 @@ extension Shop {
     fileprivate func waitForRequests() async throws {
         let deadline = MonotonicInstant.now + .seconds(60)
         while true {
-            let held = try await number("SELECT count(*) FROM carillon.inflight")
+            let held = try await database.number("SELECT count(*) FROM carillon.inflight")
             if held > 0, await gateway.statistics().requests > 0 { return }
             guard .now < deadline else { throw IOError(.timedOut, "no request came") }
         }

@@ -6,11 +6,11 @@ import Testing
 @Suite struct WrongTopicTests {
     @Test func `the log, status and check name the reason and the remedy, which works`() async throws {
         try await Shop.with { shop in
-            try await shop.connection.script("UPDATE carillon.apps SET topic = 'com.elsewhere'")
+            try await shop.database.connection.script("UPDATE carillon.apps SET topic = 'com.elsewhere'")
             try await shop.enqueue(20)
             let worker = try await shop.run("worker", "--once")
             let failures = "SELECT count(*) FROM carillon.failures WHERE reason = 'TopicDisallowed'"
-            #expect(try await shop.number(failures) == 20)
+            #expect(try await shop.database.number(failures) == 20)
             let lines = worker.errors.split(separator: "\n").filter { $0.contains("TopicDisallowed") }
             let line = try #require(lines.first, "\(worker.errors)")
             for part in [
@@ -36,7 +36,7 @@ import Testing
             let requeue = try await shop.run("failures", "requeue", "--app", "shop", "--reason", "TopicDisallowed")
             #expect(requeue.status == 0, "\(requeue.errors)")
             #expect(try await shop.run("worker", "--once").status == 0)
-            #expect(try await shop.number("SELECT sum(sent)::bigint FROM carillon.results") == 20)
+            #expect(try await shop.database.number("SELECT sum(sent)::bigint FROM carillon.results") == 20)
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct DatabaseLossTests {
     private func fill(_ queue: Queue, rows: Int) async throws {
-        try await queue.run(
+        try await queue.database.run(
             """
             INSERT INTO carillon.messages (app_id, tokens, payload)
             SELECT 1, ARRAY[lpad(to_hex(m), 64, '0')], '{"aps":{}}' FROM generate_series(1, \(rows)) AS m
@@ -30,15 +30,15 @@ import Testing
             }
             let report = try await queue.running(worker) {
                 for await _ in backend.arrivals { break }
-                try await queue.run(self.cut)
+                try await queue.database.run(self.cut)
                 backend.open()
             }
             #expect(report.isClean)
             #expect(report.counters.databaseErrors > 0)
             #expect(backend.recorded.sent.count == 100)
             #expect(Set(backend.recorded.sent.map(\.id)).count == 100)
-            #expect(try await queue.number("SELECT sum(sent) FROM carillon.results") == 100)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(try await queue.database.number("SELECT sum(sent) FROM carillon.results") == 100)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
         }
     }
 
@@ -52,7 +52,7 @@ import Testing
                 var batches = 0
                 for await _ in backend.arrivals {
                     batches += 1
-                    if batches % 60 == 30 { try await queue.run(self.cut) }
+                    if batches % 60 == 30 { try await queue.database.run(self.cut) }
                     if batches == 270 { return }
                 }
             }
@@ -61,22 +61,22 @@ import Testing
                 // All was cut that will be: what is settled after that was written over a connection that lasts.
                 try await self.fill(queue, rows: 1)
                 try await queue.loop.eventually("all is settled") {
-                    try await queue.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 3001
+                    try await queue.database.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 3001
                 }
                 worker.drain()
             }
             #expect(report.isClean)
             #expect(report.counters.databaseErrors > 0)
             #expect(Set(backend.recorded.sent.map(\.id)).count == 3001)
-            #expect(try await queue.number("SELECT sum(sent) FROM carillon.results") == 3001)
-            #expect(try await queue.number("SELECT count(DISTINCT message_id) FROM carillon.results") == 3001)
+            #expect(try await queue.database.number("SELECT sum(sent) FROM carillon.results") == 3001)
+            #expect(try await queue.database.number("SELECT count(DISTINCT message_id) FROM carillon.results") == 3001)
         }
     }
 
     @Test func `a worker that gives up while it connects does not complain that it broke off`() async throws {
         try await Queue.with { queue in
             let cluster = try await TestCluster.shared
-            let database = try #require(try await queue.rows("SELECT current_database()").first)
+            let database = try #require(try await queue.database.rows("SELECT current_database()").first)
             let url = cluster.loopbackURL(database: database.filter { !"()".contains($0) })
             try await Proxy.with(to: cluster.port, on: queue.loop) { proxy in
                 let port = await proxy.port
@@ -103,9 +103,11 @@ import Testing
     @Test func `why a worker cannot come back is said once, and is part of why it is not ready`() async throws {
         try await Queue.with { queue in
             let name = "worker_\(UInt32.random(in: 0...UInt32.max))"
-            try await queue.run("CREATE ROLE \(name) LOGIN PASSWORD 'before'; GRANT carillon_worker TO \(name)")
+            try await queue.database.run(
+                "CREATE ROLE \(name) LOGIN PASSWORD 'before'; GRANT carillon_worker TO \(name)"
+            )
             try await attempt {
-                let database = try #require(try await queue.rows("SELECT current_database()").first)
+                let database = try #require(try await queue.database.rows("SELECT current_database()").first)
                 let inside = database.filter { !"()".contains($0) }
                 let address = try #require(
                     try await TestCluster.shared.loopbackURL(database: inside).split(separator: "@").last
@@ -121,13 +123,13 @@ import Testing
                 let report = try await queue.running(worker) {
                     try await queue.loop.eventually("it has begun") { worker.counters.isConnected }
                     let before = worker.counters.databaseErrors
-                    try await queue.run("ALTER ROLE \(name) PASSWORD 'after'; " + self.cut)
+                    try await queue.database.run("ALTER ROLE \(name) PASSWORD 'after'; " + self.cut)
                     try await queue.loop.eventually("it has tried again and again") {
                         worker.counters.databaseErrors > before + 5
                     }
                     #expect(events.withLock { $0.count { $0.contains("password authentication failed") } } == 1)
                     #expect(worker.counters.disconnection?.contains("password authentication failed") == true)
-                    try await queue.run("ALTER ROLE \(name) PASSWORD 'before'")
+                    try await queue.database.run("ALTER ROLE \(name) PASSWORD 'before'")
                     // That one of its two connections is lost may be noticed late.
                     try await queue.loop.eventually("it is back, and says nothing of a disconnection") {
                         worker.counters.isConnected && worker.counters.disconnection == nil
@@ -136,7 +138,7 @@ import Testing
                 }
                 #expect(report.isClean)
             } finally: {
-                try await queue.run("DROP OWNED BY \(name); DROP ROLE \(name)")
+                try await queue.database.run("DROP OWNED BY \(name); DROP ROLE \(name)")
             }
         }
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct DrainTests {
     @Test func `a row is sent once and leaves a row of results`() async throws {
         try await Queue.with { queue in
-            try await queue.run(
+            try await queue.database.run(
                 #"INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa01}', '{"aps":{"alert":"Hi"}}')"#
             )
             let backend = RecordedBackend()
@@ -18,12 +18,14 @@ import Testing
             #expect(backend.sent.map(\.payload) == [#"{"aps":{"alert":"Hi"}}"#])
             #expect(backend.sent.map(\.topic) == ["org.example.app"])
             #expect(
-                try await queue.rows("SELECT message_id, app_id, sent, failed, expired, attempts FROM carillon.results")
+                try await queue.database.rows(
+                    "SELECT message_id, app_id, sent, failed, expired, attempts FROM carillon.results"
+                )
                     == ["(1,1,1,0,0,1)"]
             )
-            #expect(try await queue.number("SELECT count(*) FROM carillon.messages") == 0)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.inflight") == 0)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.workers") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.workers") == 0)
         }
     }
 
@@ -38,7 +40,7 @@ import Testing
                 }
             }
             #expect(!report.isClean)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.workers") == 1)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.workers") == 1)
         }
     }
 }

@@ -7,7 +7,7 @@ import Testing
 /// Several workers, dead workers, and workers that stop.
 @Suite struct FleetTests {
     private func fill(_ queue: Queue, rows: Int, tokens: Int = 1) async throws {
-        try await queue.run(
+        try await queue.database.run(
             """
             INSERT INTO carillon.messages (app_id, tokens, payload)
             SELECT 1, ARRAY(SELECT lpad(to_hex(m * 10000 + t), 64, '0') FROM generate_series(1, \(tokens)) AS t),
@@ -29,8 +29,8 @@ import Testing
             #expect(ids.count == 10000)
             #expect(Set(ids).count == 10000)
             #expect(reports.map(\.counters.total.sent).reduce(0, +) == 10000)
-            #expect(try await queue.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 10000)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 5005)
+            #expect(try await queue.database.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 10000)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 5005)
         }
     }
 
@@ -42,8 +42,12 @@ import Testing
             #expect(report.isClean)
             #expect(Set(backend.sent.map(\.token)).count == 500)
             #expect(backend.sent.count == 500)
-            #expect(try await queue.rows("SELECT message_id, sent, attempts FROM carillon.results") == ["(1,500,1)"])
-            #expect(try await queue.number("SELECT count(*) FROM carillon.unfinished") == 0)
+            #expect(
+                try await queue.database.rows("SELECT message_id, sent, attempts FROM carillon.results") == [
+                    "(1,500,1)"
+                ]
+            )
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
         }
     }
 
@@ -52,7 +56,7 @@ import Testing
             let worker = queue.worker(RecordedBackend()) { $0.lease = .seconds(600) }
             let report = try await queue.running(worker) {
                 try await queue.loop.eventually("it has begun") { worker.counters.isConnected }
-                try await queue.run("DELETE FROM carillon.workers")
+                try await queue.database.run("DELETE FROM carillon.workers")
                 worker.drain()
             }
             #expect(report.isClean)
@@ -61,7 +65,7 @@ import Testing
 
     @Test func `what a dead worker held is sent by another, and what may not be repeated fails`() async throws {
         try await Queue.with { queue in
-            try await queue.run(
+            try await queue.database.run(
                 """
                 INSERT INTO carillon.messages (app_id, tokens, payload, on_unknown) VALUES
                     (1, '{aa}', '{"aps":{}}', 'retry'), (1, '{bb,cc}', '{"aps":{}}', 'fail')
@@ -72,7 +76,7 @@ import Testing
             let dead = queue.worker(lost) { $0.lease = .seconds(600) }
             let run = Task { try await dead.run() }
             for await _ in lost.arrivals { break }
-            try await queue.run(
+            try await queue.database.run(
                 """
                 UPDATE carillon.workers SET heartbeat_at = now() - interval '3 s', lease_until = now() - interval '2 s'
                 """
@@ -82,11 +86,11 @@ import Testing
             #expect(report.counters.takeovers == 1)
             #expect(backend.sent.map(\.token) == ["aa"])
             #expect(
-                try await queue.rows("SELECT message_id, token, reason FROM carillon.failures ORDER BY token")
+                try await queue.database.rows("SELECT message_id, token, reason FROM carillon.failures ORDER BY token")
                     == ["(2,bb,OutcomeUnknown)", "(2,cc,OutcomeUnknown)"]
             )
             #expect(
-                try await queue.rows("SELECT message_id, sent, failed FROM carillon.results ORDER BY 1")
+                try await queue.database.rows("SELECT message_id, sent, failed FROM carillon.results ORDER BY 1")
                     == ["(1,1,0)", "(2,0,2)"]
             )
             // The zombie's outcomes come too late, and change nothing.
@@ -95,14 +99,14 @@ import Testing
             let late = try await run.value
             #expect(late.counters.stale == 1)
             #expect(late.counters.total.sent == 0)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 2)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 2)
             #expect(lost.recorded.sent.first { $0.token == "aa" }?.id == backend.sent.first?.id)
         }
     }
 
     @Test func `settling twice changes nothing`() async throws {
         try await Queue.with { queue in
-            try await queue.run(
+            try await queue.database.run(
                 """
                 INSERT INTO carillon.workers (name, lease_until) VALUES ('w', now() + interval '1 hour');
                 INSERT INTO carillon.inflight (worker_id, app_id, claimed_at, jobs) VALUES (1, 1, '2026-01-01 00:00Z',
@@ -116,7 +120,7 @@ import Testing
                     '{}', '{}', '{}', '{}', '{}', '{}') AS answer
                 """
             func attempt(as worker: String) async throws -> [String] {
-                try await queue.rows(settle.split(separator: "%").joined(separator: worker))
+                try await queue.database.rows(settle.split(separator: "%").joined(separator: worker))
             }
             #expect(try await attempt(as: "2, '2026-01-01 00:00Z', 0::smallint") == ["(lost)"])
             // A claim that a crash of the database undid, and whose number was given away again.
@@ -124,7 +128,7 @@ import Testing
             #expect(try await attempt(as: "1, '2026-01-01 00:00Z', 1::smallint") == ["(before)"])
             #expect(try await attempt(as: "1, '2026-01-01 00:00Z', 0::smallint") == ["(written)"])
             #expect(try await attempt(as: "1, '2026-01-01 00:00Z', 0::smallint") == ["(before)"])
-            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 1)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 1)
         }
     }
 
@@ -142,9 +146,9 @@ import Testing
             let sent = report.counters.total.sent
             #expect(sent > 0)
             #expect(backend.recorded.sent.count == sent)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.workers") == 0)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.inflight") == 0)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.messages") == Int64(300 - sent))
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.workers") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages") == Int64(300 - sent))
             try await queue.drain(backend.recorded)
             #expect(Set(backend.recorded.sent.map(\.id)).count == 300)
             #expect(backend.recorded.sent.count == 300)
@@ -164,7 +168,7 @@ import Testing
             #expect(report.counters.total.sent == 0)
             // On a slow machine the second may be over before everything is settled; the others take over the rest.
             #expect(
-                try await queue.number(
+                try await queue.database.number(
                     """
                     SELECT (SELECT count(*) FROM carillon.messages) + (SELECT count(*) FROM carillon.scheduled)
                         + (SELECT coalesce(sum(cardinality(f.jobs)), 0) FROM carillon.inflight f)
@@ -178,7 +182,7 @@ import Testing
         try await Queue.with { queue in
             try await queue.addApp("other", topic: "org.example.other")
             try await self.fill(queue, rows: 100)
-            try await queue.run("UPDATE carillon.messages SET app_id = 2 WHERE id % 2 = 0")
+            try await queue.database.run("UPDATE carillon.messages SET app_id = 2 WHERE id % 2 = 0")
             // The tokens' last digits follow the messages: those of one app get through, the other's do not.
             let backend = RecordedBackend { token in
                 "02468ace".contains(token.suffix(1))
@@ -188,13 +192,13 @@ import Testing
             #expect(report.counters.total.failed == 0)
             #expect(report.isClean)
             #expect(
-                try await queue.number("SELECT count(*) FROM carillon.messages")
-                    + queue.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 100
+                try await queue.database.number("SELECT count(*) FROM carillon.messages")
+                    + queue.database.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 100
             )
-            #expect(try await queue.number("SELECT count(*) FROM carillon.messages WHERE attempt > 1") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages WHERE attempt > 1") == 0)
             #expect(!report.troubles.isEmpty)
             #expect(
-                try await queue.number(
+                try await queue.database.number(
                     "SELECT count(*) FROM carillon.holds WHERE reason LIKE 'Nobody answers%'"
                 )
                     > 0
@@ -209,23 +213,23 @@ import Testing
             let holds = "SELECT count(*) FROM carillon.holds"
             let worker = queue.worker(backend)
             let report = try await queue.running(worker) {
-                try await queue.loop.eventually("the app is held") { try await queue.number(holds) == 1 }
+                try await queue.loop.eventually("the app is held") { try await queue.database.number(holds) == 1 }
                 worker.drain()
             }
             #expect(report.isClean)
-            #expect(try await queue.number(holds) == 0)
+            #expect(try await queue.database.number(holds) == 0)
         }
     }
 
     @Test func `a paused app waits`() async throws {
         try await Queue.with { queue in
             try await self.fill(queue, rows: 3)
-            try await queue.run("UPDATE carillon.apps SET paused = true")
+            try await queue.database.run("UPDATE carillon.apps SET paused = true")
             try await queue.drain()
-            #expect(try await queue.number("SELECT count(*) FROM carillon.messages") == 3)
-            try await queue.run("UPDATE carillon.apps SET paused = false")
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages") == 3)
+            try await queue.database.run("UPDATE carillon.apps SET paused = false")
             try await queue.drain()
-            #expect(try await queue.number("SELECT count(*) FROM carillon.messages") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages") == 0)
         }
     }
 }

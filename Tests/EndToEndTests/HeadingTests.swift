@@ -1,12 +1,13 @@
 import ApplePush
 import Postgres
 import PushQueue
+import TestSupport
 import Testing
 
 /// What a push is sent with that its message does not say in so many words.
 @Suite struct HeadingTests {
     private static func enqueue(_ queue: Queue, _ arguments: String) async throws {
-        try await queue.run("SELECT carillon.enqueue('app', '{aa}', 'x'\(arguments))")
+        try await queue.database.run("SELECT carillon.enqueue('app', '{aa}', 'x'\(arguments))")
     }
 
     @Test(arguments: [
@@ -28,7 +29,7 @@ import Testing
 
     @Test func `an app whose own topic is that of the push type adds nothing to it`() async throws {
         try await Queue.with { queue in
-            try await queue.run("UPDATE carillon.apps SET topic = 'org.example.app.voip'")
+            try await queue.database.run("UPDATE carillon.apps SET topic = 'org.example.app.voip'")
             try await Self.enqueue(queue, ", push_type => 'voip'")
             let backend = RecordedBackend()
             try await queue.drain(backend)
@@ -40,20 +41,22 @@ import Testing
         try await Queue.with { queue in
             try await Self.enqueue(queue, ", expires_at => 'epoch'")
             try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable") })
-            try await queue.run("UPDATE carillon.scheduled SET run_at = now()")
+            try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()")
             let backend = RecordedBackend()
             try await queue.drain(backend)
             #expect(backend.sent.map(\.expiration) == [0])
-            #expect(try await queue.rows("SELECT sent, expired, attempts FROM carillon.results") == ["(1,0,2)"])
+            #expect(
+                try await queue.database.rows("SELECT sent, expired, attempts FROM carillon.results") == ["(1,0,2)"]
+            )
         }
     }
 
     @Test func `what expires at the epoch may be scheduled, and requeued`() async throws {
         try await Queue.with { queue in
             try await Self.enqueue(queue, ", expires_at => 'epoch', run_at => now() + interval '1 hour'")
-            try await queue.run("UPDATE carillon.scheduled SET run_at = now()")
+            try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()")
             try await queue.drain(RecordedBackend { _ in .rejected(400, "BadTopic") })
-            #expect(try await queue.number("carillon.requeue_failures('app')") == 1)
+            #expect(try await queue.database.number("carillon.requeue_failures('app')") == 1)
             let backend = RecordedBackend()
             try await queue.drain(backend)
             #expect(backend.sent.map(\.expiration) == [0])

@@ -11,37 +11,39 @@ import Testing
         try await Queue.with { queue in
             let lease = "SELECT extract(epoch FROM max(lease_until)) * 1000 FROM carillon.workers"
             let failing = "SELECT count(*) FROM carillon.maintenance m WHERE m.last_failure > m.last_success"
-            let other = try await PostgresConnection.connect(queue.url, on: queue.loop, application: "other")
+            let other = try await PostgresConnection.connect(queue.database.url, on: queue.loop, application: "other")
             // Maintenance forgets old broadcasts; nothing else that these messages need is locked.
             try await other.script("BEGIN; LOCK TABLE carillon.broadcasts IN ACCESS EXCLUSIVE MODE")
             let backend = RecordedBackend()
             let worker = queue.worker(backend) { $0.lease = .milliseconds(600) }
             let report = try await queue.running(worker) {
                 try await queue.loop.eventually("one step has failed") {
-                    try await queue.rows(
+                    try await queue.database.rows(
                         "SELECT step, last_error FROM carillon.maintenance WHERE last_failure IS NOT NULL"
                     )
                         == [#"("delete broadcasts","canceling statement due to lock timeout")"#]
                 }
                 // It lives on for several leases, and sends what comes.
-                let before = try await queue.number(lease)
-                try await queue.run(
+                let before = try await queue.database.number(lease)
+                try await queue.database.run(
                     "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{\"aps\":{}}')"
                 )
                 try await queue.loop.eventually("the lease is renewed and the message settled") {
-                    let now = try await queue.number(lease)
-                    let settled = try await queue.number("SELECT count(*) FROM carillon.results")
+                    let now = try await queue.database.number(lease)
+                    let settled = try await queue.database.number("SELECT count(*) FROM carillon.results")
                     return now - before > 1800 && settled == 1
                 }
                 try await other.script("ROLLBACK")
                 // It comes again within minutes, not within the hour.
                 #expect(
-                    try await queue.number(
+                    try await queue.database.number(
                         "SELECT count(*) FROM carillon.chores WHERE name = 'maintain' AND next_run < now() + interval '6 minutes'"
                     ) == 1
                 )
-                try await queue.run("UPDATE carillon.chores SET next_run = now() WHERE name = 'maintain'")
-                try await queue.loop.eventually("that step is done too") { try await queue.number(failing) == 0 }
+                try await queue.database.run("UPDATE carillon.chores SET next_run = now() WHERE name = 'maintain'")
+                try await queue.loop.eventually("that step is done too") {
+                    try await queue.database.number(failing) == 0
+                }
                 worker.drain()
             }
             await other.close()

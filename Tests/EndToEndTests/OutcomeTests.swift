@@ -2,6 +2,7 @@ import ApplePush
 import Postgres
 import PushQueue
 import Synchronization
+import TestSupport
 import Testing
 
 /// What becomes of each outcome in the tables.
@@ -11,7 +12,7 @@ import Testing
     private func insert(_ queue: Queue, tokens: String, _ more: [(column: String, value: String)] = []) async throws {
         let columns = more.map { ", " + $0.column }.joined()
         let values = more.map { ", " + $0.value }.joined()
-        try await queue.run(
+        try await queue.database.run(
             "INSERT INTO carillon.messages (app_id, tokens, payload\(columns)) "
                 + "VALUES (1, '\(tokens)', '\(Self.payload)'\(values))"
         )
@@ -24,17 +25,17 @@ import Testing
             try await self.insert(queue, tokens: "{bb}")
             let report = try await queue.drain(RecordedBackend { _ in .delivered })
             #expect(report.counters.total.sent == 2)
-            #expect(try await queue.number("SELECT max(length(reference)) FROM carillon.results") == 6400)
+            #expect(try await queue.database.number("SELECT max(length(reference)) FROM carillon.results") == 6400)
         }
     }
 
     @Test func `a message that is cut counts a token once, in upper and in lower case`() async throws {
         try await Queue.with { queue in
             try await self.insert(queue, tokens: "{AB,ab,cd}")
-            #expect(try await queue.number("SELECT carillon.split(1, 1::smallint, 1, 1)") == 2)
+            #expect(try await queue.database.number("SELECT carillon.split(1, 1::smallint, 1, 1)") == 2)
             _ = try await queue.drain(RecordedBackend { _ in .delivered })
-            #expect(try await queue.rows("SELECT message_id, sent FROM carillon.results") == ["(1,2)"])
-            #expect(try await queue.number("SELECT count(*) FROM carillon.unfinished") == 0)
+            #expect(try await queue.database.rows("SELECT message_id, sent FROM carillon.results") == ["(1,2)"])
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
         }
     }
 
@@ -64,11 +65,13 @@ import Testing
             #expect(report.counters.total.sent == 1)
             #expect(report.counters.total.failed == 3)
             #expect(
-                try await queue.rows("SELECT message_id, reference, sent, failed, attempts FROM carillon.results")
+                try await queue.database.rows(
+                    "SELECT message_id, reference, sent, failed, attempts FROM carillon.results"
+                )
                     == [#"(1,"order 7",1,3,1)"#]
             )
             #expect(
-                try await queue.rows(
+                try await queue.database.rows(
                     """
                     SELECT message_id, token, status, reason, extract(epoch FROM unregistered_at) AS dead, attempt, reference
                     FROM carillon.failures ORDER BY token
@@ -81,11 +84,11 @@ import Testing
             )
             let sent = backend.sent.first { $0.token == "bb" }
             #expect(
-                try await queue.rows("SELECT apns_id FROM carillon.failures WHERE token = 'bb'")
+                try await queue.database.rows("SELECT apns_id FROM carillon.failures WHERE token = 'bb'")
                     == ["(\(sent?.id.description ?? ""))"]
             )
             #expect(
-                try await queue.rows("SELECT app_id, token, reason, source FROM carillon.feedback")
+                try await queue.database.rows("SELECT app_id, token, reason, source FROM carillon.feedback")
                     == ["(1,bb,Unregistered,http2)"]
             )
         }
@@ -97,7 +100,7 @@ import Testing
             let backend = RecordedBackend()
             try await queue.drain(backend)
             #expect(backend.sent.map(\.token) == ["aa", "bb"])
-            #expect(try await queue.rows("SELECT sent FROM carillon.results") == ["(2)"])
+            #expect(try await queue.database.rows("SELECT sent FROM carillon.results") == ["(2)"])
         }
     }
 
@@ -111,8 +114,8 @@ import Testing
                 RecordedBackend { token in token != "aa" && refusals.isNext ? .safe : .delivered }
             )
             #expect(report.isClean)
-            #expect(try await queue.rows("SELECT sent, failed, attempts FROM carillon.results") == ["(3,0,1)"])
-            #expect(try await queue.number("SELECT count(*) FROM carillon.scheduled") == 0)
+            #expect(try await queue.database.rows("SELECT sent, failed, attempts FROM carillon.results") == ["(3,0,1)"])
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.scheduled") == 0)
         }
     }
 
@@ -120,7 +123,7 @@ import Testing
         try await Queue.with { queue in
             try await self.insert(queue, tokens: "{}")
             try await queue.drain()
-            #expect(try await queue.rows("SELECT sent, failed, expired FROM carillon.results") == ["(0,0,0)"])
+            #expect(try await queue.database.rows("SELECT sent, failed, expired FROM carillon.results") == ["(0,0,0)"])
         }
     }
 
@@ -131,21 +134,23 @@ import Testing
             let report = try await queue.drain(busy) { $0.retry = RetryPolicy() }
             #expect(report.counters.total.retried == 1)
             #expect(
-                try await queue.rows(
+                try await queue.database.rows(
                     """
                     SELECT id, tokens, attempt, origin, collapse_id, run_at BETWEEN now() + '55 s' AND now() + '66 s' AS late
                     FROM carillon.scheduled
                     """
                 ) == ["(1,{aa},2,,x,t)"]
             )
-            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 0)
 
-            try await queue.run("UPDATE carillon.scheduled SET run_at = now()")
+            try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()")
             let free = RecordedBackend()
             try await queue.drain(free)
             #expect(free.sent.map(\.id) == busy.sent.map(\.id))
-            #expect(try await queue.rows("SELECT message_id, sent, attempts FROM carillon.results") == ["(1,1,2)"])
-            #expect(try await queue.number("SELECT count(*) FROM carillon.unfinished") == 0)
+            #expect(
+                try await queue.database.rows("SELECT message_id, sent, attempts FROM carillon.results") == ["(1,1,2)"]
+            )
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
         }
     }
 
@@ -161,30 +166,35 @@ import Testing
             }
             try await queue.drain(first)
             #expect(
-                try await queue.rows("SELECT message_id, remaining, sent, failed FROM carillon.unfinished") == [
-                    "(1,2,1,1)"
-                ]
+                try await queue.database.rows("SELECT message_id, remaining, sent, failed FROM carillon.unfinished")
+                    == [
+                        "(1,2,1,1)"
+                    ]
             )
             #expect(
-                try await queue.rows("SELECT tokens, attempt, origin, reference, broadcast_id FROM carillon.scheduled")
+                try await queue.database.rows(
+                    "SELECT tokens, attempt, origin, reference, broadcast_id FROM carillon.scheduled"
+                )
                     == [#"("{bb,cc}",2,1,r,77)"#]
             )
-            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 0)
 
-            try await queue.run("UPDATE carillon.scheduled SET run_at = now()")
+            try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()")
             let second = RecordedBackend { token in token == "cc" ? .rejected(500, "InternalServerError") : .delivered }
             try await queue.drain(second)
-            #expect(try await queue.rows("SELECT remaining, sent, failed FROM carillon.unfinished") == ["(1,2,1)"])
+            #expect(
+                try await queue.database.rows("SELECT remaining, sent, failed FROM carillon.unfinished") == ["(1,2,1)"]
+            )
 
-            try await queue.run("UPDATE carillon.scheduled SET run_at = now()")
+            try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()")
             let third = RecordedBackend()
             try await queue.drain(third)
             #expect(
-                try await queue.rows(
+                try await queue.database.rows(
                     "SELECT message_id, reference, broadcast_id, sent, failed, expired, attempts FROM carillon.results"
                 ) == ["(1,r,77,3,1,0,3)"]
             )
-            #expect(try await queue.number("SELECT count(*) FROM carillon.unfinished") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
             let id = first.sent.first { $0.token == "cc" }?.id
             #expect(third.sent.map(\.id) == [id].compactMap(\.self))
         }
@@ -192,15 +202,15 @@ import Testing
 
     @Test func `attempts are limited by the app`() async throws {
         try await Queue.with { queue in
-            try await queue.run("UPDATE carillon.apps SET max_attempts = 2")
+            try await queue.database.run("UPDATE carillon.apps SET max_attempts = 2")
             try await self.insert(queue, tokens: "{aa}")
             let busy = RecordedBackend { _ in .rejected(503, "ServiceUnavailable") }
             try await queue.drain(busy)
-            try await queue.run("UPDATE carillon.scheduled SET run_at = now()")
+            try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()")
             try await queue.drain(busy)
-            #expect(try await queue.rows("SELECT sent, failed, attempts FROM carillon.results") == ["(0,1,2)"])
+            #expect(try await queue.database.rows("SELECT sent, failed, attempts FROM carillon.results") == ["(0,1,2)"])
             #expect(
-                try await queue.rows("SELECT status, reason, attempt FROM carillon.failures")
+                try await queue.database.rows("SELECT status, reason, attempt FROM carillon.failures")
                     == ["(503,ServiceUnavailable,2)"]
             )
         }
@@ -215,10 +225,10 @@ import Testing
             #expect(busy.sent.map(\.token) == ["cc"])
             #expect(report.counters.total.expired == 3)
             #expect(
-                try await queue.rows("SELECT sent, failed, expired FROM carillon.results ORDER BY message_id")
+                try await queue.database.rows("SELECT sent, failed, expired FROM carillon.results ORDER BY message_id")
                     == ["(0,0,2)", "(0,0,1)"]
             )
-            #expect(try await queue.number("SELECT count(*) FROM carillon.scheduled") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.scheduled") == 0)
         }
     }
 
@@ -228,25 +238,27 @@ import Testing
             try await self.insert(queue, tokens: "{bb}", [("on_unknown", "'fail'")])
             let report = try await queue.drain(RecordedBackend { _ in .unknown })
             #expect(report.counters.total.unknown == 2)
-            #expect(try await queue.rows("SELECT tokens, attempt FROM carillon.scheduled") == ["({aa},2)"])
+            #expect(try await queue.database.rows("SELECT tokens, attempt FROM carillon.scheduled") == ["({aa},2)"])
             #expect(
-                try await queue.rows("SELECT token, status, reason FROM carillon.failures") == ["(bb,,OutcomeUnknown)"]
+                try await queue.database.rows("SELECT token, status, reason FROM carillon.failures") == [
+                    "(bb,,OutcomeUnknown)"
+                ]
             )
         }
     }
 
     @Test func `tokens that are far too long fail each for itself`() async throws {
         try await Queue.with { queue in
-            try await queue.run(
+            try await queue.database.run(
                 """
                 INSERT INTO carillon.messages (app_id, tokens, payload)
                 SELECT 1, array_agg(repeat('Z', 5000) || i % 50), '{"aps":{}}' FROM generate_series(1, 100) i
                 """
             )
             try await queue.drain()
-            #expect(try await queue.rows("SELECT sent, failed FROM carillon.results") == ["(0,50)"])
+            #expect(try await queue.database.rows("SELECT sent, failed FROM carillon.results") == ["(0,50)"])
             #expect(
-                try await queue.rows(
+                try await queue.database.rows(
                     "SELECT count(DISTINCT token), min(reason), max(reason), max(length(token)) <= 513 FROM carillon.failures"
                 ) == ["(50,MalformedToken,MalformedToken,t)"]
             )
@@ -280,7 +292,7 @@ import Testing
             var columns = [("app_id", "1"), ("tokens", "'{aa}'"), ("payload", "'\(Self.payload)'")]
             columns.removeAll { $0.0 == column }
             columns.append((column, value))
-            try await queue.run(
+            try await queue.database.run(
                 """
                 INSERT INTO carillon.messages (\(columns.map(\.0).joined(separator: ", ")))
                 VALUES (\(columns.map(\.1).joined(separator: ", ")))
@@ -291,10 +303,12 @@ import Testing
             try await queue.drain(backend)
             #expect(backend.sent.contains { $0.token == "ee" })
             #expect(
-                try await queue.rows("SELECT message_id, status, reason FROM carillon.failures") == ["(1,,\(reason))"]
+                try await queue.database.rows("SELECT message_id, status, reason FROM carillon.failures") == [
+                    "(1,,\(reason))"
+                ]
             )
             #expect(
-                try await queue.rows("SELECT message_id, sent, failed FROM carillon.results ORDER BY 1")
+                try await queue.database.rows("SELECT message_id, sent, failed FROM carillon.results ORDER BY 1")
                     == ["(1,0,1)", "(2,1,0)"]
             )
         }

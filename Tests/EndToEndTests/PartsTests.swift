@@ -8,7 +8,7 @@ import Testing
 @Suite struct PartsTests {
     /// Forty fast messages, a slow one, and one with two fast tokens and a slow one: tokens that begin with 51 are slow.
     private func fill(_ queue: Queue, app: Int = 1) async throws {
-        try await queue.run(
+        try await queue.database.run(
             """
             INSERT INTO carillon.messages (app_id, tokens, payload)
             SELECT \(app), ARRAY[lpad(to_hex(m), 64, 'a')], '{"aps":{}}' FROM generate_series(1, 40) AS m;
@@ -22,7 +22,7 @@ import Testing
     /// Forty messages are done, and one is begun.
     private func fastOnesAreSettled(in queue: Queue) async throws -> Bool {
         let state = "SELECT (SELECT count(*) FROM carillon.results), (SELECT count(*) FROM carillon.unfinished)"
-        return try await queue.rows(state) == ["(40,1)"]
+        return try await queue.database.rows(state) == ["(40,1)"]
     }
 
     private let results =
@@ -38,19 +38,19 @@ import Testing
                     try await self.fastOnesAreSettled(in: queue) && worker.counters.inFlight == 2
                 }
                 #expect(
-                    try await queue.rows(
+                    try await queue.database.rows(
                         "SELECT i.part, j.id, left(j.tokens::text, 6) FROM carillon.inflight i, unnest(i.jobs) j ORDER BY 2"
                     ).allSatisfy { $0.contains("51") }
                 )
-                #expect(try await queue.rows(self.results) == [])
+                #expect(try await queue.database.rows(self.results) == [])
                 #expect(worker.counters.total.sent == 42)
                 backend.release()
                 worker.drain()
             }
             #expect(report.isClean)
             #expect(report.counters.total.sent == 44)
-            #expect(try await queue.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
-            #expect(try await queue.number("SELECT count(*) FROM carillon.unfinished") == 0)
+            #expect(try await queue.database.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
             #expect(backend.recorded.sent.count == 44)
         }
     }
@@ -80,21 +80,21 @@ import Testing
                 try await self.fastOnesAreSettled(in: queue) && dying.counters.inFlight == 2
             }
             // To the others it looks dead, and they take over.
-            try await queue.run("SELECT carillon.take_over(w.id, w.beat) FROM carillon.workers w")
+            try await queue.database.run("SELECT carillon.take_over(w.id, w.beat) FROM carillon.workers w")
             let backend = HTTP2Backend()
             let report = try await queue.drain(backend)
             await backend.shutdown()
             #expect(report.counters.total.sent == 2)
-            #expect(try await queue.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
+            #expect(try await queue.database.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
             // It is not dead, but what it has to say comes too late.
             dying.giveUp()
             let late = try await run.value
             await lost.shutdown()
             #expect(late.counters.stale >= 1)
             #expect(late.counters.total.sent == 42)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 42)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.unfinished") == 0)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.scheduled") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 42)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.scheduled") == 0)
             let pushes = Dictionary(grouping: await simulator.deliveries(), by: \.token)
             #expect(pushes.count == 44)
             for (token, sends) in pushes {
@@ -119,29 +119,29 @@ import Testing
                 try await queue.loop.eventually("the fast ones are settled") {
                     try await self.fastOnesAreSettled(in: queue)
                 }
-                try await queue.run(self.cut)
+                try await queue.database.run(self.cut)
                 // The second part waits for this table when its connection goes: nobody answers, and nothing was written.
-                try await queue.run("BEGIN; LOCK TABLE carillon.results IN ACCESS EXCLUSIVE MODE")
+                try await queue.database.run("BEGIN; LOCK TABLE carillon.results IN ACCESS EXCLUSIVE MODE")
                 backend.release()
                 try await queue.loop.eventually("the rest is being settled") {
-                    try await queue.number(
+                    try await queue.database.number(
                         """
                         SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
                         WHERE d.datname = current_database() AND NOT l.granted
                         """
                     ) > 0
                 }
-                try await queue.run(self.cut)
-                try await queue.run("COMMIT")
+                try await queue.database.run(self.cut)
+                try await queue.database.run("COMMIT")
                 worker.drain()
             }
             #expect(report.isClean)
             #expect(report.counters.databaseErrors > 0)
             #expect(report.counters.stale == 0)
             #expect(report.counters.total.sent == 44)
-            #expect(try await queue.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
-            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 42)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.unfinished") == 0)
+            #expect(try await queue.database.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 42)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
             #expect(backend.recorded.sent.count == 44)
         }
     }
@@ -157,33 +157,33 @@ import Testing
             }
             #expect(report.isClean)
             #expect(report.counters.total.sent == 44)
-            #expect(try await queue.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
-            #expect(try await queue.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(try await queue.database.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
         }
     }
 
     @Test func `what a constraint refuses ends as one failure, and holds up nobody`() async throws {
         try await Queue.with { queue in
             try await self.fill(queue)
-            try await queue.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
+            try await queue.database.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
             let backend = RecordedBackend()
             let report = try await queue.drain(backend)
             #expect(report.isClean)
             #expect(report.counters.unrecorded == 1)
             #expect(backend.sent.count == 44)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 41)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 41)
             #expect(
-                try await queue.rows("SELECT message_id, status, reason FROM carillon.failures")
+                try await queue.database.rows("SELECT message_id, status, reason FROM carillon.failures")
                     == ["(7,200,Unrecorded)"]
             )
-            #expect(try await queue.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
         }
     }
 
     @Test func `a first part that is refused is written with the rest`() async throws {
         try await Queue.with { queue in
             try await self.fill(queue)
-            try await queue.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
+            try await queue.database.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
             let backend = PatientBackend()
             let worker = queue.worker(backend)
             let report = try await queue.running(worker) {
@@ -194,8 +194,8 @@ import Testing
             #expect(report.isClean)
             #expect(report.counters.unrecorded == 1)
             #expect(backend.recorded.sent.count == 44)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 41)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.unfinished") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 41)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
         }
     }
 }

@@ -8,14 +8,14 @@ import Testing
 struct PoolerTests {
     @Test func `workers that share few connections of a pooler in transaction mode drain the queue`() async throws {
         try await Queue.with { queue in
-            try await queue.run(
+            try await queue.database.run(
                 """
                 INSERT INTO carillon.messages (app_id, tokens, payload)
                 SELECT 1, ARRAY[lpad(to_hex(m), 64, '0')], '{"aps":{}}' FROM generate_series(1, 5000) AS m
                 """
             )
             let cluster = try await TestCluster.shared
-            let database = try #require(queue.url.split(separator: "?").first?.split(separator: "/").last)
+            let database = try #require(queue.database.url.split(separator: "?").first?.split(separator: "/").last)
             let backend = RecordedBackend()
             try await TestPooler.with(size: 2, before: cluster, on: queue.loop) { pooler in
                 let url = pooler.url(database: String(database))
@@ -38,9 +38,9 @@ struct PoolerTests {
             }
             let sent = backend.sent.map(\.id)
             #expect(sent.count == 5000 && Set(sent).count == 5000)
-            #expect(try await queue.number("SELECT sum(sent) FROM carillon.results") == 5000)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.inflight") == 0)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.workers") == 0)
+            #expect(try await queue.database.number("SELECT sum(sent) FROM carillon.results") == 5000)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.workers") == 0)
         }
     }
 }

@@ -2,22 +2,18 @@ import ApplePush
 import IO
 import Postgres
 import PushQueue
-import Synchronization
 import TLS
 import TestSupport
 
 /// A migrated database with an app in it, and workers to let loose on it.
 struct Queue: Sendable {
-    let url: String
-    let connection: PostgresConnection
+    let database: TestDatabase
     let loop: EventLoop
-    private static let number = Atomic<Int>(0)
 
     static func with<R>(_ body: (Queue) async throws -> R) async throws -> R {
-        try await TestDatabase.connected { connection, url in
+        try await TestDatabase.with(.schema) { database in
             try await TestLoop.with { loop in
-                _ = try await Migrator(connection).up()
-                let queue = Queue(url: url, connection: connection, loop: loop)
+                let queue = Queue(database: database, loop: loop)
                 try await queue.addApp("app", topic: "org.example.app")
                 return try await body(queue)
             }
@@ -42,7 +38,7 @@ struct Queue: Sendable {
         parameters.append(gateway)
         parameters.append(credential)
         parameters.append(authority)
-        try await self.connection.execute(
+        try await self.database.connection.execute(
             Statement(
                 "add_app",
                 """
@@ -59,34 +55,11 @@ struct Queue: Sendable {
         try CertificateAuthority(name: "Test authority").issue(commonName: "Push", topics: ["org.example.app"])
     }
 
-    // MARK: SQL
-
-    func run(_ sql: String) async throws {
-        try await self.connection.script(sql)
-    }
-
-    /// The rows as PostgreSQL writes them: (1,text,"two words").
-    func rows(_ sql: String) async throws -> [String] {
-        let statement = Statement(
-            "query_\(Self.number.wrappingAdd(1, ordering: .relaxed).newValue)",
-            "SELECT q::text FROM (\(sql)) AS q"
-        )
-        return try await self.connection.query(statement) { rows in try rows.indices.map { try rows.string($0, 0) } }
-    }
-
-    func number(_ sql: String) async throws -> Int64 {
-        let statement = Statement(
-            "number_\(Self.number.wrappingAdd(1, ordering: .relaxed).newValue)",
-            "SELECT (\(sql))::bigint"
-        )
-        return try await self.connection.query(statement) { try $0.int64(0, 0) }
-    }
-
     // MARK: Workers
 
     var options: WorkerOptions {
         var options = WorkerOptions()
-        options.database = DatabaseSource(self.url)
+        options.database = DatabaseSource(self.database.url)
         options.name = "test"
         // Full jitter may mean at once: a day makes that too unlikely to be seen.
         options.retry = RetryPolicy(base: .seconds(86400), cap: .seconds(86400))

@@ -15,7 +15,7 @@ import Testing
         try await Queue.with { queue in
             try await queue.addApp("other", topic: "org.example.app")
             // The app's timetable is full, so that what is claimed goes back.
-            try await queue.run(
+            try await queue.database.run(
                 """
                 UPDATE carillon.apps SET max_rate = 100 WHERE name = 'app';
                 INSERT INTO carillon.rates (app_id, next_at) VALUES (1, now() + interval '50 seconds');
@@ -35,22 +35,26 @@ import Testing
             }
             let report = try await queue.running(worker) {
                 try await queue.loop.eventually("the claim was refused") { worker.counters.databaseErrors > 0 }
-                try await queue.run(Self.message(of: 2, to: "bb01"))
+                try await queue.database.run(Self.message(of: 2, to: "bb01"))
                 try await queue.loop.eventually("the other app's push was sent", within: .seconds(20)) {
                     backend.sent.map(\.token) == ["bb01"]
                 }
-                #expect(try await queue.number("SELECT count(*) FROM carillon.inflight WHERE app_id = 1") == 1)
+                #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight WHERE app_id = 1") == 1)
                 worker.drain()
             }
             #expect(!report.isClean)
-            try await queue.run("DROP TRIGGER refuse ON carillon.inflight; DELETE FROM carillon.rates")
+            try await queue.database.run("DROP TRIGGER refuse ON carillon.inflight; DELETE FROM carillon.rates")
             try await queue.loop.eventually("the lease is over") {
-                try await queue.number("SELECT count(*) FROM carillon.workers WHERE lease_until < now()") == 1
+                try await queue.database.number("SELECT count(*) FROM carillon.workers WHERE lease_until < now()") == 1
             }
             try await queue.drain(backend) { $0.lease = .seconds(1) }
             #expect(backend.sent.map(\.token) == ["bb01", "aa01"])
-            #expect(try await queue.rows("SELECT app_id, sent FROM carillon.results ORDER BY 1") == ["(1,1)", "(2,1)"])
-            #expect(try await queue.number("SELECT count(*) FROM carillon.inflight") == 0)
+            #expect(
+                try await queue.database.rows("SELECT app_id, sent FROM carillon.results ORDER BY 1") == [
+                    "(1,1)", "(2,1)",
+                ]
+            )
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
         }
     }
 }

@@ -1,6 +1,7 @@
 import ApplePush
 import Postgres
 import PushQueue
+import TestSupport
 import Testing
 
 /// Pushes that ended without being sent, and may have been delivered all the same.
@@ -8,16 +9,16 @@ import Testing
     private static let busy = RecordedBackend { _ in .rejected(503, "ServiceUnavailable") }
 
     private static func enqueue(_ queue: Queue, _ arguments: String = "") async throws {
-        try await queue.run("SELECT carillon.enqueue('app', '{aa}', 'x'\(arguments))")
+        try await queue.database.run("SELECT carillon.enqueue('app', '{aa}', 'x'\(arguments))")
     }
 
     private static func becomeDue(_ queue: Queue, more: String = "") async throws {
-        try await queue.run("UPDATE carillon.scheduled SET run_at = now()\(more)")
+        try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()\(more)")
     }
 
     /// Whether the key is free, and what is said of the message.
     private static func end(_ queue: Queue) async throws -> [String] {
-        try await queue.rows(
+        try await queue.database.rows(
             """
             SELECT m.state, m.may_have_arrived, carillon.enqueue('app', '{aa}', 'x', dedupe_key => 'k') IS NOT NULL AS is_free
             FROM carillon.message_status(1) m
@@ -51,7 +52,7 @@ import Testing
         try await Queue.with { queue in
             try await Self.enqueue(queue, ", dedupe_key => 'k'")
             try await queue.drain(RecordedBackend { _ in .unknown })
-            try await queue.run("SELECT carillon.cancel(1)")
+            try await queue.database.run("SELECT carillon.cancel(1)")
             #expect(try await Self.end(queue) == ["(cancelled,t,f)"])
         }
     }
@@ -59,7 +60,7 @@ import Testing
     @Test func `a push that its worker died with may have arrived`() async throws {
         try await Queue.with { queue in
             try await Self.enqueue(queue, ", dedupe_key => 'k'")
-            try await queue.run(
+            try await queue.database.run(
                 """
                 WITH gone AS (DELETE FROM carillon.messages RETURNING *)
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
@@ -102,12 +103,12 @@ import Testing
             try await Self.enqueue(queue)
             try await queue.drain(RecordedBackend { _ in .unknown })
             let count = "SELECT count(*) FROM carillon.unknown_outcomes"
-            try await queue.run("UPDATE carillon.unknown_outcomes SET noted_at = now() - interval '8 days'")
-            try await queue.run("CALL carillon.maintain()")
-            #expect(try await queue.number(count) == 2)
-            try await queue.run("DELETE FROM carillon.results; DELETE FROM carillon.scheduled")
-            try await queue.run("CALL carillon.maintain()")
-            #expect(try await queue.number(count) == 0)
+            try await queue.database.run("UPDATE carillon.unknown_outcomes SET noted_at = now() - interval '8 days'")
+            try await queue.database.run("CALL carillon.maintain()")
+            #expect(try await queue.database.number(count) == 2)
+            try await queue.database.run("DELETE FROM carillon.results; DELETE FROM carillon.scheduled")
+            try await queue.database.run("CALL carillon.maintain()")
+            #expect(try await queue.database.number(count) == 0)
         }
     }
 }

@@ -1,6 +1,7 @@
 import ApplePush
 import Postgres
 import PushQueue
+import TestSupport
 import Testing
 
 /// What is told of pushes that ended without being sent.
@@ -12,11 +13,11 @@ import Testing
     }
 
     private static func enqueue(_ queue: Queue, _ arguments: String = "") async throws {
-        try await queue.run("SELECT carillon.enqueue('app', '{aa}', 'x'\(arguments))")
+        try await queue.database.run("SELECT carillon.enqueue('app', '{aa}', 'x'\(arguments))")
     }
 
     private static func becomeDue(_ queue: Queue, more: String = "") async throws {
-        try await queue.run("UPDATE carillon.scheduled SET run_at = now()\(more)")
+        try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()\(more)")
     }
 
     // MARK: The last attempt
@@ -25,7 +26,7 @@ import Testing
         try await Queue.with { queue in
             try await Self.enqueue(queue, ", expires_at => now() + interval '1 minute'")
             try await queue.drain(RecordedBackend { _ in .rejected(503, "ServiceUnavailable", retryAfter: 3600) })
-            #expect(try await queue.rows(Self.status("")) == ["(expired,503,ServiceUnavailable)"])
+            #expect(try await queue.database.rows(Self.status("")) == ["(expired,503,ServiceUnavailable)"])
         }
     }
 
@@ -35,13 +36,13 @@ import Testing
             try await queue.drain(Self.busy)
             try await Self.becomeDue(queue, more: ", expires_at = now()")
             try await queue.drain(Self.busy)
-            #expect(try await queue.rows(Self.status("")) == ["(expired,503,ServiceUnavailable)"])
+            #expect(try await queue.database.rows(Self.status("")) == ["(expired,503,ServiceUnavailable)"])
         }
     }
 
     @Test func `of a message in parts, those that expired say how their last attempt failed`() async throws {
         try await Queue.with { queue in
-            try await queue.run(
+            try await queue.database.run(
                 "SELECT carillon.enqueue('app', '{aa,bb,cc}', 'x', expires_at => now() + interval '9 days')"
             )
             try await queue.drain(RecordedBackend { $0 == "aa" ? .delivered : .rejected(503, "ServiceUnavailable") })
@@ -50,7 +51,7 @@ import Testing
                 RecordedBackend { $0 == "bb" ? .delivered : .rejected(429, "TooManyRequests", retryAfter: 3600) }
             )
             #expect(
-                try await queue.rows(Self.status(", sent, expired"))
+                try await queue.database.rows(Self.status(", sent, expired"))
                     == [#"("partly sent",429,TooManyRequests,2,1)"#]
             )
         }
@@ -60,8 +61,8 @@ import Testing
         try await Queue.with { queue in
             try await Self.enqueue(queue)
             try await queue.drain(Self.busy)
-            try await queue.run("SELECT carillon.cancel(1)")
-            #expect(try await queue.rows(Self.status("")) == ["(cancelled,503,ServiceUnavailable)"])
+            try await queue.database.run("SELECT carillon.cancel(1)")
+            #expect(try await queue.database.rows(Self.status("")) == ["(cancelled,503,ServiceUnavailable)"])
         }
     }
 
@@ -83,11 +84,11 @@ import Testing
     ])
     func `what was never sent has no attempt`(_ values: String, _ status: String) async throws {
         try await Queue.with { queue in
-            try await queue.run(
+            try await queue.database.run(
                 "INSERT INTO carillon.messages (app_id, tokens, payload, expires_at) VALUES (1, \(values))"
             )
             try await queue.drain(RecordedBackend()) { $0.maxInFlight = 5 }
-            #expect(try await queue.rows(Self.status(", attempts")) == [status])
+            #expect(try await queue.database.rows(Self.status(", attempts")) == [status])
         }
     }
 }

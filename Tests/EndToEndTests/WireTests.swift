@@ -1,6 +1,7 @@
 import ApplePush
 import PushQueue
 import Simulator
+import TestSupport
 import Testing
 
 /// The whole way: PostgreSQL, worker, TLS, HTTP/2, the simulator, and back.
@@ -26,7 +27,7 @@ import Testing
 
     /// Rows of tokens that begin with the message's number.
     private func fill(_ queue: Queue, app: Int, rows: Int, tokens: Int, prefix: String = "a") async throws {
-        try await queue.run(
+        try await queue.database.run(
             """
             INSERT INTO carillon.messages (app_id, tokens, payload)
             SELECT \(app), ARRAY(SELECT rpad('\(prefix)' || to_hex(m * 10000 + t), 64, '0') FROM generate_series(1, \(tokens)) AS t),
@@ -53,8 +54,8 @@ import Testing
             #expect(Set(deliveries.map(\.token)).count == 4500)
             #expect(Set(deliveries.map(\.apnsID)).count == 4500)
             #expect(deliveries.allSatisfy { $0.status == 200 && $0.topic == "org.example.wire" })
-            #expect(try await queue.number("SELECT sum(sent) FROM carillon.results") == 4500)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.results") == 1503)
+            #expect(try await queue.database.number("SELECT sum(sent) FROM carillon.results") == 4500)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 1503)
         }
         await simulator.stop()
     }
@@ -73,23 +74,25 @@ import Testing
             }
             let backend = HTTP2Backend()
             try await queue.drain(backend)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.scheduled") == 20)
-            try await queue.run("UPDATE carillon.scheduled SET run_at = now()")
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.scheduled") == 20)
+            try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()")
             try await queue.drain(backend)
             await backend.shutdown()
             #expect(
-                try await queue.rows("SELECT sum(sent), sum(failed), count(*), max(attempts) FROM carillon.results")
+                try await queue.database.rows(
+                    "SELECT sum(sent), sum(failed), count(*), max(attempts) FROM carillon.results"
+                )
                     == ["(80,80,80,2)"]
             )
             #expect(
-                try await queue.rows(
+                try await queue.database.rows(
                     """
                     SELECT status, reason, count(*), count(DISTINCT apns_id), min(extract(epoch FROM unregistered_at))::bigint
                     FROM carillon.failures GROUP BY 1, 2 ORDER BY 1
                     """
                 ) == ["(400,BadDeviceToken,40,40,)", "(410,Unregistered,40,40,1700000000)"]
             )
-            #expect(try await queue.number("SELECT count(*) FROM carillon.feedback") == 40)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.feedback") == 40)
             // A push that was throttled came again as the same push.
             let throttled = await simulator.deliveries().filter { $0.token.hasPrefix("c") }
             #expect(throttled.count == 80)
@@ -103,20 +106,22 @@ import Testing
         try await simulator.start()
         try await Queue.with { queue in
             try await self.addApp(queue, "wire", at: simulator)
-            try await queue.run("UPDATE carillon.apps SET gateway = 'localhost:1' WHERE id = 2")
+            try await queue.database.run("UPDATE carillon.apps SET gateway = 'localhost:1' WHERE id = 2")
             try await self.fill(queue, app: 2, rows: 10, tokens: 3)
             let backend = HTTP2Backend()
             let report = try await queue.drain(backend)
             #expect(report.troubles.map(\.name) == ["wire"])
             #expect(report.counters.total.sent == 0)
-            #expect(try await queue.number("SELECT count(*) FROM carillon.messages WHERE attempt = 1") == 10)
+            #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages WHERE attempt = 1") == 10)
             #expect(
-                try await queue.number(
+                try await queue.database.number(
                     "SELECT count(*) FROM carillon.holds WHERE app_id = 2 AND kind = 'connection'"
                 )
                     == 1
             )
-            try await queue.run("UPDATE carillon.apps SET gateway = 'localhost:\(simulator.port)' WHERE id = 2")
+            try await queue.database.run(
+                "UPDATE carillon.apps SET gateway = 'localhost:\(simulator.port)' WHERE id = 2"
+            )
             #expect(try await queue.drain(backend).counters.total.sent == 30)
             await backend.shutdown()
         }

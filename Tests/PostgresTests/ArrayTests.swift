@@ -5,7 +5,7 @@ import Testing
 @Suite struct `Arrays to the server and back` {
     @Test func `nulls and empty texts keep their places`() async throws {
         let echo = Statement("echo texts", "SELECT $1::text[], cardinality($1), $1[2] IS NULL, $1[3] = ''")
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             var texts = PostgresArray(of: .text)
             texts.append("a\"b{},\\")
             texts.appendNull()
@@ -23,7 +23,7 @@ import Testing
 
     @Test func `an empty array is empty`() async throws {
         let echo = Statement("echo empty", "SELECT $1::int8[], cardinality($1)")
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             var parameters = Parameters()
             parameters.append(PostgresArray(of: .int8))
             let answer = try await connection.query(echo, parameters) { rows in
@@ -35,7 +35,7 @@ import Testing
 
     @Test func `the elements of all dimensions come one after the other`() async throws {
         let nested = Statement("nested", "SELECT '{{a,b},{c,NULL}}'::text[]")
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             let answer = try await connection.query(nested) { rows in try rows.strings(0, 0) }
             #expect(answer == ["a", "b", "c", nil])
         }
@@ -51,7 +51,7 @@ import Testing
                 $10 = ARRAY['\\x00ff'::bytea]
             """
         )
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             var parameters = Parameters()
             var booleans = PostgresArray(of: .bool)
             booleans.append(true)
@@ -95,7 +95,7 @@ import Testing
             """
         )
         let read = Statement("read rows", "SELECT id, name, at, note FROM rows ORDER BY id")
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             try await connection.script("CREATE TABLE rows (id int8 PRIMARY KEY, name text, at timestamptz, note text)")
             var ids = PostgresArray(of: .int8)
             var names = PostgresArray(of: .text)
@@ -135,7 +135,7 @@ import Testing
 
     @Test func `sixteen megabytes pass both ways`() async throws {
         let echo = Statement("echo large", "SELECT $1::text")
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             let large = String(repeating: "0123456789abcdef", count: 1 << 20)
             var parameters = Parameters()
             parameters.append(large)

@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `with a wrong password`() async throws {
-        try await TestDatabase.with { _ in
+        try await TestDatabase.unconnected(.nothing) { _ in
             let url = try await TestCluster.shared.loopbackURL()
             let address = try #require(url.split(separator: "@").last)
             let error = try await Self.error("postgresql://postgres:s3cret@\(address)")

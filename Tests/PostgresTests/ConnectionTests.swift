@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `serves many tasks, each with its own answer`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             let wrong = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for value in 0..<1_000 {
                     group.addTask { try await Self.increment(value, on: connection) != value + 1 }
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `an error in one statement harms no other in flight`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             let answers = await withTaskGroup(of: (Int32, Int?, String?).self) { group in
                 for value in 0..<100 as Range<Int32> {
                     group.addTask {
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func `a statement that cannot be prepared fails each time, and says how`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             let broken = Statement("broken", "SELEKT 1")
             for _ in 0..<2 {
                 let error = await #expect(throws: PostgresError.self) { try await connection.execute(broken) }
@@ -69,7 +69,7 @@ import Testing
 
     @Test func `a failed statement leaves nothing behind, even with the error at its very end`() async throws {
         let insert = Statement("insert twice", "INSERT INTO once (id) SELECT 1 FROM generate_series(1, $1::int4)")
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             // Deferred: the violation is found at the commit, after the statement's own result.
             try await connection.script(
                 "CREATE TABLE once (id int, CONSTRAINT single UNIQUE (id) DEFERRABLE INITIALLY DEFERRED)"
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func `says how many rows a statement touched`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             try await connection.script("CREATE TABLE t (id int)")
             #expect(try await connection.execute(Statement("in", "INSERT INTO t SELECT generate_series(1, 12)")) == 12)
             #expect(try await connection.execute(Statement("up", "UPDATE t SET id = 0 WHERE id > 10")) == 2)
@@ -98,7 +98,7 @@ import Testing
 
     @Test func `notices a table that changed under a statement, once`() async throws {
         let all = Statement("all", "SELECT * FROM t")
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             try await connection.script("CREATE TABLE t (id int); INSERT INTO t VALUES (1)")
             let before = try await connection.query(all) { rows in rows.columnCount }
             try await connection.script("ALTER TABLE t ADD COLUMN more text")
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test func `one name is one statement with one list of types`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             let next1 = try await Self.increment(1, on: connection)
             #expect(next1 == 2)
             var parameters = Parameters()
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test func `more parameters than the protocol can carry harm only their statement`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             var parameters = Parameters()
             for value in 0..<70_000 as Range<Int32> { parameters.append(value) }
             let tooMany = parameters
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test func `a script runs whole or not at all`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             try await connection.script("CREATE TABLE a (); CREATE TABLE b ();")
             let error = await #expect(throws: PostgresError.self) {
                 try await connection.script("CREATE TABLE c (); SELECT 1 / 0; CREATE TABLE d ();")
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test func `scripts and statements of many tasks do not mix`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             try await connection.script("CREATE TABLE t (id int)")
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for value in 0..<50 {
@@ -176,7 +176,7 @@ import Testing
     @Test func `a transaction is committed, or rolled back`() async throws {
         struct Refusal: Error {}
         let insert = Statement("insert", "INSERT INTO t VALUES (1)")
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             try await connection.script("CREATE TABLE t (id int)")
             try await connection.transaction { _ = try await connection.execute(insert) }
             await #expect(throws: Refusal.self) {
@@ -202,7 +202,7 @@ import Testing
             SELECT count(*) FROM pg_locks l WHERE l.locktype = 'advisory' AND NOT l.granted
             AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
             """
-        try await TestDatabase.connected { connection, url in
+        try await TestDatabase.connected(.nothing) { connection, url in
             let other = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "other")
             try await other.script("SELECT pg_advisory_lock(1), pg_advisory_lock(2)")
             var parameters = Parameters()
@@ -227,7 +227,7 @@ import Testing
 
     @Test(arguments: [true, false])
     func `may go after its loop has ended`(isClosed: Bool) async throws {
-        try await TestDatabase.with { url in
+        try await TestDatabase.unconnected(.nothing) { url in
             let loop = try EventLoop(name: "short")
             let connection = try await PostgresConnection.connect(url, on: loop, application: "late")
             if isClosed { await connection.close() }
@@ -238,7 +238,7 @@ import Testing
     }
 
     @Test func `that is forgotten ends its session`() async throws {
-        try await TestDatabase.connected { connection, url in
+        try await TestDatabase.connected(.nothing) { connection, url in
             func forget() async throws -> Int32 {
                 try await PostgresConnection.connect(url, on: TestLoop.shared, application: "forgotten")
                     .backendProcessID
@@ -251,7 +251,7 @@ import Testing
     }
 
     @Test func `tells its name and the server's version`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             #expect(connection.serverVersion >= 130_000)
             let name = Statement(
                 "name",

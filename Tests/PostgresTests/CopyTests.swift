@@ -10,7 +10,7 @@ import Testing
     private static func with(_ body: (PostgresConnection, _ other: PostgresConnection) async throws -> Void)
         async throws
     {
-        try await TestDatabase.connected { other, url in
+        try await TestDatabase.connected(.nothing) { other, url in
             try await other.script("CREATE TABLE t (n int8 CHECK (n >= 0), word text)")
             let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test")
             try await attempt {

@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `a session whose server stops taking writes ends by itself`() async throws {
-        try await TestDatabase.with { url in
+        try await TestDatabase.unconnected(.nothing) { url in
             let connection = try await PostgresConnection.connect(
                 url,
                 on: TestLoop.shared,

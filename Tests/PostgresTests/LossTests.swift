@@ -51,7 +51,7 @@ private actor Bystander {
     }
 
     @Test func `when it is terminated, what was sent is unknown and what was not is known`() async throws {
-        try await TestDatabase.connected { other, url in
+        try await TestDatabase.connected(.nothing) { other, url in
             let victim = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "victim")
             let errors = try await Self.errorsAfterLosing(victim, beside: other) {
                 try await other.execute(Self.kill, Self.process(victim))
@@ -87,7 +87,7 @@ private actor Bystander {
     }
 
     @Test func `when we close it, what was sent is unknown`() async throws {
-        try await TestDatabase.connected { other, url in
+        try await TestDatabase.connected(.nothing) { other, url in
             let victim = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "victim")
             let errors = try await Self.errorsAfterLosing(victim, beside: other) { await victim.close() }
             let unknown = errors.filter { $0.outcome == .unknown }
@@ -97,7 +97,7 @@ private actor Bystander {
 
     @Test func `when we close it while a statement is on its way to it, that ends too`() async throws {
         let bystander = Bystander()
-        try await TestDatabase.with { url in
+        try await TestDatabase.unconnected(.nothing) { url in
             for steps in 0..<12 {
                 let victim = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "victim")
                 await bystander.ask(victim, closingAfter: steps)
@@ -112,7 +112,7 @@ private actor Bystander {
     }
 
     @Test func `a statement that had failed before the loss has failed`() async throws {
-        try await TestDatabase.connected { other, url in
+        try await TestDatabase.connected(.nothing) { other, url in
             let victim = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "victim")
             let error = await #expect(throws: PostgresError.self) {
                 try await victim.execute(Statement("bad", "SELECT 1 / 0"))

@@ -12,7 +12,7 @@ struct `Behind a pooler` {
     private static let scans = Statement("scans", "SELECT current_setting('enable_seqscan')")
 
     private static func with(_ body: (_ url: String, _ direct: String) async throws -> Void) async throws {
-        try await TestDatabase.with { direct in
+        try await TestDatabase.unconnected(.nothing) { direct in
             let cluster = try await TestCluster.shared
             let name = try #require(direct.split(separator: "?").first?.split(separator: "/").last)
             try await TestPooler.with(size: size, before: cluster, on: TestLoop.shared) { pooler in

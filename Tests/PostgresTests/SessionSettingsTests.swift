@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test func `whatever a database is set to, a session has its own time-outs, on every version`() async throws {
-        try await TestDatabase.connected { connection, url in
+        try await TestDatabase.connected(.nothing) { connection, url in
             try await connection.script(
                 """
                 DO $$ DECLARE name text; BEGIN

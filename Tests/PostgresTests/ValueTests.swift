@@ -8,7 +8,7 @@ import Testing
             "all types",
             "SELECT $1::bool, $2::int2, $3::int4, $4::int8, $5::float8, $6::timestamptz, $7::uuid, $8::text, $9::json"
         )
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             var parameters = Parameters()
             parameters.append(true)
             parameters.append(Int16(-2))
@@ -36,7 +36,7 @@ import Testing
 
     @Test func `a null of every type is a null`() async throws {
         let nulls = Statement("nulls", "SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10")
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             var parameters = Parameters()
             parameters.append(nil as Bool?)
             parameters.append(nil as Int16?)
@@ -61,7 +61,7 @@ import Testing
 
     @Test func `an empty text is no null`() async throws {
         let echo = Statement("echo", "SELECT $1::text, $1 IS NULL")
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             var parameters = Parameters()
             parameters.append("")
             let answer = try await connection.query(echo, parameters) { rows in
@@ -73,7 +73,7 @@ import Testing
 
     @Test func `text and json pass through as bytes`() async throws {
         let echo = Statement("echo bytes", "SELECT $1::json, $2::bytea, $3::jsonb = '{\"b\": 2}'")
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             let json = Array(#"{"b":2}"#.utf8)
             let bytes: [UInt8] = [0, 1, 254, 255]
             var parameters = Parameters()
@@ -93,7 +93,7 @@ import Testing
 
     @Test func `the infinities stay what they are`() async throws {
         let echo = Statement("infinities", "SELECT $1 = 'infinity', $2 = '-infinity', $1::timestamptz, $2::timestamptz")
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             var parameters = Parameters()
             parameters.append(timestamp: .max)
             parameters.append(timestamp: .min)
@@ -109,7 +109,7 @@ import Testing
         ("SELECT ARRAY[1]", "type"),
     ])
     func `a value that is no integer is an error and not a crash`(sql: String, word: String) async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             let error = await #expect(throws: PostgresError.self) {
                 try await connection.query(Statement("wrong", sql)) { rows in try rows.int64(0, 0) }
             }
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func `values are read by the names of their columns, in whatever order those stand`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             for (number, columns) in ["7 AS a, 'x' AS b, true AS c", "true AS c, NULL::text AS d, 'x' AS b, 7 AS a"]
                 .enumerated()
             {
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test func `integers of every width are integers`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             let widths = Statement("widths", "SELECT (-2)::int2, (-3)::int4, (-4)::int8")
             let values = try await connection.query(widths) { rows in
                 try (rows.int64(0, 0), rows.int64(0, 1), rows.int64(0, 2), rows.int32(0, 0))

@@ -10,7 +10,7 @@ import Testing
 /// `carillon tokens import`, from outside.
 @Suite struct TokensImportTests {
     private static func rows(_ shop: Shop) async throws -> [String] {
-        try await shop.connection.query(
+        try await shop.database.connection.query(
             Statement(
                 "rows",
                 """
@@ -23,7 +23,7 @@ import Testing
 
     @Test func `the newest registration wins, in the file and in the database, and its owner with it`() async throws {
         try await Shop.with { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 INSERT INTO carillon.tokens (app_id, token, last_update, owner)
                 SELECT a.id, t, to_timestamp(1600000000), 'old' FROM carillon.apps a, unnest(ARRAY['a1', 'a2', 'a3', 'a4']) t
@@ -55,11 +55,11 @@ import Testing
             #expect(try await Self.rows(shop) == expected)
             // Again: nothing is written, not even a lock on a row.
             let versions = "SELECT sum(xmin::text::bigint + xmax::text::bigint)::bigint FROM carillon.tokens"
-            let before = try await shop.number(versions)
+            let before = try await shop.database.number(versions)
             let again = try await shop.run("tokens", "import", "--app", "shop", file, "--json")
             #expect(again.output.contains(#""imported":9,"new":0,"changed":0,"known":9,"refused":0,"last_line":10"#))
             #expect(again.output.contains(#""complete":true"#))
-            let after = try await shop.number(versions)
+            let after = try await shop.database.number(versions)
             #expect(before == after)
             #expect(try await Self.rows(shop) == expected)
         }
@@ -67,21 +67,21 @@ import Testing
 
     @Test func `a token without a time is one of now`() async throws {
         try await Shop.with { shop in
-            try await shop.connection.script(
+            try await shop.database.connection.script(
                 """
                 INSERT INTO carillon.tokens (app_id, token, last_update, owner)
                 SELECT id, 'aa', now() - interval '1 day', 'me' FROM carillon.apps
                 """
             )
             let file = try shop.folder.write("tokens", "aa\nbb\n")
-            let environment = ["DATABASE_URL": shop.url]
+            let environment = ["DATABASE_URL": shop.database.url]
             let run = try await ProgramRun.run(
                 ["tokens", "import", "--app", "shop", "-"],
                 environment: environment,
                 input: .file(file)
             )
             #expect(run.status == 0 && run.output.contains(": 1 new, 1 changed, 0 known"))
-            let fresh = try await shop.number(
+            let fresh = try await shop.database.number(
                 """
                 SELECT count(*) FROM carillon.tokens
                 WHERE last_update > now() - interval '1 minute' AND owner IS NOT DISTINCT FROM
@@ -106,7 +106,7 @@ import Testing
             }
             let file = try shop.folder.write("tokens.csv", "token,last_update,owner\n" + lines.joined())
             let rejects = shop.folder.file("rejects.csv")
-            let role = ["DATABASE_URL": shop.url, "PGOPTIONS": "-c role=carillon_app"]
+            let role = ["DATABASE_URL": shop.database.url, "PGOPTIONS": "-c role=carillon_app"]
             let run = try await ProgramRun.run(
                 ["tokens", "import", "--app", "shop", "--rejects", rejects, file],
                 environment: role
@@ -116,7 +116,7 @@ import Testing
             let told = run.errors.split(separator: "\n")
             #expect(told.count == 11 && told[0] == "line 101: the token has characters that are no hex digits: none")
             #expect(told[10].contains("1,000 lines were refused; these are the first 10."))
-            #expect(try await shop.number("SELECT count(*) FROM carillon.tokens") == 98_991)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.tokens") == 98_991)
             let kept = try shop.folder.read("rejects.csv").split(separator: "\n")
             #expect(kept.count == 1001 && kept[0] == "line,reason,token,last_update,owner")
             #expect(kept[1000].hasPrefix("100001,") && kept[1000].hasSuffix(",none,2025-01-01 00:00:00+00,user 100000"))
@@ -124,14 +124,14 @@ import Testing
             let mended = try shop.folder.write("mended.csv", kept.joined(separator: "\n").replacing("none", with: "aa"))
             let second = try await ProgramRun.run(["tokens", "import", "--app", "shop", mended], environment: role)
             #expect(second.status == 0 && second.errors.contains("line, reason"))
-            #expect(try await shop.number("SELECT count(*) FROM carillon.tokens") == 98_992)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.tokens") == 98_992)
         }
     }
 
     @Test func `it works behind a pooler`() async throws {
         guard TestPooler.isInstalled else { return }
         try await Shop.with { shop in
-            let name = try #require(shop.url.split(separator: "?").first?.split(separator: "/").last)
+            let name = try #require(shop.database.url.split(separator: "?").first?.split(separator: "/").last)
             let cluster = try await TestCluster.shared
             try await TestPooler.with(size: 1, before: cluster, on: TestLoop.shared) { pooler in
                 let lines = (0..<120_000).map { "\(String(0x100000 + $0, radix: 16))\n" }.joined()
@@ -141,7 +141,7 @@ import Testing
                     environment: ["DATABASE_URL": pooler.url(database: String(name))]
                 )
                 #expect(run.status == 0, "\(run.errors)")
-                #expect(try await shop.number("SELECT count(*) FROM carillon.tokens") == 120_000)
+                #expect(try await shop.database.number("SELECT count(*) FROM carillon.tokens") == 120_000)
             }
         }
     }
@@ -153,7 +153,7 @@ import Testing
                 defer { close(ours) }
                 let run = try BackgroundProgram(
                     ["tokens", "import", "--app", "shop", "-"],
-                    environment: ["DATABASE_URL": shop.url],
+                    environment: ["DATABASE_URL": shop.database.url],
                     in: shop.folder,
                     input: .descriptor(theirs)
                 )
@@ -163,20 +163,20 @@ import Testing
                 _ = try await run.line(containing: "line 3: ", on: loop)
                 #expect(try await run.end(by: SIGINT, on: loop) == .status(75))
                 #expect(run.said.contains("Imported 3 tokens") && run.said.contains("up to line 4"))
-                #expect(try await shop.number("SELECT count(*) FROM carillon.tokens") == 3)
+                #expect(try await shop.database.number("SELECT count(*) FROM carillon.tokens") == 3)
             }
         }
     }
 
     @Test func `when PostgreSQL ends it, it says how far it came`() async throws {
         try await Shop.with { shop in
-            try await shop.connection.script("ALTER TABLE carillon.tokens ADD CHECK (token <> 'ff')")
+            try await shop.database.connection.script("ALTER TABLE carillon.tokens ADD CHECK (token <> 'ff')")
             let lines = (0..<60_000).map { "\(String(0x100000 + $0, radix: 16))\n" }.joined()
             let file = try shop.folder.write("tokens", lines + "ff\n")
             let run = try await shop.run("tokens", "import", "--app", "shop", file)
             #expect(run.status == 1 && run.errors.contains("check constraint"))
             #expect(run.output.hasPrefix("Imported 50,000 tokens") && run.errors.contains("up to line 50000."))
-            #expect(try await shop.number("SELECT count(*) FROM carillon.tokens") == 50_000)
+            #expect(try await shop.database.number("SELECT count(*) FROM carillon.tokens") == 50_000)
         }
     }
 

@@ -24,7 +24,9 @@ import Testing
             try await scene.client.run("INSERT INTO carillon.schema_migrations (version, name) VALUES (9999, 'later')")
             try await refused(url, saying: "this program knows versions")
             try await scene.client.run("DELETE FROM carillon.schema_migrations WHERE version = 9999")
-            try await TestDatabase.with { empty in try await refused(empty, saying: "carillon migrate up") }
+            try await TestDatabase.unconnected(.nothing) { empty in
+                try await refused(empty, saying: "carillon migrate up")
+            }
             #expect(scene.record.requests == 0)
 
             // Taken away while it works, it is an error that is said and gone when the right is back.

@@ -89,15 +89,7 @@ struct Scene: Sendable {
     /// An app that sends to a simulator with a push certificate that this one has issued.
     func addApp(_ name: String, topic: String, to simulator: APNsSimulator) async throws {
         try await self.client.session { connection in
-            let issued = try simulator.issueCertificate(topics: [topic])
-            try await CredentialStore(connection).save(
-                CredentialText(certificate: issued.certificate, privateKey: issued.privateKey),
-                as: name
-            )
-            var app = NewApp(name: name, topic: topic, credential: name)
-            app.gateway = "localhost:\(simulator.port)"
-            app.gatewayCA = simulator.rootPEM
-            try await AppStore(connection).add(app)
+            try await connection.addApp(name, topic: topic, to: simulator)
         }
     }
 
@@ -108,27 +100,17 @@ struct Scene: Sendable {
     ) async throws {
         switch ground {
         case .shared:
-            try await TestDatabase.with { url in
-                try await Self.migrate(url, on: loop)
+            try await TestDatabase.unconnected(.schema) { url in
                 try await body(url, TestCluster.shared)
             }
         case .own(let settings):
             let cluster = try await PrivateCluster.start(settings, on: loop)
             try await attempt {
-                try await Self.migrate(cluster.url(), on: loop)
+                try await TestDatabase.migrate(cluster.url())
                 try await body(cluster.url(), cluster)
             } finally: {
                 await cluster.stop(.immediate)
             }
-        }
-    }
-
-    private static func migrate(_ url: String, on loop: EventLoop) async throws {
-        let connection = try await PostgresConnection.connect(url, on: loop, application: "test migration")
-        try await attempt {
-            _ = try await Migrator(connection).up()
-        } finally: {
-            await connection.close()
         }
     }
 }

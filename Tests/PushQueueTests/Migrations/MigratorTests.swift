@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `up applies every version once, in order, and remembers what it ran`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             let migrator = Migrator(connection)
             #expect(try await migrator.status().allSatisfy { $0.condition == .pending })
             #expect(try await migrator.up() == Migration.all)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `down leaves nothing, and up again brings back the same`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             let migrator = Migrator(connection)
             _ = try await migrator.up()
             let before = try await Self.fingerprint(connection)
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func `every version can be the last, on the way up and down`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             let migrator = Migrator(connection)
             var steps: [[String]] = []
             for version in 1...Migration.latest {
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func `several programs that start at once share the work`() async throws {
-        try await TestDatabase.with { url in
+        try await TestDatabase.unconnected(.nothing) { url in
             let applied = try await withThrowingTaskGroup(of: [Migration].self) { group in
                 for _ in 0..<6 {
                     group.addTask {
@@ -110,7 +110,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {
-                    try await TestDatabase.connected { connection, _ in
+                    try await TestDatabase.connected(.nothing) { connection, _ in
                         for _ in 0..<3 {
                             _ = try await Migrator(connection).up()
                             try await SchemaCheck.run(on: connection)
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test func `a program without its schema says what to run`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             let missing = await #expect(throws: SchemaError.self) { try await SchemaCheck.run(on: connection) }
             #expect(missing?.code == .missing)
             #expect(missing?.message.contains("carillon migrate up") == true)
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test func `a schema newer than the program, or made by other text, is left alone`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             let migrator = Migrator(connection)
             _ = try await migrator.up()
             try await connection.script("INSERT INTO carillon.schema_migrations VALUES (9000, 'future')")
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test func `the printed SQL makes the same schema, and the program goes on from there`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             for migration in Migration.all.prefix(5) { try await connection.script(migration.up) }
             #expect(try await Migrator(connection).up() == Array(Migration.all.dropFirst(5)))
             let made = try await Self.fingerprint(connection)
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test func `a migration that fails leaves nothing of itself`() async throws {
-        try await TestDatabase.connected { connection, _ in
+        try await TestDatabase.connected(.nothing) { connection, _ in
             try await connection.script("CREATE SCHEMA carillon; CREATE TABLE carillon.apps (id int)")
             let error = await #expect(throws: SchemaError.self) { try await Migrator(connection).up() }
             #expect(error?.code == .failed)
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test func `a database that is not UTF-8 is refused`() async throws {
-        try await TestDatabase.connected { connection, url in
+        try await TestDatabase.connected(.nothing) { connection, url in
             let name = "latin_\(connection.backendProcessID)"
             try await connection.script(
                 "CREATE DATABASE \(name) TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'"

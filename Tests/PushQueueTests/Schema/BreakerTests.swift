@@ -1,10 +1,11 @@
 import Postgres
+import TestSupport
 import Testing
 
 /// BadDeviceToken: of a token, or of the wrong environment.
 @Suite struct BreakerTests {
     /// So many pushes of the app in the minute that began so many minutes ago.
-    private static func count(bad: Int, sent: Int, minutesAgo: Int = 0, in database: SchemaDatabase) async throws {
+    private static func count(bad: Int, sent: Int, minutesAgo: Int = 0, in database: TestDatabase) async throws {
         try await database.run(
             """
             INSERT INTO carillon.activity AS a (minute, app_id, worker_id, sent, failed, bad_tokens)
@@ -18,7 +19,7 @@ import Testing
     private static let open = "SELECT count(*) FROM carillon.open_breakers('{1}')"
 
     @Test func `more than half of a hundred pushes pause the app, and it says why`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await Self.count(bad: 99, sent: 0, in: database)
             #expect(try await database.value(Self.open) == "0")
             try await Self.count(bad: 0, sent: 99, in: database)
@@ -41,7 +42,7 @@ import Testing
             ((0, 1000), (100, 0), "100 of 100 pushes within a minute "),
             ((99, 0), (99, 0), "198 of 198 pushes within two minutes "),
         ] {
-            try await SchemaDatabase.with { database async throws in
+            try await TestDatabase.withDemo { database async throws in
                 // In one minute, whatever the time is.
                 try await database.run("BEGIN")
                 try await Self.count(bad: before.0, sent: before.1, minutesAgo: 1, in: database)
@@ -55,7 +56,7 @@ import Testing
     }
 
     @Test func `what is long ago opens no breaker`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await Self.count(bad: 1000, sent: 0, minutesAgo: 3, in: database)
             try await Self.count(bad: 1, sent: 1, in: database)
             #expect(try await database.value(Self.open) == "0")
@@ -63,7 +64,7 @@ import Testing
     }
 
     @Test func `an app that was resumed begins anew`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await Self.count(bad: 500, sent: 0, minutesAgo: 1, in: database)
             try await Self.count(bad: 500, sent: 0, in: database)
             #expect(try await database.value(Self.open) == "1")
@@ -81,7 +82,7 @@ import Testing
     }
 
     @Test func `an app that somebody is changing is left for the next time`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await Self.count(bad: 500, sent: 0, in: database)
             try await database.session { other in
                 try await other.run("BEGIN; UPDATE carillon.apps SET topic = 'com.example.new'")
@@ -106,7 +107,7 @@ import Testing
         for (setting, bad, sent, deleted) in [
             ("true", 50, 50, "1"), ("false", 50, 50, "0"), ("true", 51, 50, "0"), ("true", 0, 1000, "0"),
         ] {
-            try await SchemaDatabase.with { database async throws in
+            try await TestDatabase.withDemo { database async throws in
                 try await database.run("UPDATE carillon.apps SET reap_bad_tokens = \(setting); \(Self.bad)")
                 try await Self.count(bad: bad, sent: sent, minutesAgo: 10, in: database)
                 try await Self.count(bad: 0, sent: 100_000, minutesAgo: 9, in: database)
@@ -117,7 +118,7 @@ import Testing
     }
 
     @Test func `bad tokens of just now wait until they can be judged, and the others do not`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 UPDATE carillon.apps SET reap_bad_tokens = true; \(Self.bad);
@@ -140,7 +141,7 @@ import Testing
     @Test func `while the breaker is open nothing is deleted for a bad token, and never for those of then`()
         async throws
     {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run("UPDATE carillon.apps SET reap_bad_tokens = true; \(Self.bad)")
             try await Self.count(bad: 1, sent: 50, minutesAgo: 10, in: database)
             try await Self.count(bad: 100, sent: 0, in: database)
@@ -153,7 +154,7 @@ import Testing
     }
 
     @Test func `a settlement writes feedback of bad tokens for apps that asked for it`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for setting in ["false", "true"] {
                 try await database.run(
                     """

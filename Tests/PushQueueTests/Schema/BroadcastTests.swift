@@ -1,8 +1,9 @@
 import Postgres
+import TestSupport
 import Testing
 
 @Suite struct BroadcastTests {
-    private static func register(_ count: Int, in database: SchemaDatabase) async throws {
+    private static func register(_ count: Int, in database: TestDatabase) async throws {
         try await database.run(
             """
             INSERT INTO carillon.tokens (app_id, token) SELECT 1, lpad(to_hex(i), 8, '0') FROM generate_series(1, \(count)) i
@@ -11,7 +12,7 @@ import Testing
     }
 
     @Test func `a broadcast goes to every token of the app, in order, cut into jobs of the bulk lane`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await Self.register(2345, in: database)
             try await database.run(
                 """
@@ -43,7 +44,7 @@ import Testing
     }
 
     @Test func `a broadcast takes the same arguments as enqueue`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await Self.register(3, in: database)
             _ = try await database.value(
                 """
@@ -65,7 +66,7 @@ import Testing
     }
 
     @Test func `an app without tokens has nobody to send to, which is an error only to the strict`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             #expect(try await database.value("carillon.broadcast('demo', 'x', dedupe_key => 'k')") == nil)
             #expect(try await database.value(#"carillon.broadcast('demo', '{"title":"x"}'::jsonb)"#) == nil)
             let error = await #expect(throws: PostgresError.self) {
@@ -82,7 +83,7 @@ import Testing
     }
 
     @Test func `a cancelled broadcast gives its dedupe key back`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await Self.register(1500, in: database)
             let call = "carillon.broadcast('demo', 'x', dedupe_key => 'k', on_duplicate => 'holder')"
             let first = try #require(try await database.value(call))
@@ -93,7 +94,7 @@ import Testing
     }
 
     @Test func `progress adds up what has ended, what is under way and what is left`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await Self.register(2500, in: database)
             let id = try #require(try await database.value("carillon.broadcast('demo', 'Hello')"))
             let progress = """
@@ -126,7 +127,7 @@ import Testing
     }
 
     @Test func `a message of one job has progress too, wherever it is`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let progress = "SELECT tokens, sent, remaining, finished FROM carillon.broadcast_progress"
             let ready = try #require(try await database.value("carillon.enqueue('demo', '{aa,bb}', 'x', lane => 2)"))
             let later = try #require(

@@ -1,4 +1,5 @@
 import Postgres
+import TestSupport
 import Testing
 
 /// What has not been claimed is not sent, and its results row says so.
@@ -8,7 +9,7 @@ import Testing
         """
 
     @Test func `a waiting message is taken back, in whatever lane or time it waits`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run("INSERT INTO carillon.apps (name) VALUES ('other')")
             var ids: [String] = []
             for app in ["demo", "other"] {
@@ -32,7 +33,7 @@ import Testing
     }
 
     @Test func `several messages are taken back at once, each once, whatever apps they are of`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run("INSERT INTO carillon.apps (name) VALUES ('other')")
             var ids: [String] = []
             for app in ["other", "demo", "other"] {
@@ -52,7 +53,7 @@ import Testing
     }
 
     @Test func `what is in flight, finished or unknown is not taken back`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
@@ -67,7 +68,7 @@ import Testing
     }
 
     @Test func `what lands to be tried again while it is being taken back is not tried again`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let job = "NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL, now(), NULL, NULL"
             let jobs = [5, 7].map { "ROW(\($0), 1, '{aa}', '{}', 'alert', \(job))::carillon.job" }
             // 7 lands while 6 is taken back, and 5 while 7 is.
@@ -99,7 +100,7 @@ import Testing
     }
 
     @Test func `taking back many messages reads what is in flight as often as taking back one`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
@@ -128,7 +129,7 @@ import Testing
     }
 
     @Test func `a long list takes few locks, and waits for whoever is taking back one of its messages`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.messages (id, app_id, tokens, payload)
@@ -167,7 +168,7 @@ import Testing
     }
 
     @Test func `what is left of a message to be tried again is taken back, and its result is whole`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.unfinished (message_id, app_id, reference, remaining, sent, failed, attempts)
@@ -197,7 +198,7 @@ import Testing
     }
 
     @Test func `a broadcast is taken back with its retries`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 "INSERT INTO carillon.tokens (app_id, token) SELECT 1, lpad(to_hex(i), 8, '0') FROM generate_series(1, 3000) i"
             )
@@ -234,7 +235,7 @@ import Testing
     }
 
     @Test func `a scheduled broadcast is taken back whole, and so is a message by its id`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let list = "ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 2001) i)"
             let id = try await database.value("carillon.enqueue('demo', \(list), 'x', run_at => '2100-01-01Z')")
             #expect(try await database.value("carillon.cancel_broadcast(\(id ?? ""))") == "3")
@@ -245,7 +246,7 @@ import Testing
     }
 
     @Test func `a cancel waits for a claim under way, and takes nothing that was claimed`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let id = try await database.value("carillon.enqueue('demo', '{aa}', 'x')")
             try await database.run("BEGIN; DELETE FROM carillon.messages")
             async let cancelled = database.session { other in try await other.value("carillon.cancel(\(id ?? ""))") }

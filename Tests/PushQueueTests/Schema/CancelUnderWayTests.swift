@@ -1,4 +1,5 @@
 import Postgres
+import TestSupport
 import Testing
 
 @testable import PushQueue
@@ -93,7 +94,7 @@ import Testing
         _ way: Return,
         _ cancel: String
     ) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.fly(claimsInVain: way.claimsInVain))
             try await database.run(Self.noWaiting)
             try await database.session { app in
@@ -122,7 +123,7 @@ import Testing
 
     @Test(arguments: Return.allCases, ["carillon.cancel(100)", longList])
     func `a cancel waits for whoever puts jobs back, and finds them`(_ way: Return, _ cancel: String) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.fly(claimsInVain: way.claimsInVain))
             for statement in way.statements.dropLast() { try await database.run(statement) }
             try await database.run("BEGIN; \(way.statements.last ?? "")")
@@ -147,7 +148,7 @@ import Testing
     }
 
     @Test func `a message that is being cancelled does not hold up what falls due behind it`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.fly())
             try await database.run(Self.noWaiting)
             try await database.session { app in
@@ -171,7 +172,7 @@ import Testing
     }
 
     @Test func `a message that is being cancelled is not cut meanwhile`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let id = try #require(try await database.value("carillon.enqueue('demo', '{aa,bb}', 'x')"))
             try await database.run(Self.noWaiting)
             try await database.session { app in
@@ -185,7 +186,7 @@ import Testing
 
     @Test func `jobs that come back take a lock each only while somebody is cancelling, and then few do`() async throws
     {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let fly = """
                 INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)
                 SELECT 7, 1, 1, array_agg(ROW(i, 1, '{aa}', '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry',

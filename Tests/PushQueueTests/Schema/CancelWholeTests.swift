@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// An id that `enqueue` or `broadcast` has returned, or that of any part, means the whole message to whoever takes it back.
@@ -14,7 +15,7 @@ import Testing
     ])
     func `a message of several jobs is taken back whole by the id of any of them`(call: String, part: Int) async throws
     {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.register)
             let other = try #require(try await database.value("carillon.enqueue('demo', '{ee}', 'x', lane => 2)"))
             for send in [
@@ -38,7 +39,7 @@ import Testing
     }
 
     @Test func `what has ended of it, and what is in flight, is left, and nothing of it comes back`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let worker = try await database.addWorker()
             let id = try #require(
                 try await database.value("carillon.enqueue('demo', \(Self.tokens), 'x', lane => 1)").flatMap {
@@ -65,7 +66,7 @@ import Testing
     }
 
     @Test func `its retries go with it, wherever they wait, and by their own ids`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens) VALUES (100, 102, 1, 1, 3, 30);
@@ -93,7 +94,7 @@ import Testing
     }
 
     @Test func `a part that has ended names the rest of its message`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let id = try #require(
                 try await database.value("carillon.enqueue('demo', \(Self.tokens), 'x')").flatMap { Int64($0) }
             )
@@ -108,7 +109,7 @@ import Testing
     }
 
     @Test func `taking back many of them reads what is in flight as often as taking back one`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens)

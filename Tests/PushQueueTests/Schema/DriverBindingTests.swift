@@ -1,4 +1,5 @@
 import Postgres
+import TestSupport
 import Testing
 
 /// One function takes what each driver binds. Drivers say the types of parameters, or leave them to the server; what they
@@ -58,7 +59,7 @@ import Testing
         _ call: String,
         _ types: [String],
         _ values: String...,
-        in database: SchemaDatabase
+        in database: TestDatabase
     ) async throws {
         let executions = values.map { "EXECUTE bound (\($0));" }.joined(separator: "\n")
         try await database.run(
@@ -68,7 +69,7 @@ import Testing
 
     @Test(arguments: Self.drivers)
     func `a driver finds enqueue, whatever it binds`(_ driver: Driver) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for number in driver.number {
                 let enqueue =
                     "carillon.enqueue(app => $1, tokens => $2, alert => $3, badge => $4, priority => $5, lane => $6)"
@@ -115,7 +116,7 @@ import Testing
 
     @Test(arguments: Self.drivers)
     func `a driver finds broadcast, whatever it binds`(_ driver: Driver) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run("INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'ab')")
             for json in driver.json {
                 for (argument, value) in [("alert", #"{"body":"x"}"#), ("payload", #"{"aps":{"alert":{"body":"x"}}}"#)]
@@ -138,7 +139,7 @@ import Testing
     /// What wrappers do that always bind everything.
     @Test(arguments: Self.drivers)
     func `null is null in whatever type it is bound`(_ driver: Driver) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for alert in [driver.text] + driver.json {
                 for payload in [driver.text] + driver.json {
                     try await call(
@@ -161,7 +162,7 @@ import Testing
     }
 
     @Test func `parameters without a type are what their arguments are`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 PREPARE untyped AS SELECT carillon.enqueue(app => $1, tokens => $2, alert => $3, badge => $4, extra => $5,

@@ -1,4 +1,5 @@
 import Postgres
+import TestSupport
 import Testing
 
 /// Every refusal: an error in the caller's own transaction that names the argument, what it takes and what it got.
@@ -264,7 +265,7 @@ import Testing
     ]
 
     @Test func `every refusal names the argument, what it takes and what it got, and enqueues nothing`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for refusal in Self.refusals {
                 let app = refusal.arguments.hasPrefix("app") ? "" : "app => 'demo', "
                 let error = await #expect(throws: PostgresError.self, "\(refusal.arguments)") {
@@ -287,7 +288,7 @@ import Testing
     ]
 
     @Test func `what fits to the byte is taken`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for arguments in Self.fitting {
                 #expect(try await database.value("carillon.enqueue('demo', '{ab}', \(arguments))") != nil)
             }
@@ -302,7 +303,7 @@ import Testing
     ]
 
     @Test func `what is no JSON, no number or no argument is PostgreSQL's to refuse`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for (arguments, state) in Self.foreign {
                 let error = await #expect(throws: PostgresError.self) {
                     try await database.value("carillon.enqueue(app => 'demo', tokens => '{ab}', \(arguments))")
@@ -330,7 +331,7 @@ import Testing
             "carillon.message_status(1, app => 'nope')", "carillon.isolate_app('nope', 'nobody')",
             "carillon.unisolate_app('nope', 'nobody')",
         ]
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.contextOf)
             for call in calls {
                 let context = try await database.value("pg_temp.context_of(\(call.quoted))")
@@ -358,7 +359,7 @@ import Testing
         """
 
     @Test func `an unknown app is told which there are`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let error = await #expect(throws: PostgresError.self) {
                 try await database.value("carillon.enqueue('Demo', '{ab}', 'x')")
             }
@@ -372,7 +373,7 @@ import Testing
     }
 
     @Test func `a refusal is an error in the caller's own transaction`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             await #expect(throws: PostgresError.self) {
                 try await database.run(
                     """

@@ -1,4 +1,5 @@
 import Postgres
+import TestSupport
 import Testing
 
 /// What `carillon.enqueue` and plain INSERT make of their arguments.
@@ -9,7 +10,7 @@ import Testing
         """
 
     @Test func `a plain INSERT of app, tokens and payload is a complete job`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{ab,cd}', '{ "aps" : {"badge":1} }')
@@ -24,7 +25,7 @@ import Testing
     }
 
     @Test func `the shortest call is a whole message`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             #expect(try await database.value("carillon.enqueue('demo', '{ab}', 'Hello')") == "1")
             #expect(
                 try await database.rows(
@@ -36,7 +37,7 @@ import Testing
     }
 
     @Test func `every argument finds its column`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             _ = try await database.value(
                 """
                 carillon.enqueue(app => 'demo', tokens => ARRAY['ab'], alert => 'x', push_type => 'liveactivity',
@@ -98,7 +99,7 @@ import Testing
     ]
 
     @Test func `parts make a compact payload, and a whole one stays as it is`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for (arguments, payload) in Self.payloads {
                 let id = try await database.value("carillon.enqueue(app => 'demo', tokens => '{ab}', \(arguments))")
                 #expect(
@@ -125,7 +126,7 @@ import Testing
     ]
 
     @Test func `the push type follows from what is sent`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for (arguments, type, priority) in Self.types {
                 let id = try await database.value("carillon.enqueue(app => 'demo', tokens => '{ab}', \(arguments))")
                 let row = try await database.rows(
@@ -137,7 +138,7 @@ import Testing
     }
 
     @Test func `tokens are kept in lower case, each once, in the order given`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for (given, kept) in [
                 ("'{ABcd}'", "{abcd}"), ("'{cc,aa,CC,bb,aa}'", "{cc,aa,bb}"), ("'[5:6]={aa,BB}'", "{aa,bb}"),
                 ("'[0:0]={AA}'", "{aa}"), ("ARRAY[repeat('ab', 256)]", "{\(String(repeating: "ab", count: 256))}"),
@@ -150,7 +151,7 @@ import Testing
 
     @Test(arguments: [1000, 1001, 2500])
     func `a long list is cut into jobs that share a broadcast id`(_ count: Int) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let list = "ARRAY(SELECT lpad(to_hex(\(count) - i), 8, '0') FROM generate_series(1, \(count)) i)"
             let id = try #require(try await database.value("carillon.enqueue('demo', \(list) || \(list), 'x')"))
             let jobs = try await database.rows(
@@ -186,7 +187,7 @@ import Testing
     }
 
     @Test func `a list that is cut goes to the bulk lane, unless another is named`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let list = "ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 1001) i)"
             let bulk = try #require(try await database.value("carillon.enqueue('demo', \(list), 'x')"))
             let single = try #require(try await database.value("carillon.enqueue('demo', '{ab}', 'x')"))
@@ -202,7 +203,7 @@ import Testing
     }
 
     @Test func `a user without devices is no error, unless the caller is strict`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for tokens in ["'{}'", "ARRAY[]::text[]", "NULL", "(SELECT array_agg(token) FROM carillon.tokens)"] {
                 let call = "carillon.enqueue('demo', \(tokens), 'x', dedupe_key => 'k'"
                 #expect(try await database.value("\(call))") == nil, "\(tokens)")
@@ -223,7 +224,7 @@ import Testing
     }
 
     @Test func `a time in the future schedules, any other sends`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for time in ["now()", "'-infinity'", "now() - interval '1 day'", "NULL"] {
                 _ = try await database.value("carillon.enqueue('demo', '{ab}', 'x', run_at => \(time))")
             }
@@ -240,7 +241,7 @@ import Testing
     }
 
     @Test func `a dedupe key enqueues once, until its time is over`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let call = "carillon.enqueue('demo', '{ab}', 'x', dedupe_key => 'order 7'"
             let first = try await database.value("\(call))")
             #expect(first != nil)
@@ -267,7 +268,7 @@ import Testing
     }
 
     @Test func `a duplicate returns the id of the message that holds the key, when asked to`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let call = "carillon.enqueue('demo', '{ab}', 'x', dedupe_key => 'k', on_duplicate =>"
             let first = try await database.value("\(call) 'holder')")
             #expect(first != nil)
@@ -278,7 +279,7 @@ import Testing
     }
 
     @Test func `a cancelled message gives its dedupe key back`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let list = "ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 1500) i)"
             for (tokens, rest) in [("'{ab,cd}'", ""), ("'{ab}'", ", run_at => '2100-01-01Z'"), (list, "")] {
                 let call = "carillon.enqueue('demo', \(tokens), 'x', dedupe_key => 'k'\(rest))"
@@ -300,7 +301,7 @@ import Testing
         _ outcome: String,
         _ isFree: Bool
     ) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let call = "carillon.enqueue('demo', '{ab,cd}', 'x', dedupe_key => 'k')"
             let id = try #require(try await database.value(call))
             try await database.run(
@@ -315,7 +316,7 @@ import Testing
     }
 
     @Test func `a message in parts gives its dedupe key back when the last part has ended unsent`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let list = "ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 1500) i)"
             let call = "carillon.enqueue('demo', \(list), 'x', dedupe_key => 'k')"
             let id = try #require(try await database.value(call))
@@ -332,7 +333,7 @@ import Testing
     }
 
     @Test func `the time of a dedupe key begins when its message is due`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let call = """
                 carillon.enqueue('demo', '{ab}', 'x', run_at => now() + interval '9 days', dedupe_key => 'k',
                     dedupe_for => '1 hour')
@@ -345,7 +346,7 @@ import Testing
     }
 
     @Test func `two callers with one dedupe key enqueue once, and a rollback frees it`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let call = "carillon.enqueue('demo', '{ab}', 'x', dedupe_key => 'k')"
             let ids = try await withThrowingTaskGroup(of: String?.self) { group in
                 for _ in 0..<4 {
@@ -361,7 +362,7 @@ import Testing
     }
 
     @Test func `text is text, whatever it holds`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let nasty = "'; DROP TABLE carillon.apps; -- $1 %s \\ \u{7F}"
             let quoted = "'\(nasty.replacing("'", with: "''"))'"
             try await database.run("INSERT INTO carillon.apps (name, topic) VALUES (\(quoted), 't')")

@@ -1,4 +1,5 @@
 import Postgres
+import TestSupport
 import Testing
 
 /// What an error shows of a value: enough to see what is wrong with it, on one line.
@@ -30,7 +31,7 @@ import Testing
     func `what is strange about a value is seen, and a line stays one line`(call: String, got: String)
         async throws
     {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let error = try #require(await Self.error(of: call, in: database))
             #expect(error.message.hasSuffix(got), "\(error.message)")
             #expect(!error.message.contains { $0.isNewline })
@@ -49,7 +50,7 @@ import Testing
     )
         async throws
     {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let error = try #require(
                 await Self.error(of: "carillon.enqueue('demo', '{ab}', \(arguments))", in: database)
             )
@@ -78,7 +79,7 @@ import Testing
     )
         async throws
     {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let list = ["'demo'", "'{ab}'", arguments].filter { !$0.isEmpty }.joined(separator: ", ")
             let error = try #require(await Self.error(of: "carillon.enqueue(\(list))", in: database))
             #expect(error.message.contains(message), "\(error.message)")
@@ -88,7 +89,7 @@ import Testing
 
     @Test func `a sound that is a dictionary goes out as one`() async throws {
         let dictionary = #"{"critical":1,"name":"default","volume":0.5}"#
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for (given, sent) in [
                 (" \(dictionary) ", dictionary), ("bell.caf", #""bell.caf""#), ("{no", #""{no""#),
             ] {
@@ -101,7 +102,7 @@ import Testing
         }
     }
 
-    private static func error(of call: String, in database: SchemaDatabase) async -> PostgresError? {
+    private static func error(of call: String, in database: TestDatabase) async -> PostgresError? {
         await #expect(throws: PostgresError.self) { try await database.value(call) }
     }
 }

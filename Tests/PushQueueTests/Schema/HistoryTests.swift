@@ -1,4 +1,5 @@
 import Postgres
+import TestSupport
 import Testing
 
 /// Results and failures by day: made ahead, dropped by retention, nothing lost in between.
@@ -29,14 +30,14 @@ import Testing
         INSERT INTO carillon.results (message_id, app_id, finished_at) VALUES (1, 1, '2020-01-01T12:00Z')
         """
 
-    private func maintain(_ database: SchemaDatabase, _ retention: String = "'7 days'") async throws {
+    private func maintain(_ database: TestDatabase, _ retention: String = "'7 days'") async throws {
         try await database.run("CALL carillon.maintain(\(retention))")
     }
 
     // MARK: Making
 
     @Test func `today and three days ahead are there from the start, and rows go to their day`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let days = try await database.rows(Self.days)
             #expect(try await database.rows(Self.partitions) == days + ["(results_default)"])
             try await database.run("INSERT INTO carillon.results (message_id, app_id, sent) VALUES (1, 1, 1)")
@@ -52,7 +53,7 @@ import Testing
     }
 
     @Test func `what came when its day was missing keeps its place, and gets a partition all the same`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 \(Self.forget);
@@ -85,7 +86,7 @@ import Testing
     /// Rows that fill more than is read at once are looked through before anything is locked.
     @Test(arguments: [false, true])
     func `rows of other days beside them are no hindrance, few or many`(areMany: Bool) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 \(Self.forget);
@@ -116,7 +117,7 @@ import Testing
     }
 
     @Test func `what a worker that died over it has left behind is taken away`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 \(Self.forget);
@@ -153,7 +154,7 @@ import Testing
 
     @Test(arguments: [false, true])
     func `what users have added to results keeps no partition from being made`(hasRows: Bool) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 CREATE TABLE audit (message_id bigint);
@@ -183,7 +184,7 @@ import Testing
     }
 
     @Test func `days are those of UTC, however dates are written and whatever the time zone`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 \(Self.forget);
@@ -202,7 +203,7 @@ import Testing
     // MARK: Dropping and deleting
 
     @Test func `a partition somebody reads stays until the next pass, and everything else is done`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.oldPartition)
             try await database.run("INSERT INTO carillon.dedupe VALUES (1, 'old', 1, now() - interval '1 s')")
             try await database.session { reader in
@@ -224,7 +225,7 @@ import Testing
     }
 
     @Test func `a view on an old partition keeps that one, and no other`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 \(Self.oldPartition);
@@ -241,7 +242,7 @@ import Testing
     }
 
     @Test func `what outlived the retention goes, and nothing else`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.dedupe VALUES (1, 'old', 1, now() - interval '1 s'), (1, 'new', 2, now() + interval '1 h');
@@ -264,7 +265,7 @@ import Testing
     }
 
     @Test func `more than fits in a batch goes too, but for a row that somebody holds`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.dedupe SELECT 1, 'k' || i, i, now() - interval '1 s' FROM generate_series(1, 25000) i
@@ -281,7 +282,7 @@ import Testing
     }
 
     @Test func `a step that cannot be done says why, and stops no other`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 CREATE FUNCTION mine() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ASSERT false, 'keep it'; END $$;
@@ -308,7 +309,7 @@ import Testing
     }
 
     @Test func `a retention below an hour is refused`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for retention in ["'59 minutes'", "'-1 day'", "NULL"] {
                 let error = await #expect(throws: PostgresError.self) { try await self.maintain(database, retention) }
                 #expect(error?.sqlState == "22023")

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What workers have said of apps that cannot send, once those workers are gone.
@@ -9,7 +10,7 @@ import Testing
         """
 
     @Test func `what a worker said of an app goes when others take over from it`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.setUp)
             try await database.run("SELECT carillon.take_over(1, 7)")
             #expect(try await database.rows("SELECT app_id FROM carillon.holds ORDER BY 1") == ["(1)", "(2)"])
@@ -21,7 +22,7 @@ import Testing
     }
 
     @Test func `a hold whose row somebody has locked keeps nobody from taking over`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.setUp)
             try await database.session { other async throws in
                 try await other.run("BEGIN; SELECT FROM carillon.holds WHERE app_id = 1 FOR UPDATE")

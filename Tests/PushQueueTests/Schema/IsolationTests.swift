@@ -1,5 +1,6 @@
 import Postgres
 import PushQueue
+import TestSupport
 import Testing
 
 /// Apps that see nothing of each other: a role an app.
@@ -17,9 +18,9 @@ import Testing
 
     /// A role that may use the app "demo" and nothing else, in whose name the session goes on.
     private static func isolated(
-        _ body: (SchemaDatabase, _ role: String) async throws -> Void
+        _ body: (TestDatabase, _ role: String) async throws -> Void
     ) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let role = "demo_\(database.connection.backendProcessID)"
             try await database.run("\(Self.setUp); CREATE ROLE \(role); SELECT carillon.isolate_app('demo', '\(role)')")
             try await database.run("SET ROLE \(role)")
@@ -165,7 +166,7 @@ import Testing
     }
 
     @Test func `where no role is isolated, going down and up again isolates none`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let migrator = Migrator(database.connection)
             _ = try await migrator.down(to: 21)
             _ = try await migrator.up()
@@ -189,7 +190,7 @@ import Testing
 
     @Test(arguments: ["carillon_app", "carillon_worker"])
     func `everybody else sees what they saw, by the same plans`(_ other: String) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.setUp)
             let counts = "SELECT (SELECT count(*) FROM carillon.tokens), (SELECT count(*) FROM carillon.results)"
             func seen() async throws -> [String] {
@@ -228,7 +229,7 @@ import Testing
     @Test func `a role that was dropped is taken away by its old name, and only what is isolated can be taken away`()
         async throws
     {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let role = "demo_\(database.connection.backendProcessID)"
             try await database.run("CREATE ROLE \(role)")
             func refusal() async throws -> PostgresError? {
@@ -250,7 +251,7 @@ import Testing
     }
 
     @Test func `a role that sees more, or is none, cannot be isolated`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let role = "demo_\(database.connection.backendProcessID)"
             try await database.run("CREATE ROLE \(role); GRANT carillon_app TO \(role)")
             for (app, name, said) in [

@@ -1,4 +1,5 @@
 import Postgres
+import TestSupport
 import Testing
 
 @testable import PushQueue
@@ -14,7 +15,7 @@ import Testing
     @Test func `a text is stored up to its limit, and one byte more is refused by a name that says the limit`()
         async throws
     {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 UPDATE carillon.certificates SET private_key = 'k', key_id = 'k', team_id = 't';
@@ -39,7 +40,7 @@ import Testing
     }
 
     @Test func `a gateway is no longer than a host name and a port can be`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for column in ["gateway", "feedback_gateway"] {
                 let error = await #expect(throws: PostgresError.self) {
                     try await database.run("UPDATE carillon.apps SET \(column) = repeat('a', 299) || ':1'")

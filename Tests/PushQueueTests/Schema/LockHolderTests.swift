@@ -7,7 +7,7 @@ import Testing
 /// Who holds locks in the way, as far as that can be seen from outside.
 @Suite struct LockHolderTests {
     private func holders(
-        seenBy observer: SchemaDatabase,
+        seenBy observer: TestDatabase,
         olderThan age: Duration = .zero,
         relation: String? = nil
     ) async throws -> [LockHolder] {
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func `a session that has locked a whole table is named, with its process and since when`() async throws {
-        try await SchemaDatabase.with { database in
+        try await TestDatabase.withDemo { database in
             try await database.session { holder in
                 try await holder.run(
                     "SET application_name = 'nightly'; BEGIN; LOCK TABLE carillon.results IN SHARE MODE"
@@ -38,7 +38,7 @@ import Testing
     @Test func `a session that has locked rows is named, and one that only reads or vacuums is not`()
         async throws
     {
-        try await SchemaDatabase.with { database in
+        try await TestDatabase.withDemo { database in
             try await database.session { holder in
                 try await holder.run("BEGIN; SELECT count(*) FROM carillon.certificates")
                 try await holder.run("LOCK TABLE carillon.results IN SHARE UPDATE EXCLUSIVE MODE")
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func `a session that waits for a lock itself is not to blame`() async throws {
-        try await SchemaDatabase.with { database in
+        try await TestDatabase.withDemo { database in
             try await database.session { holder in
                 try await holder.run("BEGIN; LOCK TABLE carillon.results IN SHARE MODE")
                 try await database.session { victim in
@@ -83,7 +83,7 @@ import Testing
     @Test func `a user who may not see how old a transaction is learns who has the table that it met a lock on`()
         async throws
     {
-        try await SchemaDatabase.with { database in
+        try await TestDatabase.withDemo { database in
             try await database.session { holder in
                 try await holder.run("BEGIN; UPDATE carillon.certificates SET last_error = 'x'")
                 try await database.session { worker in
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test func `the error of a row that somebody has locked names its table`() async throws {
-        try await SchemaDatabase.with { database in
+        try await TestDatabase.withDemo { database in
             try await database.session { holder in
                 try await holder.run("BEGIN; UPDATE carillon.certificates SET last_error = 'x'")
                 try await database.run("SET lock_timeout = '1ms'")

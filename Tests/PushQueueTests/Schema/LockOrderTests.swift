@@ -1,4 +1,5 @@
 import Postgres
+import TestSupport
 import Testing
 
 /// Whoever counts on a message locks in one order: workers that settle, that take over, and apps that cancel.
@@ -65,7 +66,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(5)))
     func `workers and apps that are busy with the same messages never wait in a circle`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.setUp)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for worker in 0..<8 {

@@ -1,11 +1,12 @@
 import Postgres
+import TestSupport
 import Testing
 
 @testable import PushQueue
 
 /// What looking for work costs the server.
 @Suite struct LookTests {
-    private func look(_ database: SchemaDatabase, over runs: [AppRun]) async throws -> [Lane] {
+    private func look(_ database: TestDatabase, over runs: [AppRun]) async throws -> [Lane] {
         let floors = [(Lane(app: 20, number: 1), Int64(0)), (Lane(app: 998, number: 1), Int64(0))]
         return try await database.connection.query(
             WorkerStatements.look,
@@ -18,7 +19,7 @@ import Testing
     }
 
     @Test func `thousands of paused apps with messages are stepped over at once, and no other app is`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.apps (id, name, paused)
@@ -52,7 +53,7 @@ import Testing
     }
 
     @Test func `of giants that are due, one is moved at a time, and all are`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at)
@@ -76,7 +77,7 @@ import Testing
     }
 
     @Test func `looking for jobs that are due goes on where it has ended, however many were due before`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at)

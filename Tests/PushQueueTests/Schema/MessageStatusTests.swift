@@ -1,4 +1,5 @@
 import Postgres
+import TestSupport
 import Testing
 
 /// `carillon.message_status`, as an app asks it.
@@ -29,7 +30,7 @@ import Testing
     }
 
     @Test func `a message says what it waits for from enqueueing to its end`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let id = try #require(
                 try await database.value("carillon.enqueue('demo', '{aa,bb}', 'x', reference => 'order 7')")
             )
@@ -57,7 +58,7 @@ import Testing
     }
 
     @Test func `why a job is tried again stays with it when it falls due and is claimed`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x')"))
             try await database.run(Self.claim)
             try await database.run(Self.retry(id))
@@ -78,7 +79,7 @@ import Testing
     }
 
     @Test func `a message of which a part waits for another attempt finds it wherever that is`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.unfinished (message_id, app_id, remaining, sent) VALUES (50, 1, 1, 2);
@@ -91,7 +92,7 @@ import Testing
     }
 
     @Test func `a send that was cut into jobs answers as one, whichever of its jobs is asked for`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let id = try #require(
                 try await database.value(
                     """
@@ -132,7 +133,7 @@ import Testing
     }
 
     @Test func `a finished message says how it ended, and an unknown one has no row`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.results (message_id, app_id, reference, sent, failed) VALUES (70, 1, 'r', 1, 0),
@@ -168,7 +169,7 @@ import Testing
         counts: String,
         state: String
     ) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.results (message_id, app_id, sent, failed, expired, cancelled) VALUES (70, 1, \(counts))
@@ -179,7 +180,7 @@ import Testing
     }
 
     @Test func `whoever asks by an id does not read the queue`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.messages (app_id, tokens, payload)
@@ -198,7 +199,7 @@ import Testing
     }
 
     @Test func `an app's role may ask, and reads nothing else by it`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x')"))
             try await database.run("SET ROLE carillon_app")
             #expect(try await database.value("SELECT state FROM carillon.message_status(\(id))") == "ready")
@@ -209,7 +210,7 @@ import Testing
     }
 
     @Test func `a message with many failures is asked once whether it has anything else`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.failures (message_id, app_id, token, status, reason)

@@ -8,12 +8,11 @@ import Testing
     /// A superuser's session, the owner's, and roles to isolate.
     private static func owned(
         granting grants: (_ owner: String) -> String,
-        _ body: (_ above: SchemaDatabase, _ owner: SchemaDatabase, _ web: String) async throws -> Void
+        _ body: (_ above: TestDatabase, _ owner: TestDatabase, _ web: String) async throws -> Void
     ) async throws {
-        try await TestDatabase.connected { connection, url in
-            let above = SchemaDatabase(connection: connection, url: url)
-            let owner = "owner_\(connection.backendProcessID)"
-            let web = "web_\(connection.backendProcessID)"
+        try await TestDatabase.with(.nothing) { above in
+            let owner = "owner_\(above.connection.backendProcessID)"
+            let web = "web_\(above.connection.backendProcessID)"
             try await above.run(
                 """
                 CREATE ROLE \(owner) LOGIN; CREATE ROLE \(web) LOGIN;
@@ -22,20 +21,12 @@ import Testing
                 """
             )
             try await attempt {
-                let session = try await PostgresConnection.connect(
-                    url + "&user=\(owner)",
-                    on: TestLoop.shared,
-                    application: "test"
-                )
-                try await attempt {
-                    _ = try await Migrator(session).up()
-                    let database = SchemaDatabase(connection: session, url: url)
+                try await above.session(as: owner) { database in
+                    _ = try await Migrator(database.connection).up()
                     try await database.run(
                         "INSERT INTO carillon.apps (name, topic) VALUES ('alpha', 'com.example.alpha'), ('beta', 'b')"
                     )
                     try await body(above, database, web)
-                } finally: {
-                    await session.close()
                 }
             } finally: {
                 try await above.run(

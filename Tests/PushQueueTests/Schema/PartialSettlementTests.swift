@@ -1,6 +1,7 @@
 import ApplePush
 import IO
 import Postgres
+import TestSupport
 import Testing
 
 @testable import PushQueue
@@ -8,8 +9,8 @@ import Testing
 /// A claim settled in parts, in a real database.
 @Suite struct PartialSettlementTests {
     /// Three messages: one with three tokens, one with two, and one with a single one that must not be sent twice.
-    private func withClaim(_ body: (SchemaDatabase, ClaimedJobs) async throws -> Void) async throws {
-        try await SchemaDatabase.with { database in
+    private func withClaim(_ body: (TestDatabase, ClaimedJobs) async throws -> Void) async throws {
+        try await TestDatabase.withDemo { database in
             try await database.run(
                 """
                 INSERT INTO carillon.workers (name, lease_until) VALUES ('one', now() + interval '1 hour'),
@@ -23,7 +24,7 @@ import Testing
         }
     }
 
-    private func claim(as worker: Int64, in database: SchemaDatabase) async throws -> ClaimedJobs {
+    private func claim(as worker: Int64, in database: TestDatabase) async throws -> ClaimedJobs {
         let plan = ClaimPlan(lane: Lane(app: 1, number: 1), depth: .deep, floor: 0, rows: 100, pushes: 100)
         let app = App(
             id: 1,
@@ -69,7 +70,7 @@ import Testing
         of claim: ClaimedJobs,
         part: Int16,
         as worker: Int64 = 1,
-        in database: SchemaDatabase
+        in database: TestDatabase
     ) async throws -> SettlementAnswer {
         let parameters = settlement.parameters(of: claim, worker: worker, part: part)
         return try await database.connection.query(Settlement.statement, parameters) { try SettlementAnswer($0) }
@@ -97,7 +98,7 @@ import Testing
         }
     }
 
-    private func checkFirstPart(in database: SchemaDatabase) async throws {
+    private func checkFirstPart(in database: TestDatabase) async throws {
         #expect(try await database.rows(self.inFlight) == ["(1,1,1,{cc})", "(1,2,2,{dd})", "(1,3,3,{0f})"])
         #expect(try await database.rows(self.results) == [])
         let unfinished = try await database.rows(
@@ -203,7 +204,7 @@ import Testing
         _ outcomes: [String: Outcome],
         after earlier: [String: Outcome]? = nil,
         part: Int16 = 0,
-        in database: SchemaDatabase
+        in database: TestDatabase
     ) async throws -> SettlementWriting {
         var writing = SettlementWriting(self.settlement(claim, outcomes, after: earlier), part: part)
         let all = self.outcomes(claim, outcomes)

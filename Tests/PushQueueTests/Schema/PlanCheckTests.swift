@@ -1,10 +1,11 @@
 import PushQueue
+import TestSupport
 import Testing
 
 /// What a worker looks at before it begins.
 @Suite struct PlanCheckTests {
     @Test func `finds no fault with the schema as it is made, empty or full`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             #expect(try await PlanCheck.run(on: database.connection) == [])
             try await database.run(
                 """
@@ -19,7 +20,7 @@ import Testing
     }
 
     @Test func `names the statements that miss an index`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run("DROP INDEX carillon.scheduled_by_time")
             let faults = try await PlanCheck.run(on: database.connection)
             #expect(faults.count == 1 && faults.first?.contains("statement promote") == true)

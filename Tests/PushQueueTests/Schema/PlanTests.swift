@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Plans that cannot go wrong: whatever the planner knows of the tables, it walks the primary key.
@@ -31,7 +32,7 @@ import Testing
         ),
     ]
 
-    private static func check(_ database: SchemaDatabase, _ when: String) async throws {
+    private static func check(_ database: TestDatabase, _ when: String) async throws {
         for (name, query, expected) in self.queries {
             let plan = try await database.plan(query)
             for line in expected { #expect(plan.contains(line), "\(name), \(when):\n\(plan)") }
@@ -48,7 +49,7 @@ import Testing
         """
 
     @Test func `claims and chores walk their index, on full tables and emptied ones, analyzed or not`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             // As every worker does: a plan made for an empty table must still be right when it is full.
             try await database.run("SET enable_seqscan = off; SET enable_bitmapscan = off")
             try await Self.check(database, "empty")
@@ -70,7 +71,7 @@ import Testing
     }
 
     @Test func `an insert pays for one index and nothing else`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let oid = "'carillon.messages'::regclass"
             #expect(try await database.value("SELECT count(*) FROM pg_index WHERE indrelid = \(oid)") == "1")
             #expect(try await database.value("SELECT count(*) FROM pg_trigger WHERE tgrelid = \(oid)") == "0")

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 /// A push that no worker survives fails alone, whoever was claimed with it.
 @Suite struct PoisonTests {
     /// Workers claim all they can, die of the culprit, and deliver everything else.
-    private func work(_ database: SchemaDatabase, culprit: String, deaths: Int) async throws {
+    private func work(_ database: TestDatabase, culprit: String, deaths: Int) async throws {
         for _ in 0..<deaths + 100 {
             let worker = try await database.addWorker()
             var isDeadly = false
@@ -26,7 +27,7 @@ import Testing
     }
 
     @Test func `of rows that are claimed together, the culprit alone is convicted`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.messages (app_id, tokens, payload)
@@ -50,7 +51,7 @@ import Testing
     }
 
     @Test func `of a message's tokens, only the one is convicted, and the message has one result`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.messages (app_id, tokens, payload, reference)
@@ -73,7 +74,7 @@ import Testing
     }
 
     @Test func `those under as much suspicion are tried together, and a worker has one trial at a time`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             // Of those with 10 claims, three are tried together; of those with 11, one.
             try await database.run(
                 """
@@ -100,7 +101,7 @@ import Testing
     @Test func `of 8,000 that workers died with, the innocent are sent at once, and the culprit is found`()
         async throws
     {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.messages (app_id, tokens, payload, claims)
@@ -114,7 +115,7 @@ import Testing
                 var isDeadly = false
                 while !isDeadly {
                     // A worker has eight claims in flight, or one trial.
-                    var jobs: [SchemaDatabase.ClaimedJob] = []
+                    var jobs: [TestDatabase.ClaimedJob] = []
                     for _ in 0..<8 { jobs += try await database.claim(by: worker) }
                     claims += 1
                     isDeadly = jobs.contains { $0.tokens == ["0539"] }
@@ -142,7 +143,7 @@ import Testing
     }
 
     @Test func `a claim that is given back counts for nothing`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run("INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{}')")
             let worker = try await database.addWorker()
             for _ in 0..<6 {
@@ -156,7 +157,7 @@ import Testing
     }
 
     @Test func `claims of what must not be sent twice wait for the disk, and others do not`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let worker = try await database.addWorker()
             for (choice, expected) in [("retry", "off"), ("fail", "on")] {
                 try await database.run(

@@ -1,4 +1,5 @@
 import Postgres
+import TestSupport
 import Testing
 
 /// The provider token of the fleet, as `carillon.provider_token` hands it out.
@@ -18,7 +19,7 @@ import Testing
     }
 
     @Test func `who brings the first token gives it to all, and what comes second is not used`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             #expect(try await database.value(Self.ask()) == nil)
             #expect(try await database.value(Self.ask("one")) == "one")
             #expect(try await database.value(Self.ask("two")) == "one")
@@ -36,7 +37,7 @@ import Testing
         _ isRefused: Bool,
         _ isReplaced: Bool
     ) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             _ = try await database.value(Self.ask("old"))
             try await database.run(Self.age(age))
             let refused = isRefused ? "old" : "another"
@@ -46,7 +47,7 @@ import Testing
     }
 
     @Test func `while tokens are to rest the old one stays, however old it is`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             _ = try await database.value(Self.ask("old"))
             try await database.run(Self.age(4000))
             try await database.run("UPDATE carillon.provider_tokens SET rests_until = now() + interval '20 minutes'")
@@ -57,7 +58,7 @@ import Testing
     }
 
     @Test func `a token of a key that was replaced, or of another hour, is not taken`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             #expect(try await database.value(Self.ask("late", at: "\(Self.now) - 3600")) == nil)
             let before = try #require(try await database.value("SELECT c.updated_at FROM carillon.certificates c"))
             _ = try await database.value(Self.ask("one"))
@@ -73,7 +74,7 @@ import Testing
     }
 
     @Test func `of many that bring one at a time, one is taken`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let tokens = try await withThrowingTaskGroup(of: String?.self) { group in
                 for number in 0..<12 {
                     group.addTask {

@@ -1,10 +1,11 @@
 import Postgres
+import TestSupport
 import Testing
 
 /// Logical replication of a whole database, which our tables must not stand in the way of.
 @Suite struct PublicationTests {
     @Test func `a publication for all tables keeps nothing from being updated or deleted`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 CREATE PUBLICATION everything FOR ALL TABLES;

@@ -1,18 +1,19 @@
 import Postgres
+import TestSupport
 import Testing
 
 @testable import PushQueue
 
 /// The timetable by which a fleet keeps to an app's rate.
 @Suite struct RateTests {
-    private func turn(_ database: SchemaDatabase, pushes: Int = 1, app: Int32 = 1) async throws -> Int64? {
+    private func turn(_ database: TestDatabase, pushes: Int = 1, app: Int32 = 1) async throws -> Int64? {
         try await database.connection.query(WorkerStatements.takeTurn, .takeTurn(of: app, pushes: pushes)) { rows in
             try rows.int64IfPresent(0, 0)
         }
     }
 
     @Test func `turns follow each other at nine tenths of the rate, whoever takes them`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run("UPDATE carillon.apps SET max_rate = 10")
             var ends: [Int64] = []
             try await database.session { other in
@@ -29,7 +30,7 @@ import Testing
     }
 
     @Test func `a timetable that is full for a second takes nobody`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run("UPDATE carillon.apps SET max_rate = 10")
             #expect(try await self.turn(database, pushes: 15) == 0)
             #expect(try await self.turn(database) == nil)
@@ -41,7 +42,7 @@ import Testing
     }
 
     @Test func `an app without a rate has no timetable`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for app in [1, 4711] as [Int32] {
                 #expect(try await self.turn(database, pushes: 100_000, app: app) == 0)
                 #expect(try await self.turn(database, pushes: 100_000, app: app) == 0)

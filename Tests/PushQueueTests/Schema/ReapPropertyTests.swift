@@ -81,7 +81,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(5)), arguments: [UInt64.random(in: .min ... .max)])
     func `no live token is deleted, and no dead one kept`(_ seed: UInt64) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.setUp)
             let book = Book()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -123,7 +123,7 @@ import Testing
     private static func live(
         _ book: Book,
         _ steps: Int,
-        in session: SchemaDatabase,
+        in session: TestDatabase,
         using random: inout SeededGenerator
     ) async throws {
         for _ in 0..<steps {
@@ -141,7 +141,7 @@ import Testing
     }
 
     /// A pass in small batches, or in one transaction, until it is over or killed.
-    private static func reap(in database: SchemaDatabase, using random: inout SeededGenerator) async {
+    private static func reap(in database: TestDatabase, using random: inout SeededGenerator) async {
         let isWhole = Int.random(in: 0..<5, using: &random) == 0
         let most = Int.random(in: 1...20, using: &random)
         try? await database.session { session in
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    private static func kill(in session: SchemaDatabase) async throws {
+    private static func kill(in session: TestDatabase) async throws {
         _ = try await session.rows(
             """
             SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a

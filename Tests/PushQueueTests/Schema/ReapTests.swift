@@ -18,7 +18,7 @@ import Testing
     private static let left = "SELECT count(*) FROM carillon.tokens"
 
     @Test func `a batch takes so many, and says where the next begins`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 "INSERT INTO carillon.apps (name) VALUES ('other'); \(Self.many);"
                     + "INSERT INTO carillon.feedback (app_id, token, unregistered_at) VALUES (2, 'aa', now())"
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func `a pass that commits after each batch does the same`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.many)
             try await database.run("CALL carillon.reap_all('demo')")
             #expect(try await database.value(Self.left) == "0")
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func `one pass at a time: a batch says when another is under way`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.many)
             try await database.session { other in
                 try await other.run("BEGIN; SELECT carillon.reap()")
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `a token that is being registered holds nobody up, and is judged by how that ends`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.many)
             for (end, tokens) in [("ROLLBACK", "0"), ("COMMIT", "1")] {
                 if end == "COMMIT" {
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test func `a registration that waits for a batch is newer than what the batch deletes`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.many)
             try await database.session { other in
                 try await other.run("BEGIN; SELECT carillon.reap_batch()")
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test func `what would go is told, table by table, and stays`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 \(Self.many);
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test func `a batch goes by indexes, its own and those of a watched table`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.tokens
@@ -155,7 +155,7 @@ import Testing
     }
 }
 
-extension SchemaDatabase {
+extension TestDatabase {
     /// Until a statement with that text waits for a lock.
     fileprivate func waitsForLock(_ text: String) async throws {
         try await TestLoop.shared.eventually("\(text) waits for a lock") {

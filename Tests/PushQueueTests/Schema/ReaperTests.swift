@@ -1,4 +1,5 @@
 import Postgres
+import TestSupport
 import Testing
 
 /// Triggers of watched tables run with the rights of `carillon_reaper`. Where they would run with more, nothing runs.
@@ -44,7 +45,7 @@ import Testing
         _ danger: String,
         _ said: String
     ) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.watched)
             // Roles belong to the whole cluster: no other test sees what is not committed.
             try await database.run("BEGIN; \(danger); SET ROLE carillon_worker")
@@ -70,7 +71,7 @@ import Testing
     }
 
     @Test func `the function that deletes refuses by itself to run as anybody but carillon_reaper`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for danger in ["OWNER TO CURRENT_USER", "SECURITY INVOKER"] {
                 try await database.run("BEGIN; ALTER FUNCTION carillon.as_reaper \(danger); SET ROLE carillon_worker")
                 let refused = await #expect(throws: PostgresError.self) {

@@ -1,10 +1,11 @@
 import Postgres
+import TestSupport
 import Testing
 
 /// Looking results up by the caller's own id, whatever callers put there.
 @Suite struct ReferenceTests {
     @Test func `one reference on a hundred thousand rows costs an insert no more than others`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let insert = """
                 INSERT INTO carillon.results (message_id, app_id, reference)
                 SELECT i, 1, %reference FROM generate_series(1, %count) i
@@ -21,7 +22,7 @@ import Testing
     }
 
     @Test func `a reference is found by an index, also one that no B-tree takes`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.results (message_id, app_id, reference)

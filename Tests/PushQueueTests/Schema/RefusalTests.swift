@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What somebody's own constraints and triggers keep out of the queue: it fails, says why, and holds up nothing else.
@@ -32,7 +33,7 @@ import Testing
     }
 
     @Test func `a message that cannot be read ends with one failure, and so does a part of one`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.messages (id, app_id, tokens, payload, reference, origin) VALUES
@@ -62,7 +63,7 @@ import Testing
     func `what cannot be given back, taken over or moved to the queue fails, and all beside it comes back`(
         bar: Bar
     ) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let worker = try await database.addWorker()
             try await database.run(
                 """
@@ -97,7 +98,7 @@ import Testing
 
     @Test(arguments: Bar.allCases)
     func `parts of a large message that cannot be stored fail, the others are sent`(bar: Bar) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.messages (id, app_id, tokens, payload) VALUES (100, 1, '{aa,ab,ba,bb,ac}', '{}');
@@ -115,7 +116,7 @@ import Testing
 
     @Test(arguments: Bar.allCases)
     func `what cannot be put aside for another try fails, and the others are tried again`(bar: Bar) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 \(bar.keep(outOf: "carillon.scheduled"));

@@ -1,6 +1,7 @@
 import ApplePush
 import Postgres
 import PushQueue
+import TestSupport
 import Testing
 
 /// What failed can be sent again, as far as that makes sense, and once.
@@ -21,7 +22,7 @@ import Testing
     private static let queue = "SELECT app_id, lane, tokens FROM carillon.messages ORDER BY id"
 
     @Test func `everything that can be mended is sent again as it was, once`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.failed)
             #expect(try await database.value("carillon.requeue_failures(everything => true)") == "3")
             #expect(try await database.value("carillon.requeue_failures(everything => true)") == "0")
@@ -53,7 +54,7 @@ import Testing
     func `what was delivered, or may have been, is sent again only on demand`(_ demand: String, _ tokens: [String])
         async throws
     {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.failed)
             try await database.run(
                 """
@@ -77,7 +78,7 @@ import Testing
         ("app => 'demo', reason => 'BadDeviceToken'", ["(1,0,{aa})"]), ("message_id => 7", []),
     ])
     func `filters choose`(_ filter: String, _ expected: [String]) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.failed)
             try await database.run("SELECT carillon.requeue_failures(\(filter))")
             #expect(try await database.rows(Self.queue) == expected)
@@ -85,7 +86,7 @@ import Testing
     }
 
     @Test func `a broadcast stands for its jobs`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.failed)
             try await database.run(
                 """
@@ -99,7 +100,7 @@ import Testing
 
     @Test(arguments: [100, 101, 102, 103, 500])
     func `the id of any part, or of a retry, stands for the whole message`(id: Int) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             // The record of 103 was refused: nothing else tells of it. A part of another message has an id in between.
             try await database.run(
                 """
@@ -132,7 +133,7 @@ import Testing
     }
 
     @Test func `what was cancelled is sent again only by its id`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             // 100 was in flight when it was cancelled, 102 was cut into parts, 103 was cancelled in part.
             try await database.run(Self.failed)
             try await database.run(
@@ -159,7 +160,7 @@ import Testing
     }
 
     @Test func `what was refused for what its row says is not sent again`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.failed)
             try await database.run(
                 "UPDATE carillon.failures SET status = NULL, reason = 'MalformedToken' WHERE token IN ('aa', 'ee')"
@@ -170,7 +171,7 @@ import Testing
     }
 
     @Test func `wrong arguments are named`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for (call, part) in [
                 ("app => 'shop'", "\"app\""), ("since => '-1 hour'", "\"since\""),
                 ("since => '1000000 years'", "\"since\" takes an interval above 0, of 100 years at most"),
@@ -190,7 +191,7 @@ import Testing
     }
 
     @Test func `without a filter it says what would go, and does it only when told to do everything`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.failed)
             for call in ["", "include_delivered => true", "everything => NULL"] {
                 let error = await #expect(throws: PostgresError.self) {
@@ -210,7 +211,7 @@ import Testing
     }
 
     @Test func `every reason that there is may be named, and any other that something has failed for`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for name in Reason.all.compactMap(\.reason.name) + LocalReason.allCases.map(\.name) {
                 #expect(
                     try await database.value("carillon.requeue_failures(reason => '\(name)', include_unknown => true)")
@@ -224,7 +225,7 @@ import Testing
     }
 
     @Test func `a failed message is kept once, and dropped with its day`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let job = """
                 ROW(7, 1, '{aa,bb}', '{"aps":{}}', 'alert', NULL, NULL, NULL, NULL, NULL, 'fail', 1, 0, NULL, NULL, now(),
                     NULL, NULL)

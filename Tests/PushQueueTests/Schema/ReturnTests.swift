@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What comes back to the queue: under another id where an app has taken the old one, and not at all once cancelled.
@@ -14,7 +15,7 @@ import Testing
     }
 
     @Test func `what falls due, and finds its id taken, gets another and stays the same message`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at, origin) VALUES
@@ -40,7 +41,7 @@ import Testing
     }
 
     @Test func `what is given back or taken over does so too`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let worker = try await database.addWorker()
             try await database.run(
                 """
@@ -71,7 +72,7 @@ import Testing
     }
 
     @Test func `two messages to which an app gave the same id both come back from a dead worker`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES
@@ -97,7 +98,7 @@ import Testing
     }
 
     @Test func `a message is there also after a suspicious one of the same id has been cut`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let suspicious = "(ARRAY[\(Self.held(100, "{aa,bb}"))], 3::smallint)"
             try await database.run(
                 """
@@ -120,7 +121,7 @@ import Testing
     func `what finds its id taken by a row that is claimed at this moment is not lost for it`(_ table: String)
         async throws
     {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let (due, never, waits) = table == "messages" ? ("", "", "") : (", run_at", ", 'infinity'", ", '{60000}'")
             try await database.run(
                 """
@@ -138,7 +139,7 @@ import Testing
     }
 
     @Test func `what is put aside finds another id as well`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (100, 1, '{00}', '{}', now());
@@ -158,7 +159,7 @@ import Testing
         "SELECT carillon.release(1, '{1}')", "SELECT carillon.put_back(1, f.jobs, '{1000}') FROM carillon.inflight f",
     ])
     func `any number of ids that somebody took ahead of the sequence cost it one jump`(_ back: String) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.messages (id, app_id, tokens, payload)
@@ -182,7 +183,7 @@ import Testing
     }
 
     @Test func `nothing of a cancelled broadcast comes back, in whatever way`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let worker = try await database.addWorker()
             let job = { Self.held($0, "{aa,bb}", broadcast: "100") }
             try await database.run(
@@ -214,7 +215,7 @@ import Testing
     }
 
     @Test func `while a broadcast is being cancelled its jobs are put aside, and nobody waits`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let worker = try await database.addWorker()
             try await database.run(
                 """
@@ -244,7 +245,7 @@ import Testing
     func `what was called off and cannot be counted now waits, and everything else that is due is moved`(
         _ lock: String
     ) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.unfinished (message_id, app_id, remaining) VALUES (90, 1, 2), (91, 1, 1), (92, 1, 1);
@@ -276,7 +277,7 @@ import Testing
     func `what is due and needs an id that is in somebody's open transaction waits, and nothing else does`(
         _ other: String
     ) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
@@ -311,7 +312,7 @@ import Testing
     }
 
     @Test func `while a whole table is locked what is due stays, after a moment`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
@@ -331,7 +332,7 @@ import Testing
     }
 
     @Test func `a message that is cancelled in flight is not tried again`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let worker = try await database.addWorker()
             let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x', reference => 'r')"))
             let other = try #require(try await database.value("carillon.enqueue('demo', '{bb}', 'x')"))

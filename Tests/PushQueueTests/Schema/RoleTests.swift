@@ -1,4 +1,5 @@
 import Postgres
+import TestSupport
 import Testing
 
 /// What each role may do, and what it may not: every line is tried.
@@ -6,7 +7,7 @@ import Testing
     private static let insufficient = "42501"
 
     private static func `try`(_ statements: [String], as role: String, allowed: Bool) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'aa');
@@ -216,7 +217,7 @@ import Testing
     }
 
     @Test func `others see nothing`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let role = "stranger_\(database.connection.backendProcessID)"
             try await database.run("CREATE ROLE \(role); SET ROLE \(role)")
             for statement in [
@@ -230,7 +231,7 @@ import Testing
     }
 
     @Test func `temporary tables and a caller's search path do not lead a function astray`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let id = try await database.value("carillon.enqueue('demo', '{aa}', 'x')")
             try await database.run(
                 """
@@ -262,7 +263,7 @@ import Testing
     }
 
     @Test func `every function that runs as its owner pins its search path`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let definers = try await database.rows(
                 """
                 SELECT p.proname, p.proconfig::text ~ 'search_path=pg_catalog,( carillon,)? pg_temp'

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 /// docs/sql.md, and what psql says of the same objects.
@@ -16,7 +17,7 @@ import Testing
     }
 
     @Test func `the page lists what the catalog of a migrated database says`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let reference = try await SQLReference(database: database).text()
             let page = try Self.page()
             let mark = try #require(page.firstRange(of: SQLReference.mark))
@@ -35,7 +36,7 @@ import Testing
     }
 
     @Test func `all that applications and dashboards may use has its comment`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let silent = try await database.rows(
                 """
                 SELECT f.oid::regprocedure::text FROM (\(SQLReference.callable)) f WHERE f.comment IS NULL
@@ -49,7 +50,7 @@ import Testing
     }
 
     @Test func `nothing else is commented as if it could be used`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let misleading = try await database.rows(
                 """
                 SELECT p.oid::regprocedure::text FROM pg_proc p
@@ -71,7 +72,7 @@ import Testing
         let examples = try Self.page().split(separator: "```sql\n").dropFirst()
             .map { String($0.split(separator: "```")[0]) }
         #expect(examples.count > 3)
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run("INSERT INTO carillon.apps (name) VALUES ('acme'); SET ROLE carillon_app")
             for example in examples {
                 await #expect(throws: Never.self, "\(example)") { try await database.run(example) }

@@ -1,10 +1,12 @@
+import TestSupport
+
 /// The part of docs/sql.md that lists things, made from the catalog of a migrated database: what the roles for applications
 /// and dashboards may call, read and write, as the comments in there describe it.
 struct SQLReference {
     /// Stands before it in the page.
     static let mark = "<!-- From here on `make docs` writes, from the comments in migrations/0025_comments.up.sql. -->"
 
-    let database: SchemaDatabase
+    let database: TestDatabase
 
     func text() async throws -> String {
         let functions = try await self.database.value(Self.functions) ?? ""

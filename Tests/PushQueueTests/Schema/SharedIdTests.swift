@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Two apps whose messages have the same ids: a restored dump, a sequence that was set back. No row of one is ever taken
@@ -21,7 +22,7 @@ import Testing
         """
 
     @Test func `each has its own progress and its own result`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.flying)
             for (app, left, sent) in [(1, 1, 1), (2, 1, 2), (1, 0, 1), (2, 0, 1)] {
                 try await database.run(
@@ -40,7 +41,7 @@ import Testing
     }
 
     @Test func `what one calls off, the other's goes out`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.flying)
             try await database.run(
                 """
@@ -76,7 +77,7 @@ import Testing
     }
 
     @Test func `a dead worker's messages and parts come back to the app that they are of`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 \(Self.flying)
@@ -106,7 +107,7 @@ import Testing
     }
 
     @Test func `broadcasts of one id are told and taken back apart`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 \(Self.apps)
@@ -134,7 +135,7 @@ import Testing
     @Test func `the status of an id or a reference that two apps have is told for each, or for the one that is named`()
         async throws
     {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 \(Self.apps)
@@ -152,7 +153,7 @@ import Testing
     }
 
     @Test func `what failed is sent again to the app's own tokens, with the app's own text`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 \(Self.apps)

@@ -1,9 +1,10 @@
 import Postgres
+import TestSupport
 import Testing
 
 @Suite struct TokenTests {
     @Test func `registering again renews, keeps the owner, and takes a new one`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             _ = try await database.value("carillon.register_token('demo', 'AABB', 'ann')")
             try await database.run("UPDATE carillon.tokens SET last_update = now() - interval '1 day'")
             _ = try await database.value("carillon.register_token(app => 'demo', token => 'aabb')")
@@ -15,7 +16,7 @@ import Testing
     }
 
     @Test func `a clock that went back takes no registration back`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run("INSERT INTO carillon.tokens VALUES (1, 'aabb', now() + interval '1 hour')")
             _ = try await database.value("carillon.register_token('demo', 'aabb')")
             #expect(try await database.value("SELECT last_update > now() FROM carillon.tokens") == "true")
@@ -23,7 +24,7 @@ import Testing
     }
 
     @Test func `what is no token or no app is refused`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for (app, token, argument) in [
                 ("'demo'", "'xyz'", "token"), ("'demo'", "'abc'", "token"), ("'demo'", "NULL", "token"),
                 ("'demo'", "E'ab\\n'", "token"), ("'demo'", "repeat('a', 514)", "token"), ("'nope'", "'ab'", "app"),
@@ -42,7 +43,7 @@ import Testing
     }
 
     @Test func `a pass deletes a token that was not registered since, strictly`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.apps (name) VALUES ('other');
@@ -65,7 +66,7 @@ import Testing
     }
 
     @Test func `a time in the future deletes nothing that is registered after it was heard of`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.feedback (app_id, token, unregistered_at, seen_at)
@@ -79,7 +80,7 @@ import Testing
     }
 
     @Test func `a pass may be for one app, which must be known`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.apps (name) VALUES ('other');
@@ -95,7 +96,7 @@ import Testing
     }
 
     @Test func `many thousand tokens go in batches`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.tokens SELECT 1, lpad(to_hex(i), 8, '0'), '2020-01-01Z' FROM generate_series(1, 25000) i;

@@ -1,4 +1,5 @@
 import Postgres
+import TestSupport
 import Testing
 
 /// Which errors of PostgreSQL pass, and which are refusals: the program and the functions in the database agree.
@@ -28,7 +29,7 @@ import Testing
         }
         // What cannot be sent, or not be read, cannot another time either.
         #expect(!PostgresError(.unexpectedValue, "too large").isTransient)
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             for state in Self.refusals + Self.transient {
                 let isTransient = try await database.value("carillon.is_transient('\(state)')") == "true"
                 #expect(isTransient == Self.transient.contains(state), "\(state)")

@@ -1,4 +1,5 @@
 import Postgres
+import TestSupport
 import Testing
 
 /// Triggers that users have put on our tables: what workers write there runs under the search_path that triggers expect,
@@ -52,7 +53,7 @@ import Testing
         "SELECT carillon.fail_jobs(1, ARRAY[\(job(130, "{aa,AA}")), \(job(131, "{bb}", origin: 192))], 'Poison')",
     ]
 
-    private func work(in database: SchemaDatabase) async throws {
+    private func work(in database: TestDatabase) async throws {
         // As a worker's session has it: own_path() goes back to what the database says.
         try await database.session { worker in
             try await worker.run(Self.queue)
@@ -62,7 +63,7 @@ import Testing
     }
 
     @Test func `a trigger that names its own table plainly works on every table that workers write`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 CREATE TABLE audit (relation text, row json);
@@ -131,7 +132,7 @@ import Testing
         """
 
     @Test func `no function on the search_path is called in place of PostgreSQL's own`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.traps)
             try await self.work(in: database)
             #expect(try await database.value("SELECT s.is_called FROM evil.stolen s") == "false")

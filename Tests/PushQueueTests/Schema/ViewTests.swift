@@ -1,9 +1,10 @@
 import Postgres
+import TestSupport
 import Testing
 
 @Suite struct ViewTests {
     @Test func `pending shows what is ready, scheduled and in flight together`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             _ = try await database.value("carillon.enqueue('demo', '{aa,bb}', 'x', reference => 'one')")
             _ = try await database.value(
                 "carillon.enqueue('demo', '{aa}', 'x', run_at => '2100-01-01Z', reference => 'two')"
@@ -26,7 +27,7 @@ import Testing
     }
 
     @Test func `the status of an app adds up`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.apps (name, paused) VALUES ('idle', true);
@@ -56,7 +57,7 @@ import Testing
     }
 
     @Test func `a deep queue is estimated, not counted`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.apps (name) VALUES ('small'), ('thousand');

@@ -1,9 +1,10 @@
 import Postgres
+import TestSupport
 import Testing
 
 /// Tables of the app's own, reaped by the same rule.
 @Suite struct WatchedTableTests {
-    private static func dead(_ tokens: String..., in database: SchemaDatabase) async throws {
+    private static func dead(_ tokens: String..., in database: TestDatabase) async throws {
         for token in tokens {
             try await database.run(
                 "INSERT INTO carillon.feedback (app_id, token, unregistered_at) VALUES (1, '\(token)', '2020-01-02Z')"
@@ -12,7 +13,7 @@ import Testing
     }
 
     @Test func `a watched table is reaped, in either case of hex, and only where it is the app's`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 CREATE SCHEMA "My App";
@@ -50,7 +51,7 @@ import Testing
     }
 
     @Test func `what cannot be reaped is refused when it is named`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 CREATE TABLE devices (token text, bytes bytea, updated timestamptz, naive timestamp, app text, flag boolean);
@@ -86,7 +87,7 @@ import Testing
     }
 
     @Test func `a table that has changed says what is wrong, harms no other, and is made up for`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 CREATE TABLE broken (token text, updated timestamptz);
@@ -123,7 +124,7 @@ import Testing
     }
 
     @Test func `a column that has lost its time zone is left alone from then on`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 CREATE TABLE devices (token text, updated timestamptz);
@@ -140,7 +141,7 @@ import Testing
     }
 
     @Test func `without the right to delete a pass says so, and deletes elsewhere`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 CREATE TABLE devices (token text, updated timestamptz);
@@ -164,7 +165,7 @@ import Testing
     }
 
     @Test func `a row that the table's own constraints keep stays alone`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 CREATE TABLE devices (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), token text, updated timestamptz);
@@ -188,7 +189,7 @@ import Testing
     }
 
     @Test func `a table that somebody has locked holds nobody up, and comes later`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 CREATE TABLE devices (token text, updated timestamptz);
@@ -226,7 +227,7 @@ import Testing
     }
 
     @Test func `a trigger of a watched table finds the tables that its owner's search path leads to`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let owner = "owner_\(database.connection.backendProcessID)"
             try await database.run(
                 """
@@ -288,7 +289,7 @@ import Testing
         _ attempt: String,
         _ fault: String
     ) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 CREATE SCHEMA evil;
@@ -349,7 +350,7 @@ import Testing
         "EXECUTE 'DROP OWNED BY carillon_reaper'", "INSERT INTO evil.later VALUES (1)",
     ])
     func `nor does a policy of a table in which dead tokens are only counted`(_ attempt: String) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 CREATE SCHEMA evil;

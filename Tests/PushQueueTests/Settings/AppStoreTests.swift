@@ -1,10 +1,11 @@
 import Postgres
 import PushQueue
+import TestSupport
 import Testing
 
 @Suite struct AppStoreTests {
     @Test func `an app is added with what it needs, and listed`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let store = AppStore(database.connection)
             let plain = try await store.add(NewApp(name: "plain", topic: "a.b", credential: "main"))
             #expect(plain.environment == "production" && plain.protocol == "http2" && plain.maxAttempts == 10)
@@ -31,7 +32,7 @@ import Testing
     }
 
     @Test func `what is wrong with an app is said in a sentence`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
                 INSERT INTO carillon.certificates (name, private_key, key_id, team_id) VALUES ('key', 'k', 'i', 't')
@@ -63,7 +64,7 @@ import Testing
     }
 
     @Test func `an app is paused and resumed`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let store = AppStore(database.connection)
             #expect(try await store.pause("demo").isPaused)
             #expect(try await database.value("SELECT updated_at > created_at FROM carillon.apps") == "true")
@@ -74,7 +75,7 @@ import Testing
     }
 
     @Test func `an app with something to send stays`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let store = AppStore(database.connection)
             try await database.run(
                 """

@@ -1,6 +1,7 @@
 import Postgres
 import PushQueue
 import TLS
+import TestSupport
 import Testing
 
 @Suite struct CredentialStoreTests {
@@ -23,7 +24,7 @@ import Testing
     }
 
     @Test func `a certificate is stored with what is in it`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let store = CredentialStore(database.connection)
             let text = try Self.certificate()
             let stored = try await store.save(text, as: "push")
@@ -40,7 +41,7 @@ import Testing
     }
 
     @Test func `a signing key is stored with its ids, and never expires`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let stored = try await CredentialStore(database.connection).save(try Self.signingKey(), as: "key")
             #expect(stored.kind == .token && stored.keyID == "ABCDE12345" && stored.teamID == "TEAM123456")
             #expect(stored.notAfter == nil && stored.topics.isEmpty && stored.status == "ok")
@@ -48,7 +49,7 @@ import Testing
     }
 
     @Test func `saving again replaces the text, the facts and the provider token`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let store = CredentialStore(database.connection)
             let first = try await store.save(try Self.signingKey(), as: "push")
             try await database.run("INSERT INTO carillon.provider_tokens VALUES (\(first.id), 'jwt', now())")
@@ -70,7 +71,7 @@ import Testing
     }
 
     @Test func `a key changed by hand takes the old verdict with it, and other changes do not`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let stored = try await CredentialStore(database.connection).save(try Self.certificate(), as: "push")
             try await database.run(
                 "UPDATE carillon.certificates SET name = 'renamed', last_error = 'x' WHERE name = 'push'"
@@ -110,7 +111,7 @@ import Testing
             ),
             (try Self.certificate(notAfter: 1_000_000_000), "expired on 2001-09-09"),
         ]
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let store = CredentialStore(database.connection)
             for (text, part) in refusals {
                 let error = await #expect(throws: SettingsError.self, "\(part)") {
@@ -129,7 +130,7 @@ import Testing
     }
 
     @Test func `a check writes down what it finds`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let store = CredentialStore(database.connection)
             let bad = try await store.check("main")
             #expect(bad.status == "invalid")
@@ -143,7 +144,7 @@ import Testing
     }
 
     @Test func `a credential in use stays, and says who uses it`() async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             let store = CredentialStore(database.connection)
             let error = await #expect(throws: SettingsError.self) { try await store.remove("main") }
             #expect(error?.code == .inUse)

@@ -1,5 +1,6 @@
 import ApplePush
 import Postgres
+import TestSupport
 
 @testable import PushQueue
 

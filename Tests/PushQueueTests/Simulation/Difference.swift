@@ -1,6 +1,7 @@
 import ApplePush
 import IO
 import Postgres
+import TestSupport
 
 @testable import PushQueue
 
@@ -14,7 +15,7 @@ struct Difference {
         var settled: Outcomes?
     }
 
-    let database: SchemaDatabase
+    let database: TestDatabase
     var model = ModelDatabase()
     var random: SeededGenerator
     var held: [Held] = []
@@ -26,7 +27,7 @@ struct Difference {
     private(set) var differences: [String] = []
     private var tokens = 0
 
-    init(_ database: SchemaDatabase, seed: UInt64) async throws {
+    init(_ database: TestDatabase, seed: UInt64) async throws {
         self.database = database
         self.random = SeededGenerator(seed: seed)
         self.isDeadly = seed % 2 == 0

@@ -2,6 +2,7 @@ import ApplePush
 import FoundationEssentials
 import IO
 import Postgres
+import TestSupport
 import Testing
 
 @testable import PushQueue
@@ -15,7 +16,7 @@ import Testing
         ProcessInfo.processInfo.environment["CARILLON_DIFFERENTIAL_RUNS"].flatMap { UInt64($0) } ?? 12
 
     @Test(arguments: 1...Self.runs) func `the model and PostgreSQL agree`(seed: UInt64) async throws {
-        try await SchemaDatabase.with { database async throws in
+        try await TestDatabase.withDemo { database async throws in
             try await database.run("INSERT INTO carillon.apps (name) VALUES ('other')")
             var difference = try await Difference(database, seed: seed)
             for number in 0..<250 {

@@ -1,9 +1,10 @@
 import Postgres
+import TestSupport
 
 @testable import PushQueue
 
 /// What workers do, without a worker.
-extension SchemaDatabase {
+extension TestDatabase {
     /// A job of a claim, and its tokens.
     struct ClaimedJob: Sendable {
         let id: Int64

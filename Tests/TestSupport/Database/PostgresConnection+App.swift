@@ -1,0 +1,27 @@
+package import Postgres
+import PushQueue
+package import Simulator
+
+extension PostgresConnection {
+    /// Adds an app that sends to a simulator with a push certificate of the simulator's authority.
+    /// - Parameters:
+    ///   - gateway: where the app sends instead.
+    ///   - root: whom the app trusts instead.
+    package nonisolated func addApp(
+        _ name: String,
+        topic: String,
+        to simulator: APNsSimulator,
+        gateway: String? = nil,
+        root: String? = nil
+    ) async throws {
+        let issued = try simulator.issueCertificate(topics: [topic])
+        try await CredentialStore(self).save(
+            CredentialText(certificate: issued.certificate, privateKey: issued.privateKey),
+            as: name
+        )
+        var app = NewApp(name: name, topic: topic, credential: name)
+        app.gateway = gateway ?? "localhost:\(simulator.port)"
+        app.gatewayCA = root ?? simulator.rootPEM
+        try await AppStore(self).add(app)
+    }
+}

@@ -1,0 +1,109 @@
+package import Postgres
+import PushQueue
+
+/// A database for one test, in the cluster that all tests of the process share, and a session in it. The database is
+/// dropped when the body of `with` ends.
+package struct TestDatabase: Sendable {
+    /// What the database contains at first.
+    package enum Contents: Sendable {
+        case nothing
+        /// The schema, copied from a database that was migrated once.
+        case schema
+    }
+
+    package let url: String
+    package let connection: PostgresConnection
+
+    package static func with<R>(
+        _ contents: Contents,
+        _ body: (_ database: TestDatabase) async throws -> R
+    ) async throws -> R {
+        try await self.unconnected(contents) { url in
+            try await self.open(url, body)
+        }
+    }
+
+    /// The same, for tests of the session itself.
+    package static func connected<R>(
+        _ contents: Contents,
+        _ body: (_ connection: PostgresConnection, _ url: String) async throws -> R
+    ) async throws -> R {
+        try await self.with(contents) { database in
+            try await body(database.connection, database.url)
+        }
+    }
+
+    /// The same, without a session.
+    package static func unconnected<R>(
+        _ contents: Contents,
+        _ body: (_ url: String) async throws -> R
+    ) async throws -> R {
+        let copies = try await DatabaseCopies.shared
+        let name = try await copies.create(contents)
+        return try await attempt {
+            try await body(try await TestCluster.shared.url(database: name))
+        } finally: {
+            try await copies.drop(name)
+        }
+    }
+
+    /// Applies all migrations, for tests with a cluster of their own.
+    package static func migrate(_ url: String) async throws {
+        try await self.open(url) { database in
+            _ = try await Migrator(database.connection).up()
+        }
+    }
+
+    /// Another session in the same database, by default of the same role.
+    package func session<R>(
+        as role: String? = nil,
+        _ body: (_ database: TestDatabase) async throws -> R
+    ) async throws -> R {
+        try await Self.open(self.url + (role.map { "&user=\($0)" } ?? ""), body)
+    }
+
+    private static func open<R>(_ url: String, _ body: (TestDatabase) async throws -> R) async throws -> R {
+        let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test")
+        return try await attempt {
+            try await body(TestDatabase(url: url, connection: connection))
+        } finally: {
+            await connection.close()
+        }
+    }
+}
+
+extension TestDatabase {
+    /// Runs any statements.
+    package func run(_ sql: String) async throws {
+        try await self.connection.script(sql)
+    }
+
+    /// The rows of a query, each as PostgreSQL writes a row: "(1,two,)".
+    package func rows(_ query: String) async throws -> [String] {
+        try await self.texts("SELECT q::text FROM (\(query)) q")
+    }
+
+    /// The only value of a query, as text; nil is null.
+    package func value(_ query: String) async throws -> String? {
+        try await self.ask("SELECT (\(query))::text") { rows in try rows.stringIfPresent(0, 0) }
+    }
+
+    /// The only value of a query, a number.
+    package func number(_ query: String) async throws -> Int {
+        try await self.ask("SELECT (\(query))::int8") { rows in Int(try rows.int64(0, 0)) }
+    }
+
+    /// The lines of a plan that say how rows are found.
+    package func plan(_ query: String, _ options: String = "COSTS off") async throws -> String {
+        try await self.texts("EXPLAIN (\(options)) \(query)").joined(separator: "\n")
+    }
+
+    private func texts(_ sql: String) async throws -> [String] {
+        try await self.ask(sql) { rows in try rows.indices.map { try rows.string($0, 0) } }
+    }
+
+    private func ask<R: Sendable>(_ sql: String, _ decode: @Sendable (borrowing Rows) throws -> R) async throws -> R {
+        // A prepared statement is known by its name, so each text has its own.
+        try await self.connection.query(Statement("q\(UInt(bitPattern: sql.hashValue))", sql), Parameters(), decode)
+    }
+}
