@@ -31,8 +31,10 @@ import Testing
                     try await scene.transactionIsOpen(for: Board.sized(.zero, full: .seconds(20)))
                     try await session.script("COMMIT")
                 }
+                // Counted from here: the worker may have sent all of them before `enqueue` returns.
+                let before = scene.record.requests
                 try await scene.enqueue(500)
-                try await scene.goesOn(within: .seconds(20))
+                try await scene.requests(before + 100, within: .seconds(20))
             }
             #expect(worker.lines(containing: "took this worker for dead").isEmpty)
             try await scene.finish()
