@@ -41,6 +41,8 @@ struct Scene: Sendable {
     ) async throws {
         let record = Record()
         var configuration = SimulatorConfiguration()
+        // As far away as Apple: whatever happens finds pushes in flight, and the load of a case is no more than that.
+        configuration.delay = .milliseconds(50)
         configuration.observer = { event in record.note(event) }
         try configure(&configuration)
         let simulator = try APNsSimulator(configuration)
