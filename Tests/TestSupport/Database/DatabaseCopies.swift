@@ -56,7 +56,10 @@ actor DatabaseCopies {
         if self.migration == nil {
             self.migration = Task { [administration, cluster] in
                 try await administration.script("CREATE DATABASE \(Self.template) TEMPLATE template0")
-                try await TestDatabase.migrate(cluster.url(database: Self.template))
+                let url = cluster.url(database: Self.template)
+                try await TestDatabase.migrate(url)
+                // The first session writes down what all later ones need to know of the catalogs: that is copied too.
+                try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test").close()
                 // Nobody can connect to it by mistake and stop the copying.
                 try await administration.script(
                     "ALTER DATABASE \(Self.template) WITH IS_TEMPLATE true ALLOW_CONNECTIONS false"
