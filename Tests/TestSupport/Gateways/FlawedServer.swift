@@ -1,16 +1,14 @@
-import TestSupport
-
 @testable import TLS
 
 /// Servers at the right address that are not who they should be, or cannot prove it.
-enum FlawedServer: CaseIterable {
+package enum FlawedServer: CaseIterable, Sendable {
     case unknownAuthority
     case ownAuthority
     case otherName
     case expired
 
     /// What it shows, and whom its clients trust.
-    func certificate() throws -> ServerCertificate {
+    package func certificate() throws -> ServerCertificate {
         switch self {
         case .unknownAuthority:
             let stranger = try CertificateAuthority(name: "Stranger").issue(
@@ -39,7 +37,7 @@ enum FlawedServer: CaseIterable {
     }
 
     /// What is said of it.
-    var sentence: String {
+    package var sentence: String {
         switch self {
         case .unknownAuthority: "is not trusted (unable to get local issuer certificate)"
         case .ownAuthority: "is not trusted (self-signed certificate)"

@@ -1,17 +1,16 @@
-import IO
+package import IO
 import TLS
-import TestSupport
 
 /// A gateway that shakes hands with nobody whose certificate its own authority has not issued.
-struct RefusingGateway: Sendable {
+package struct RefusingGateway: Sendable {
     /// Whom apps have to trust to get so far.
-    let rootPEM: String
+    package let rootPEM: String
     private let reception: Reception
 
     /// How many have tried.
-    var tries: Int { self.reception.connections }
+    package var tries: Int { self.reception.connections }
 
-    static func with(on loop: EventLoop, _ body: (RefusingGateway, UInt16) async throws -> Void) async throws {
+    package static func with(on loop: EventLoop, _ body: (RefusingGateway, UInt16) async throws -> Void) async throws {
         let certificate = try ServerCertificate()
         let context = try certificate.context(clients: .required(authority: certificate.rootPEM))
         try await Reception.with(on: loop) { _, descriptor in
