@@ -87,21 +87,31 @@ extension Scene {
     private func crashAtCommit(isDone: Bool) async throws -> Int {
         let count = 10
         // ONLY: what takes the chore of tidying up has no part in this, and would hold up all that comes after it.
+        let lock = "BEGIN; LOCK TABLE ONLY carillon.results IN SHARE MODE"
         try await self.client.session { session in
-            try await session.script("BEGIN; LOCK TABLE ONLY carillon.results IN SHARE MODE")
+            try await session.script(lock)
             // One message, so that it is one claim.
             try await self.enqueue(1, tokens: count)
             let victim = try await self.victim()
             try await self.waitsForLock("carillon.settle")
+            if isDone {
+                // It no longer hears what is answered. A settlement that has given up waiting for the lock is written again.
+                victim.freeze()
+                try await session.script("ROLLBACK")
+                while try await !self.settlementWasCommitted() {
+                    try await session.script(lock)
+                    victim.resume()
+                    try await self.waitsForLock("carillon.settle")
+                    victim.freeze()
+                    try await session.script("ROLLBACK")
+                }
+            }
             victim.kill()
             try await victim.end()
             // A machine that dies takes its connections along; a process that dies alone leaves PostgreSQL to find out.
-            if !isDone { try await self.cutWorkers() }
-            try await session.script("ROLLBACK")
-        }
-        if isDone {
-            try await self.eventually("the settlement was committed") {
-                try await self.client.number("SELECT count(*) FROM carillon.results") == 1
+            if !isDone {
+                try await self.cutWorkers()
+                try await session.script("ROLLBACK")
             }
         }
         #expect(self.record.requests == count)
@@ -182,6 +192,19 @@ extension Scene {
     }
 
     // MARK: Parts
+
+    /// Whether it was, once none is being written.
+    private func settlementWasCommitted() async throws -> Bool {
+        try await self.eventually("no settlement is being written") {
+            try await self.client.number(
+                """
+                SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database() AND a.state = 'active'
+                    AND a.query LIKE '%carillon.settle%' AND a.pid <> pg_backend_pid()
+                """
+            ) == 0
+        }
+        return try await self.client.number("SELECT count(*) FROM carillon.results") == 1
+    }
 
     private func inFlight() async throws -> Int {
         try await self.client.number("SELECT count(*) FROM carillon.inflight")
