@@ -89,7 +89,10 @@ final class Fleet: Sendable {
     /// Nothing of it is left afterwards, whatever state it was in.
     func killAll() async {
         for worker in self.all { worker.kill() }
-        for worker in self.all { _ = try? await worker.end() }
+        for worker in self.all {
+            _ = try? await worker.end()
+            FakeTime.forget(worker.processID)
+        }
     }
 
     /// What the workers said last, for whoever looks for the reason of a failure.

@@ -18,4 +18,9 @@ enum FakeTime {
         "export LD_PRELOAD=\(self.library ?? "") FAKETIME=\(offset) FAKETIME_DONT_FAKE_MONOTONIC=1; "
             + #"exec /bin/sh -c 'exec "$0" "$@"' "$0" "$@""#
     }
+
+    /// Removes what the library leaves in shared memory when its process is killed.
+    static func forget(_ processID: Int32) {
+        for name in ["faketime_shm_\(processID)", "sem.faketime_sem_\(processID)"] { unlink("/dev/shm/\(name)") }
+    }
 }
