@@ -63,7 +63,13 @@ package struct TestDatabase: Sendable {
     }
 
     private static func open<R>(_ url: String, _ body: (TestDatabase) async throws -> R) async throws -> R {
-        let connection = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test")
+        // No test is about this session's own patience: on a busy machine a server may take long to start a process.
+        let connection = try await PostgresConnection.connect(
+            url,
+            on: TestLoop.shared,
+            application: "test",
+            timeout: .seconds(60)
+        )
         return try await attempt {
             try await body(TestDatabase(url: url, connection: connection))
         } finally: {
