@@ -1,20 +1,39 @@
 import ApplePush
+import Postgres
 
 @testable import PushQueue
 
 extension ModelDatabase {
     /// Does what a worker asks for, and notes which pushes were delivered, for the audit.
-    mutating func settle(_ write: SettlementWrite) -> SettlementAnswer {
-        guard case .settlement(let settlement) = write.content else {
-            preconditionFailure("The model refuses nothing for what it says.")
+    mutating func settle(_ write: SettlementWrite) -> FlightEvent {
+        switch write.content {
+        case .settlement(let settlement):
+            let isRefused = settlement.failures.contains { failure in
+                self.tables.unwritable.contains(write.claim.jobs[Int(failure.job)].message)
+            }
+            if isRefused, self.tables.holds(write) {
+                return .failed(PostgresError(.server, "violates a constraint", sqlState: "23514"))
+            }
+            return .written(
+                self.settle(
+                    settlement,
+                    of: write.claim,
+                    as: write.worker,
+                    part: write.part,
+                    delivered: write.delivered(of: settlement.settled).map { write.claim.push(at: $0) }
+                )
+            )
+        case .refused(let job):
+            return .written(
+                self.change { tables in
+                    guard tables.holds(write) else {
+                        return tables.unsettled(write.claim, as: write.worker, part: write.part)
+                    }
+                    tables.endUnrecorded(write.claim.jobs[Int(job)], at: job, write)
+                    return .written
+                }
+            )
         }
-        return self.settle(
-            settlement,
-            of: write.claim,
-            as: write.worker,
-            part: write.part,
-            delivered: write.delivered(of: settlement.settled).map { write.claim.push(at: $0) }
-        )
     }
 
     /// Writes a settlement, once. The pushes delivered are for the audit.
@@ -44,6 +63,54 @@ extension ModelDatabase {
 }
 
 extension ModelTables {
+    /// The claim is there to be settled.
+    fileprivate func holds(_ write: SettlementWrite) -> Bool {
+        guard let claim = self.inflight[write.claim.id] else { return false }
+        return claim.worker == write.worker && claim.claimedAt == write.claim.claimedAt && claim.part == write.part
+    }
+
+    /// Takes a job out of flight, and writes as much of it as can be.
+    fileprivate mutating func endUnrecorded(_ job: ClaimedJobs.Job, at place: Int32, _ write: SettlementWrite) {
+        var isPart = false
+        if var claim = self.inflight[write.claim.id] {
+            isPart = claim.jobs.contains { $0.id == job.id && $0.origin != nil }
+            claim.part += 1
+            claim.jobs.removeAll { $0.id == job.id }
+            self.inflight[claim.id] = claim.jobs.isEmpty ? nil : claim
+        }
+        var step = ModelProgress(message: job.message, app: write.claim.app)
+        step.attempts = job.attempt
+        var tokens: [(token: String, status: UInt16)] = []
+        for push in write.open(of: job) {
+            if write.outcomes[push].verdict == .delivered {
+                step.sent += 1
+                self.sent[write.claim.push(at: push), default: 0] += 1
+            } else {
+                step.failed += 1
+                tokens.append((write.claim.batch.token(of: push), write.outcomes[push].status))
+            }
+        }
+        if write.earlier == nil {
+            step.expired = Int(job.expired)
+            step.failed += Int(job.refused)
+            for refusal in write.claim.refusals where refusal.job == place {
+                tokens.append((String(decoding: write.claim.texts[refusal.token.range], as: UTF8.self), 0))
+            }
+        }
+        for (token, status) in tokens {
+            self.failures.append(
+                ModelFailure(
+                    message: job.message,
+                    token: token,
+                    status: status == 0 ? nil : Int16(clamping: status),
+                    reason: "Unrecorded",
+                    attempt: job.attempt
+                )
+            )
+        }
+        if isPart { self.progress([(step, 0)]) } else { self.results.append(step) }
+    }
+
     /// Why it was not there to be settled.
     fileprivate func unsettled(_ jobs: ClaimedJobs, as worker: Int64, part: Int16) -> SettlementAnswer {
         if self.workers[worker] != nil { return .before }
@@ -123,10 +190,13 @@ extension ModelTables {
 }
 
 extension SettlementWrite {
-    /// The places of the pushes of those jobs that were delivered and not settled before.
+    /// The places of the job's pushes that were not settled before.
+    fileprivate func open(of job: ClaimedJobs.Job) -> [Int] {
+        job.places.map { Int($0) }.filter { place in self.earlier.map { $0[place].verdict == .pending } ?? true }
+    }
+
+    /// The places of the pushes of those jobs that were delivered, and not settled before.
     fileprivate func delivered(of jobs: [Int32]) -> [Int] {
-        jobs.flatMap { self.claim.jobs[Int($0)].places }.map { Int($0) }.filter { place in
-            self.outcomes[place].verdict == .delivered && (self.earlier.map { $0[place].verdict == .pending } ?? true)
-        }
+        jobs.flatMap { self.open(of: self.claim.jobs[Int($0)]) }.filter { self.outcomes[$0].verdict == .delivered }
     }
 }

@@ -34,11 +34,12 @@ struct ModelDatabase {
 
     // MARK: Callers
 
-    mutating func insert(_ job: ModelJob) -> Int64 {
+    mutating func insert(_ job: ModelJob, isUnwritable: Bool = false) -> Int64 {
         self.change { tables in
             var job = job
             job.id = tables.messageID()
             tables.messages[job.id] = job
+            if isUnwritable { tables.unwritable.insert(job.id) }
             return job.id
         }
     }
@@ -68,6 +69,23 @@ struct ModelDatabase {
             if !flying.isEmpty || left > 0 { tables.cancelled.insert(message) }
             tables.withdraw(taken)
             return taken.count
+        }
+    }
+
+    // MARK: Counts
+
+    /// Answers with the apps whose breakers open.
+    mutating func count(_ counts: [Int32: Settlement.Tally]) -> [Int32] {
+        self.change { tables in
+            var opened: [Int32] = []
+            for (app, tally) in counts.sorted(by: { $0.key < $1.key }) {
+                tables.activity[app, default: ModelActivity()].pushes += tally.sent + tally.failed
+                tables.activity[app, default: ModelActivity()].badTokens += tally.badTokens
+                guard tally.badTokens > 0, tables.activity[app]?.opensBreaker == true else { continue }
+                tables.activity[app] = nil
+                opened.append(app)
+            }
+            return opened
         }
     }
 

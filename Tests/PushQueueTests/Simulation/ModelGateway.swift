@@ -17,6 +17,8 @@ struct ModelGateway {
     /// Out of a hundred pushes that reach it.
     struct Habits {
         var dead = 0
+        /// No tokens of this environment.
+        var wrong = 0
         var busy = 0
         /// The stream is refused before anything was done.
         var refused = 0
@@ -42,6 +44,10 @@ struct ModelGateway {
         if Int(id.low % 100) < self.habits.dead {
             record.refusals += 1
             return Outcome(.rejected, status: 410, reason: Reason(name: "Unregistered") ?? .none)
+        }
+        if Int(id.low % 100) < self.habits.dead + self.habits.wrong {
+            record.refusals += 1
+            return Outcome(.rejected, status: 400, reason: .badDeviceToken)
         }
         let isSilent = generator.chance(self.habits.silent, outOf: 100)
         if isSilent { record.excuses += 1 }

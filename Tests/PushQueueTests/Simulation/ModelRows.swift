@@ -71,6 +71,14 @@ struct ModelFailure: Hashable {
     let attempt: Int16
 }
 
+/// Rows of `activity`, as far as breakers go by them.
+struct ModelActivity: Hashable {
+    var pushes = 0
+    var badTokens = 0
+
+    var opensBreaker: Bool { self.pushes >= 100 && self.badTokens * 2 > self.pushes }
+}
+
 /// One push, whoever sends it and however often.
 struct ModelPush: Hashable {
     let message: Int64

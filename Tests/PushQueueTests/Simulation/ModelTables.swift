@@ -13,6 +13,10 @@ struct ModelTables: Equatable {
     var failures: [ModelFailure] = []
     /// When the next turn of an app begins that has a rate.
     var turns: [Int32: Int64] = [:]
+    /// What was counted of apps since their breakers opened last.
+    var activity: [Int32: ModelActivity] = [:]
+    /// Messages of which a user's constraint takes no failures but those that have no reason of Apple's.
+    var unwritable: Set<Int64> = []
     /// How often each push was written down as sent. No table has this: it is what `results.sent` counts.
     var sent: [ModelPush: Int] = [:]
 

@@ -41,10 +41,10 @@ extension SimulatedWorker {
             }
         case .awaitRest:
             way.delivery?.whenEnded { outcomes in self.tell(.delivered(outcomes, hasRest: false), to: way) }
-        case .write(let write): self.ask(way) { .written($0.settle(write)) }
+        case .write(let write): self.ask(way) { $0.settle(write) }
         case .countActivity:
-            _ = self.state.takeActivity()
-            self.tell(.counted, to: way)
+            guard let link else { return self.tell(.counted, to: way) }
+            self.count(on: link) { self.tell(.counted, to: way) }
         case .split(let message):
             guard let link else { return self.tell(.cut(parts: nil), to: way) }
             let lane = way.flight.plan.lane
@@ -53,6 +53,24 @@ extension SimulatedWorker {
                 .cut(parts: $0.split(message, in: lane, size: size))
             }
         case .end: break
+        }
+    }
+
+    /// Writes the counts, and does what follows from them.
+    func count(on link: SimulatedLink, then: @escaping () -> Void) {
+        let counts = self.state.takeActivity()
+        guard !counts.isEmpty else { return then() }
+        link.ask(self) {
+            $0.count(counts)
+        } then: { answer in
+            switch answer {
+            case .failure(let loss):
+                self.state.activityFailed(counts, loss == .unanswered ? .unknown : .nothingDone)
+                self.failed(loss, on: link)
+            case .success(let opened):
+                for app in opened { self.simulation.pause(app) }
+            }
+            then()
         }
     }
 

@@ -72,6 +72,7 @@ final class SimulatedWorker {
                     self.keepLease()
                     self.keepWatch()
                     self.keepOrder()
+                    self.keepCounts()
                     self.sweep()
                     self.watchOthers { self.takeOverOrphans { self.lookForWork() } }
                 }
@@ -254,6 +255,12 @@ final class SimulatedWorker {
     private func keepOrder() {
         self.after(self.state.maintenanceWait()) {
             self.takeOverOrphans { self.releaseStrays { self.keepOrder() } }
+        }
+    }
+
+    private func keepCounts() {
+        self.after(.seconds(1)) {
+            self.withDatabase { link in self.count(on: link) { self.keepCounts() } }
         }
     }
 

@@ -64,7 +64,8 @@ extension Simulation {
             let record = records[ModelPush(message: failure.message, token: failure.token)]
             let isJust =
                 switch failure.reason {
-                case "Unregistered": (record?.refusals ?? 0) > 0
+                case "Unregistered", "BadDeviceToken": (record?.refusals ?? 0) > 0
+                case "Unrecorded": self.database.tables.unwritable.contains(failure.message)
                 case "OutcomeUnknown": true
                 case "Poison": (record?.excuses ?? 0) >= 5
                 default: Int32(failure.attempt) >= SimulatedApp.mostAttempts

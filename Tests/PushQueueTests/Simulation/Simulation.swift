@@ -18,7 +18,7 @@ final class Simulation {
     private(set) var workers: [SimulatedWorker] = []
     var links: [SimulatedLink] = []
     let apps: AppDirectory
-    private var paused: Int32?
+    private var paused: Set<Int32> = []
     /// What callers have enqueued, by message.
     private(set) var enqueued: [Int64: ModelJob] = [:]
     /// Breaches that are seen at once.
@@ -89,7 +89,8 @@ final class Simulation {
             job.expiresAt = self.database.now + Int64(self.random.number(in: 0...5_000_000))
         }
         guard self.databaseIsUp else { return }
-        job.id = self.database.insert(job)
+        let isUnwritable = self.random.chance(self.faults.unwritable, outOf: 100)
+        job.id = self.database.insert(job, isUnwritable: isUnwritable)
         self.enqueued[job.id] = job
     }
 
@@ -103,7 +104,7 @@ final class Simulation {
         for _ in 0..<self.faults.clockJumps { self.sometime { self.setClock() } }
         for _ in 0..<self.faults.drains { self.sometime { self.replace() } }
         for _ in 0..<self.faults.outages { self.sometime { self.loseGateway() } }
-        for _ in 0..<self.faults.pauses { self.sometime { self.pauseApp() } }
+        for _ in 0..<self.faults.pauses { self.sometime { self.pause(Int32(self.random.number(in: 1...2))) } }
         for _ in 0..<self.faults.cancels {
             self.sometime {
                 let messages = self.enqueued.keys.sorted()
@@ -183,11 +184,12 @@ final class Simulation {
         self.after(100...1500) { self.gateway.isDown = false }
     }
 
-    private func pauseApp() {
-        self.paused = Int32(self.random.number(in: 1...2))
+    /// A person pauses an app or, when its breaker has opened, finds it paused; and resumes it.
+    func pause(_ app: Int32) {
+        self.paused.insert(app)
         self.showApps()
         self.after(100...2000) {
-            self.paused = nil
+            self.paused.remove(app)
             self.showApps()
         }
     }
@@ -196,7 +198,7 @@ final class Simulation {
     private func showApps() {
         for worker in self.workers {
             worker.after(self.random.milliseconds(in: 0...1000)) {
-                let rows = [1, 2].map { SimulatedApp.row($0, isPaused: $0 == self.paused) }
+                let rows = [1, 2].map { SimulatedApp.row($0, isPaused: self.paused.contains($0)) }
                 worker.state.read(rows, of: rows.map(\.id))
                 worker.dispatch()
             }

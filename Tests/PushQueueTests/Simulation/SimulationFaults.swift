@@ -15,6 +15,8 @@ struct SimulationFaults {
     var outages = 0
     var pauses = 0
     var cancels = 0
+    /// Out of a hundred messages, those of which a constraint of the user's refuses some failures.
+    var unwritable = 0
 
     static let none = Self()
 
@@ -37,6 +39,8 @@ struct SimulationFaults {
         self.outages = some(1, using: &generator)
         self.pauses = some(1, using: &generator)
         self.cancels = some(5, using: &generator)
+        self.unwritable = some(30, using: &generator)
+        if generator.chance(1, outOf: 8) { self.habits.wrong = generator.number(in: 40...70) }
     }
 
     private init() {}
