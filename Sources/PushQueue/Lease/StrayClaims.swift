@@ -9,13 +9,13 @@ struct StrayClaims: Sendable {
     private var since: [ClaimKey: MonotonicInstant] = [:]
 
     /// Those to give back.
-    private(set) var lost: [Int64] = []
+    private(set) var lost: [ClaimKey] = []
 
     /// These were found at that instant.
     mutating func found(_ claims: [ClaimKey], at now: MonotonicInstant, patience: Duration) {
         let known = self.since
         self.since = [:]
         for claim in claims { self.since[claim] = known[claim] ?? now }
-        self.lost = self.since.filter { now - $0.value >= patience }.map(\.key.id).sorted()
+        self.lost = self.since.filter { now - $0.value >= patience }.map(\.key).sorted { $0.id < $1.id }
     }
 }

@@ -90,7 +90,7 @@ extension Worker {
 
     /// Nothing of the claim was sent.
     private func giveBack(_ jobs: ClaimedJobs, as worker: Int64, metLock: Bool) async -> FlightEvent {
-        let parameters: Parameters = .release([jobs.id], of: worker)
+        let parameters: Parameters = .release([jobs.key], of: worker)
         do throws(PostgresError) {
             let released = try await self.write(for: jobs.app, WorkerStatements.release, parameters, metLock: metLock) {
                 try $0.int64(0, 0)

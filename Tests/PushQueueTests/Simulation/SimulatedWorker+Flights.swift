@@ -29,7 +29,7 @@ extension SimulatedWorker {
         case .wait(let duration): self.after(duration) { self.tell(.waited, to: way) }
         case .giveBack(let jobs):
             self.ask(way) {
-                $0.release([jobs.id], of: worker)
+                $0.release([jobs.key], of: worker)
                 return .released
             }
         case .deliver(let jobs, _):
