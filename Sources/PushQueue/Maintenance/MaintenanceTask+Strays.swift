@@ -15,11 +15,7 @@ extension MaintenanceTask {
 
 extension Worker {
     fileprivate func findStrays(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
-        let parameters: Parameters = .claims(of: self.state.id, butFor: self.state.heldClaims)
-        let strays = try await self.ask(connection, WorkerStatements.strays, parameters) { rows in
-            try rows.indices.map { ClaimKey(id: try rows.int64($0, 0), claimedAt: try rows.timestamp($0, 1)) }
-        }
-        self.state.foundStrays(strays, at: .now)
+        self.state.foundStrays(try await self.strays(on: connection), at: .now)
         return !self.state.strays.lost.isEmpty
     }
 

@@ -75,4 +75,12 @@ extension Worker {
         self.dispatchBell.ring()
         return workers > 0
     }
+
+    /// Claims in this worker's name that it does not know of.
+    func strays(on connection: PostgresConnection) async throws(PostgresError) -> [ClaimKey] {
+        let parameters: Parameters = .claims(of: self.state.id, butFor: self.state.heldClaims)
+        return try await self.ask(connection, WorkerStatements.strays, parameters) { rows in
+            try rows.indices.map { ClaimKey(id: try rows.int64($0, 0), claimedAt: try rows.timestamp($0, 1)) }
+        }
+    }
 }
