@@ -9,10 +9,10 @@ struct StrayClaims: Sendable {
     private var since: [ClaimKey: MonotonicInstant] = [:]
 
     /// These were found at that instant. Answers with those to give back.
-    mutating func found(_ claims: [ClaimKey], at now: MonotonicInstant, patience: Duration) -> [Int64] {
+    mutating func found(_ claims: [ClaimKey], at now: MonotonicInstant, patience: Duration) -> [ClaimKey] {
         let known = self.since
         self.since = [:]
         for claim in claims { self.since[claim] = known[claim] ?? now }
-        return self.since.filter { now - $0.value >= patience }.map(\.key.id).sorted()
+        return self.since.filter { now - $0.value >= patience }.map(\.key).sorted { $0.id < $1.id }
     }
 }

@@ -61,10 +61,13 @@ extension Parameters {
         return parameters
     }
 
-    static func release(_ claims: some Sequence<Int64>, of worker: Int64) -> Parameters {
+    static func release(_ claims: some Sequence<ClaimKey>, of worker: Int64) -> Parameters {
         var parameters = Parameters()
         parameters.append(worker)
-        parameters.append(PostgresArray(claims))
+        parameters.append(PostgresArray(claims.lazy.map(\.id)))
+        var times = PostgresArray(of: .timestamptz)
+        for claim in claims { times.append(timestamp: claim.claimedAt) }
+        parameters.append(times)
         return parameters
     }
 

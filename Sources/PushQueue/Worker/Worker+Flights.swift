@@ -164,7 +164,7 @@ extension Worker {
     /// Gives back a claim of which nothing was sent. One that PostgreSQL refuses to take back stays in this worker's name,
     /// and holds up nothing: it is found as a stray and tried again, and the others have it when the worker has ended.
     private func release(_ jobs: ClaimedJobs, as worker: Int64) async {
-        let parameters: Parameters = .release([jobs.id], of: worker)
+        let parameters: Parameters = .release([jobs.key], of: worker)
         var pace = RetryPace()
         var metLock = false
         var refusals = 0

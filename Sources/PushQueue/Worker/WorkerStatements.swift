@@ -47,7 +47,16 @@ package enum WorkerStatements {
         """
     )
 
-    static let release = Statement("release", "SELECT carillon.release($1, $2)")
+    /// By number and time of the claim: a crash of the database may have given the number to another claim of this worker,
+    /// whose pushes are in the air.
+    static let release = Statement(
+        "release",
+        """
+        SELECT carillon.release($1, ARRAY(
+            SELECT f.id FROM carillon.inflight f JOIN unnest($2::bigint[], $3::timestamptz[]) AS k(id, claimed_at)
+                ON f.id = k.id AND f.claimed_at = k.claimed_at WHERE f.worker_id = $1))
+        """
+    )
 
     /// Gives back claims that this worker made without ever seeing the answer.
     static let releaseLost = Statement(

@@ -1,4 +1,7 @@
+import Postgres
 import Testing
+
+@testable import PushQueue
 
 /// What comes back to the queue: under another id where an app has taken the old one, and not at all once cancelled.
 @Suite struct ReturnTests {
@@ -36,6 +39,27 @@ import Testing
             )
             #expect(try await database.rows(Self.unfinished) == ["(90,1)", "(100,2)"])
             #expect(try await database.value("SELECT count(*) FROM carillon.scheduled") == "0")
+        }
+    }
+
+    @Test func `a claim is not given back for one of before that had its number`() async throws {
+        try await SchemaDatabase.with { database async throws in
+            let worker = try await database.addWorker()
+            try await database.run(
+                """
+                INSERT INTO carillon.inflight (worker_id, app_id, claimed_at, jobs)
+                VALUES (\(worker), 1, timestamptz 'epoch' + interval '5 s', ARRAY[\(Self.held(100, "{aa}"))])
+                """
+            )
+            func release(claimedAt: Int64) async throws -> Int64 {
+                let parameters: Parameters = .release([ClaimKey(id: 1, claimedAt: claimedAt)], of: worker)
+                return try await database.connection.query(WorkerStatements.release, parameters) { try $0.int64(0, 0) }
+            }
+            // A crash of the database undid that one, and gave its number away again.
+            #expect(try await release(claimedAt: 4_000_000) == 0)
+            #expect(try await database.value("SELECT count(*) FROM carillon.inflight") == "1")
+            #expect(try await release(claimedAt: 5_000_000) == 1)
+            #expect(try await database.value("SELECT count(*) FROM carillon.inflight") == "0")
         }
     }
 

@@ -50,9 +50,9 @@ extension Difference {
 
     mutating func release() async throws -> String {
         guard let held = self.held.randomElement(using: &self.random), held.settled == nil else { return "no release" }
-        let parameters: Parameters = .release([held.claim.id], of: held.worker)
+        let parameters: Parameters = .release([held.claim.key], of: held.worker)
         try await self.database.connection.execute(WorkerStatements.release, parameters)
-        self.model.release([held.claim.id], of: held.worker)
+        self.model.release([held.claim.key], of: held.worker)
         return "release \(held.claim.id)"
     }
 

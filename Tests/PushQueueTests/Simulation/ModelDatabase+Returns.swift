@@ -26,17 +26,21 @@ extension ModelDatabase {
         return answer
     }
 
-    mutating func release(_ claims: [Int64], of worker: Int64) {
+    mutating func release(_ claims: [ClaimKey], of worker: Int64) {
         self.change { tables in
-            for id in claims where tables.inflight[id]?.worker == worker {
-                tables.restore(tables.inflight.removeValue(forKey: id)?.jobs ?? [])
+            for key in claims {
+                guard let claim = tables.inflight[key.id], claim.worker == worker, claim.claimedAt == key.claimedAt else {
+                    continue
+                }
+                tables.inflight[key.id] = nil
+                tables.restore(claim.jobs)
             }
         }
     }
 
     /// Gives back claims that the worker does not know of.
     mutating func releaseLost(of worker: Int64, knowing flights: Set<Int64>) {
-        self.release(self.strays(of: worker, knowing: flights).map(\.id), of: worker)
+        self.release(self.strays(of: worker, knowing: flights), of: worker)
     }
 
     func strays(of worker: Int64, knowing flights: Set<Int64>) -> [ClaimKey] {

@@ -158,7 +158,7 @@ extension SimulatedWorker {
             let jobs = way.flight.jobs
             let worker = way.flight.worker
             link.ask(self) {
-                $0.release([jobs.id], of: worker)
+                $0.release([jobs.key], of: worker)
             } then: { answer in
                 switch answer {
                 case .failure(let loss):

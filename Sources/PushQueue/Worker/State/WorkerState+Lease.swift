@@ -35,7 +35,7 @@ extension WorkerState {
     private var longestWaitForAnswers: Duration { max(.seconds(30), self.options.lease * 2) }
 
     /// Claims in its name were found that it does not know of. Answers with those to give back.
-    mutating func foundStrays(_ claims: [ClaimKey], at now: MonotonicInstant) -> [Int64] {
+    mutating func foundStrays(_ claims: [ClaimKey], at now: MonotonicInstant) -> [ClaimKey] {
         self.strays.found(claims, at: now, patience: self.longestWaitForAnswers)
     }
 
