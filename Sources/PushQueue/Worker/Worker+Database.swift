@@ -181,9 +181,13 @@ extension Worker {
     }
 
     /// Gives back claims whose answers never came. For when no claim is under way.
+    ///
+    /// They are named one by one: a statement whose connection is lost may be carried out late, when this worker has long
+    /// made other claims.
     func releaseLost(on connection: PostgresConnection) async throws(PostgresError) {
-        let parameters: Parameters = .claims(of: self.state.id, butFor: self.state.heldClaims)
-        try await connection.execute(WorkerStatements.releaseLost, parameters)
+        let lost = try await self.strays(on: connection)
+        guard !lost.isEmpty else { return }
+        try await connection.execute(WorkerStatements.release, .release(lost, of: self.state.id))
     }
 }
 

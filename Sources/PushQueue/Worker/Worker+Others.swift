@@ -68,16 +68,20 @@ extension Worker {
         if let dead, !isGone { self.state.watch.couldNotTakeOver(dead.worker, at: .now) }
     }
 
+    /// Claims in this worker's name that it does not know of.
+    func strays(on connection: PostgresConnection) async throws(PostgresError) -> [ClaimKey] {
+        let parameters: Parameters = .claims(of: self.state.id, butFor: self.state.heldClaims)
+        return try await self.ask(connection, WorkerStatements.strays, parameters) { rows in
+            try rows.indices.map { ClaimKey(id: try rows.int64($0, 0), claimedAt: try rows.timestamp($0, 1)) }
+        }
+    }
+
     /// Gives back claims that this worker has made without ever hearing of them.
     func releaseStrays() async {
         guard let connection = await self.database() else { return }
         let worker = self.state.id
-        let parameters: Parameters = .claims(of: worker, butFor: self.state.heldClaims)
         do throws(PostgresError) {
-            let strays = try await self.ask(connection, WorkerStatements.strays, parameters) { rows in
-                try rows.indices.map { ClaimKey(id: try rows.int64($0, 0), claimedAt: try rows.timestamp($0, 1)) }
-            }
-            let lost = self.state.foundStrays(strays, at: .now)
+            let lost = self.state.foundStrays(try await self.strays(on: connection), at: .now)
             guard !lost.isEmpty else { return }
             await self.run { connection throws(PostgresError) in
                 for claim in lost {

@@ -58,15 +58,6 @@ package enum WorkerStatements {
         """
     )
 
-    /// Gives back claims that this worker made without ever seeing the answer.
-    static let releaseLost = Statement(
-        "release_lost",
-        """
-        SELECT carillon.release($1, ARRAY(
-            SELECT f.id FROM carillon.inflight f WHERE f.worker_id = $1 AND f.id <> ALL ($2)))
-        """
-    )
-
     /// Claims in this worker's name but those that it knows of.
     static let strays = Statement(
         "strays",

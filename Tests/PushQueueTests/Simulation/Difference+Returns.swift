@@ -61,17 +61,14 @@ extension Difference {
         let known = Set(self.held.map(\.claim.id).filter { $0 % 2 == 0 })
         let parameters: Parameters = .claims(of: worker, butFor: known)
         let strays = try await self.ask(WorkerStatements.strays, parameters) { rows in
-            try rows.indices.map { try rows.int64($0, 0) }
+            try rows.indices.map { ClaimKey(id: try rows.int64($0, 0), claimedAt: try rows.timestamp($0, 1)) }
         }
-        _ = self.same(
-            "strays of \(worker)",
-            strays.sorted(),
-            self.model.strays(of: worker, knowing: known).map(\.id).sorted()
-        )
+        let modelled = self.model.strays(of: worker, knowing: known)
+        _ = self.same("strays of \(worker)", strays.map(\.id).sorted(), modelled.map(\.id).sorted())
         let orphans = try await self.ask(WorkerStatements.hasOrphans, Parameters()) { try $0.bool(0, 0) }
         _ = self.same("orphans", orphans, self.model.hasOrphans)
-        try await self.database.connection.execute(WorkerStatements.releaseLost, parameters)
-        self.model.releaseLost(of: worker, knowing: known)
+        try await self.database.connection.execute(WorkerStatements.release, .release(strays, of: worker))
+        self.model.release(modelled, of: worker)
         return "release what \(worker) has lost, but for \(known.sorted())"
     }
 

@@ -29,18 +29,12 @@ extension ModelDatabase {
     mutating func release(_ claims: [ClaimKey], of worker: Int64) {
         self.change { tables in
             for key in claims {
-                guard let claim = tables.inflight[key.id], claim.worker == worker, claim.claimedAt == key.claimedAt else {
-                    continue
-                }
+                guard let claim = tables.inflight[key.id], claim.worker == worker, claim.claimedAt == key.claimedAt
+                else { continue }
                 tables.inflight[key.id] = nil
                 tables.restore(claim.jobs)
             }
         }
-    }
-
-    /// Gives back claims that the worker does not know of.
-    mutating func releaseLost(of worker: Int64, knowing flights: Set<Int64>) {
-        self.release(self.strays(of: worker, knowing: flights), of: worker)
     }
 
     func strays(of worker: Int64, knowing flights: Set<Int64>) -> [ClaimKey] {

@@ -116,14 +116,27 @@ final class SimulatedWorker {
                 self.isReconnecting = false
                 return self.reconnect()
             }
-            let flights = self.state.heldClaims
-            let worker = self.state.id
-            link.ask(self) {
-                $0.releaseLost(of: worker, knowing: flights)
-            } then: { answer in
+            self.releaseLost(on: link) { isDone in
                 self.isReconnecting = false
-                if case .success = answer { self.use(link) }
+                if isDone { self.use(link) }
                 self.reconnect()
+            }
+        }
+    }
+
+    /// Gives back claims whose answers never came.
+    private func releaseLost(on link: SimulatedLink, then: @escaping (Bool) -> Void) {
+        let flights = self.state.heldClaims
+        let worker = self.state.id
+        link.ask(self) {
+            $0.strays(of: worker, knowing: flights)
+        } then: { answer in
+            guard case .success(let lost) = answer else { return then(false) }
+            guard !lost.isEmpty else { return then(true) }
+            link.ask(self) {
+                $0.release(lost, of: worker)
+            } then: {
+                then((try? $0.get()) != nil)
             }
         }
     }
@@ -378,12 +391,8 @@ final class SimulatedWorker {
     func signOff() {
         guard let link, self.state.phase != .over else { return self.end() }
         let worker = self.state.id
-        let flights = self.state.heldClaims
-        link.ask(self) { database in
-            database.releaseLost(of: worker, knowing: flights)
-            return database.signOff(worker)
-        } then: { _ in
-            self.end()
+        self.releaseLost(on: link) { _ in
+            link.ask(self, { $0.signOff(worker) }, then: { _ in self.end() })
         }
         self.state.stoppedWaiting()
     }
