@@ -9,7 +9,7 @@ package struct Answer: Sendable {
     let fields: KeptFields
 
     /// The length of the body, so far as it was kept.
-    package var bodyCount: Int { Int(self.body.count) }
+    package var bodyCount: Int { Int(body.count) }
 }
 
 /// Where the fields that the settings wanted kept are; an empty range for one that did not come.
@@ -24,18 +24,18 @@ struct KeptFields: Sendable {
     subscript(index: Int) -> ByteRange {
         get {
             switch index {
-            case 0: self.first
-            case 1: self.second
-            case 2: self.third
-            default: self.fourth
+            case 0: first
+            case 1: second
+            case 2: third
+            default: fourth
             }
         }
         set {
             switch index {
-            case 0: self.first = newValue
-            case 1: self.second = newValue
-            case 2: self.third = newValue
-            default: self.fourth = newValue
+            case 0: first = newValue
+            case 1: second = newValue
+            case 2: third = newValue
+            default: fourth = newValue
             }
         }
     }

@@ -15,9 +15,9 @@ package struct ByteRange: Hashable, Sendable {
         self.count = UInt32(count)
     }
 
-    package var isEmpty: Bool { self.count == 0 }
-    package var end: Int { Int(self.start) + Int(self.count) }
+    package var isEmpty: Bool { count == 0 }
+    package var end: Int { Int(start) + Int(count) }
 
     /// What `RawSpan.extracting` wants.
-    package var bounds: Range<Int> { Int(self.start)..<self.end }
+    package var bounds: Range<Int> { Int(start)..<end }
 }

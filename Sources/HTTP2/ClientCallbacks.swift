@@ -15,8 +15,8 @@ enum ClientCallbacks {
         var callbacks: OpaquePointer?
         try Engine.check(nghttp2_session_callbacks_new(&callbacks))
         defer { nghttp2_session_callbacks_del(callbacks) }
-        self.setReceiving(callbacks)
-        self.setSending(callbacks)
+        setReceiving(callbacks)
+        setSending(callbacks)
         var session: OpaquePointer?
         var memory = MemoryPool.functions(pool)
         try Engine.check(nghttp2_session_client_new3(&session, callbacks, state, nil, &memory))

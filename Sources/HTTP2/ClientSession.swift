@@ -17,13 +17,13 @@ import CNGHTTP2
 /// ``isFinished`` after each feed and drain.
 package final class ClientSession {
     private let owned: OwnedEngine<ClientStreams>
-    private var engine: OpaquePointer { self.owned.session }
-    private var streams: UnsafeMutablePointer<ClientStreams> { self.owned.state }
+    private var engine: OpaquePointer { owned.session }
+    private var streams: UnsafeMutablePointer<ClientStreams> { owned.state }
 
     package init(_ settings: LocalSettings = LocalSettings()) throws(HTTP2Error) {
-        self.owned = try OwnedEngine(ClientStreams(settings), ClientCallbacks.makeSession)
+        owned = try OwnedEngine(ClientStreams(settings), ClientCallbacks.makeSession)
         // The peer allows nothing before its own first frame, so there is nothing to wait for.
-        try self.owned.announce(
+        try owned.announce(
             [
                 (NGHTTP2_SETTINGS_ENABLE_PUSH, 0),
                 (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(settings.fieldBytesLimit)),
@@ -39,21 +39,21 @@ package final class ClientSession {
         if let name = block.invalidField {
             throw HTTP2Error(.invalidField, "the value of the header field \(name) cannot be sent")
         }
-        let key = self.streams.pointee.shared.allocate(byteCount: FieldTemplate.byteCount(for: block), count: 0)
-        if let memory = self.streams.pointee.shared[key.index].memory { FieldTemplate.write(block, to: memory) }
+        let key = streams.pointee.shared.allocate(byteCount: FieldTemplate.byteCount(for: block), count: 0)
+        if let memory = streams.pointee.shared[key.index].memory { FieldTemplate.write(block, to: memory) }
         return FieldsID(key: key)
     }
 
     /// Keeps a body for requests to come, until ``release(_:)-(BodyID)`` and the last of them has sent it.
     package func addBody(_ bytes: RawSpan) -> BodyID {
-        BodyID(key: self.streams.pointee.shared.allocate(copying: bytes))
+        BodyID(key: streams.pointee.shared.allocate(copying: bytes))
     }
 
     /// No further request will name this block.
-    package func release(_ fields: FieldsID) { self.streams.pointee.shared.release(fields.key) }
+    package func release(_ fields: FieldsID) { streams.pointee.shared.release(fields.key) }
 
     /// No further request will name this body.
-    package func release(_ body: BodyID) { self.streams.pointee.shared.release(body.key) }
+    package func release(_ body: BodyID) { streams.pointee.shared.release(body.key) }
 
     /// Hands over a request: `pathSuffix` follows the block's path, `varying` is the value of its varying field (empty:
     /// the field is left out). Nothing is sent before ``drain(into:limit:)``. After an error the tag is not taken.
@@ -65,17 +65,17 @@ package final class ClientSession {
         body: BodyID?,
         tag: UInt32
     ) throws(HTTP2Error) -> Submission {
-        try self.checkMayOpen()
-        guard let template = self.streams.pointee.shared[fields.key]?.memory else {
+        try checkMayOpen()
+        guard let template = streams.pointee.shared[fields.key]?.memory else {
             throw HTTP2Error(.invalidField, "the header block of this request was released before")
         }
-        guard body == nil || self.streams.pointee.shared[body!.key] != nil else {
+        guard body == nil || streams.pointee.shared[body!.key] != nil else {
             throw HTTP2Error(.invalidField, "the body of this request was released before")
         }
         guard pathSuffix.byteCount <= FieldTemplate.pathRoom else {
             throw HTTP2Error(.invalidField, "the path of this request is longer than \(FieldTemplate.pathRoom) bytes")
         }
-        let slot = self.streams.pointee.take(
+        let slot = streams.pointee.take(
             tag: tag,
             fields: fields.key.index,
             body: body?.key.index ?? ClientSlot.none
@@ -85,17 +85,17 @@ package final class ClientSession {
                 let list = FieldTemplate(at: template).prepare(
                     path: path,
                     varying: varying,
-                    indexesVarying: !self.streams.pointee.hasIndexedVarying
+                    indexesVarying: !streams.pointee.hasIndexedVarying
                 )
-                return ClientCallbacks.submit(self.engine, list, slot: slot, hasBody: body != nil)
+                return ClientCallbacks.submit(engine, list, slot: slot, hasBody: body != nil)
             }
         }
         guard stream > 0 else {
-            self.streams.pointee.takeBack(slot)
+            streams.pointee.takeBack(slot)
             throw Engine.error(stream)
         }
-        if !varying.isEmpty { self.streams.pointee.hasIndexedVarying = true }
-        self.streams.pointee.slots[Int(slot)].stream = stream
+        if !varying.isEmpty { streams.pointee.hasIndexedVarying = true }
+        streams.pointee.slots[Int(slot)].stream = stream
         return Submission(stream: stream, slot: slot)
     }
 
@@ -108,12 +108,12 @@ package final class ClientSession {
         _ code: ErrorCode = .cancel,
         bytesWritten: UInt64 = .max
     ) -> Bool {
-        guard self.isCurrent(submission),
-            self.streams.pointee.streamReset(submission.slot, code, bytesWritten: bytesWritten)
+        guard isCurrent(submission),
+            streams.pointee.streamReset(submission.slot, code, bytesWritten: bytesWritten)
         else { return false }
         // No memory for the frame is the one way this can fail; the event stands all the same.
         _ = nghttp2_submit_rst_stream(
-            self.engine,
+            engine,
             UInt8(NGHTTP2_FLAG_NONE.rawValue),
             submission.stream,
             code.rawValue
@@ -123,25 +123,25 @@ package final class ClientSession {
 
     /// Whether the whole of a request has reached the socket, which has taken so many of all drained bytes.
     package func isWritten(_ submission: Submission, bytesWritten: UInt64 = .max) -> Bool {
-        !self.isCurrent(submission) || self.streams.pointee.isWritten(submission.slot, bytesWritten: bytesWritten)
+        !isCurrent(submission) || streams.pointee.isWritten(submission.slot, bytesWritten: bytesWritten)
     }
 
     /// How many bytes of a request's body were drained.
     package func bodyBytesDrained(of submission: Submission) -> UInt32 {
-        self.isCurrent(submission) ? self.streams.pointee.slots[Int(submission.slot)].bodySent : 0
+        isCurrent(submission) ? streams.pointee.slots[Int(submission.slot)].bodySent : 0
     }
 
     private func isCurrent(_ submission: Submission) -> Bool {
-        submission.slot < self.streams.pointee.slots.count
-            && self.streams.pointee.slots[Int(submission.slot)].stream == submission.stream
+        submission.slot < streams.pointee.slots.count
+            && streams.pointee.slots[Int(submission.slot)].stream == submission.stream
     }
 
     private func checkMayOpen() throws(HTTP2Error) {
-        if let failure = self.streams.pointee.failure { throw HTTP2Error(.finished, failure.message) }
-        if self.streams.pointee.isDraining {
+        if let failure = streams.pointee.failure { throw HTTP2Error(.finished, failure.message) }
+        if streams.pointee.isDraining {
             throw HTTP2Error(.draining, "this connection takes no more requests; open another")
         }
-        if self.streams.pointee.openCount >= min(self.streams.pointee.settings.maxOpenStreams, self.peerMaxStreams) {
+        if streams.pointee.openCount >= min(streams.pointee.settings.maxOpenStreams, peerMaxStreams) {
             throw HTTP2Error(.noFreeStream, "the peer allows no further stream now")
         }
     }
@@ -150,112 +150,112 @@ package final class ClientSession {
 
     /// Takes bytes that the peer sent. Throws when the session is beyond use; then drain what it still has to say,
     /// and sweep.
-    package func feed(_ bytes: RawSpan) throws(HTTP2Error) { try self.owned.feed(bytes) }
+    package func feed(_ bytes: RawSpan) throws(HTTP2Error) { try owned.feed(bytes) }
 
     /// Appends bytes to send to `output` until it has `limit` bytes or more (it stops after the frame that reached it),
     /// or there are no more. Returns how many were appended.
     @discardableResult
     package func drain(into output: inout [UInt8], limit: Int = .max) throws(HTTP2Error) -> Int {
-        try self.owned.drain(into: &output, limit: limit)
+        try owned.drain(into: &output, limit: limit)
     }
 
     // MARK: Events and state
 
     /// What happened next. Call it until nil after each feed, drain, reset and sweep.
-    package func nextEvent() -> ClientEvent? { self.streams.pointee.nextEvent() }
+    package func nextEvent() -> ClientEvent? { streams.pointee.nextEvent() }
 
     /// Reads the body of an answer; before the next feed.
     package func withBody<R>(of answer: Answer, _ read: (RawSpan) -> R) -> R {
-        read(self.streams.pointee.pages.span.bytes.extracting(answer.body.bounds))
+        read(streams.pointee.pages.span.bytes.extracting(answer.body.bounds))
     }
 
     /// Reads a kept field of an answer, empty if it did not come; `index` counts in ``LocalSettings/keptFields``.
     package func withField<R>(_ index: Int, of answer: Answer, _ read: (RawSpan) -> R) -> R {
-        read(self.streams.pointee.keptBytes.span.bytes.extracting(answer.fields[index].bounds))
+        read(streams.pointee.keptBytes.span.bytes.extracting(answer.fields[index].bounds))
     }
 
     /// What came with the last GOAWAY, at most the body limit of the settings; Apple puts `{"reason":…}` there.
-    package var goAwayDebugData: [UInt8] { self.streams.pointee.goAwayDebugData }
+    package var goAwayDebugData: [UInt8] { streams.pointee.goAwayDebugData }
 
     /// Ends every tag that is still open. To be called when the session is finished or its socket gone; requests that
     /// end after `bytesWritten` of all drained bytes are then known not to have left as a whole.
     package func sweep(bytesWritten: UInt64 = .max) {
-        if self.streams.pointee.failure == nil {
-            self.streams.pointee.failure = HTTP2Error(.finished, "the session was ended")
+        if streams.pointee.failure == nil {
+            streams.pointee.failure = HTTP2Error(.finished, "the session was ended")
         }
-        self.streams.pointee.sweep(bytesWritten: bytesWritten)
+        streams.pointee.sweep(bytesWritten: bytesWritten)
     }
 
     /// How many bytes were drained so far.
-    package var bytesDrained: UInt64 { self.streams.pointee.drained }
+    package var bytesDrained: UInt64 { streams.pointee.drained }
 
     /// Neither side has anything to say: sweep, and close the socket.
-    package var isFinished: Bool { self.owned.isFinished }
+    package var isFinished: Bool { owned.isFinished }
 
     /// There are bytes to drain, as far as is known without trying.
-    package var wantsToWrite: Bool { self.owned.wantsToWrite }
+    package var wantsToWrite: Bool { owned.wantsToWrite }
 
     /// One side has said GOAWAY: no request is taken any more.
-    package var isDraining: Bool { self.streams.pointee.isDraining }
+    package var isDraining: Bool { streams.pointee.isDraining }
 
     /// Why the session is finished, if not by agreement.
-    package var failure: HTTP2Error? { self.streams.pointee.failure }
+    package var failure: HTTP2Error? { streams.pointee.failure }
 
     /// Requests submitted whose streams still exist.
-    package var openStreams: Int { self.streams.pointee.openCount }
+    package var openStreams: Int { streams.pointee.openCount }
 
     /// What the peer's settings allow, and nothing before they came. ``LocalSettings/maxOpenStreams`` is the other limit.
     package var peerMaxStreams: Int {
-        guard self.streams.pointee.hasPeerSettings else { return 0 }
-        return Int(nghttp2_session_get_remote_settings(self.engine, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
+        guard streams.pointee.hasPeerSettings else { return 0 }
+        return Int(nghttp2_session_get_remote_settings(engine, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
 
     /// How many requests may be open at a time: what both sides allow.
-    package var maxStreams: Int { min(self.streams.pointee.settings.maxOpenStreams, self.peerMaxStreams) }
+    package var maxStreams: Int { min(streams.pointee.settings.maxOpenStreams, peerMaxStreams) }
 
     /// How many bytes of bodies the peer lets us send on all streams together, beyond those that were drained.
-    package var sendWindow: Int { Int(nghttp2_session_get_remote_window_size(self.engine)) }
+    package var sendWindow: Int { Int(nghttp2_session_get_remote_window_size(engine)) }
 
     /// How many bytes of bodies were submitted and not drained.
-    package var bodyBytesWaiting: Int { self.streams.pointee.bodyBytesWaiting }
+    package var bodyBytesWaiting: Int { streams.pointee.bodyBytesWaiting }
 
     /// How many bytes of bodies were drained so far.
-    package var bodyBytesDrained: UInt64 { self.streams.pointee.bodyBytesDrained }
+    package var bodyBytesDrained: UInt64 { streams.pointee.bodyBytesDrained }
 
     /// How many requests were submitted and not drained to their end.
-    package var unwrittenRequests: Int { self.streams.pointee.unwrittenCount }
+    package var unwrittenRequests: Int { streams.pointee.unwrittenCount }
 
     /// Time goes by: each request submitted before that is drained to its end only afterwards has an event of its own,
     /// ``ClientEvent/written(tag:)``.
-    package func turnEnded() { self.streams.pointee.turnEnded() }
+    package func turnEnded() { streams.pointee.turnEnded() }
 
     /// How many requests should be submitted now; up to what settings allow, more would be taken.
     package var freeStreams: Int {
-        let state = self.streams
+        let state = streams
         guard state.pointee.failure == nil, !state.pointee.isDraining else { return 0 }
-        return max(0, self.maxStreams - state.pointee.openCount)
+        return max(0, maxStreams - state.pointee.openCount)
     }
 
     /// How many frames came in all, those included that mean nothing; to be held against the answers.
-    package var framesReceived: UInt64 { self.streams.pointee.frames.count }
+    package var framesReceived: UInt64 { streams.pointee.frames.count }
 
     /// How many of them open windows; to be held against the requests.
-    package var windowUpdatesReceived: UInt64 { self.streams.pointee.frames.windowUpdates }
+    package var windowUpdatesReceived: UInt64 { streams.pointee.frames.windowUpdates }
 
     /// How many header blocks and bodies are kept now.
-    package var sharedBlocks: Int { self.streams.pointee.shared.count }
+    package var sharedBlocks: Int { streams.pointee.shared.count }
 
     // MARK: The connection
 
     /// Asks the peer for a sign of life; the answer is ``ClientEvent/pong(_:)`` with the same value.
     package func ping(_ value: UInt64) throws(HTTP2Error) {
-        try Engine.ping(self.engine, value)
+        try Engine.ping(engine, value)
     }
 
     /// Says goodbye with the next drain; what is still open is left to ``sweep(bytesWritten:)``.
     package func goAway(_ code: ErrorCode = .noError) throws(HTTP2Error) {
-        self.streams.pointee.goodbyeSaid()
-        try Engine.check(nghttp2_session_terminate_session(self.engine, code.rawValue))
+        streams.pointee.goodbyeSaid()
+        try Engine.check(nghttp2_session_terminate_session(engine, code.rawValue))
     }
 }
 

@@ -63,191 +63,191 @@ struct ClientStreams: EngineState, ~Copyable {
 
     init(_ settings: LocalSettings) {
         self.settings = settings
-        self.keptNames = settings.keptFields.prefix(KeptFields.capacity).map { Array($0.utf8) }
+        keptNames = settings.keptFields.prefix(KeptFields.capacity).map { Array($0.utf8) }
     }
 
     // MARK: Requests
 
     /// A slot for a request about to be submitted.
     mutating func take(tag: UInt32, fields: UInt32, body: UInt32) -> UInt32 {
-        var index = self.firstFree
+        var index = firstFree
         if index == ClientSlot.none {
-            index = UInt32(self.slots.count)
-            self.slots.append(ClientSlot())
-            self.keptBytes.append(contentsOf: repeatElement(0, count: ClientSlot.keptRoom))
+            index = UInt32(slots.count)
+            slots.append(ClientSlot())
+            keptBytes.append(contentsOf: repeatElement(0, count: ClientSlot.keptRoom))
         } else {
-            self.firstFree = self.slots[Int(index)].nextFree
-            self.slots[Int(index)] = ClientSlot()
+            firstFree = slots[Int(index)].nextFree
+            slots[Int(index)] = ClientSlot()
         }
-        self.slots[Int(index)].tag = tag
-        self.slots[Int(index)].fields = fields
-        self.slots[Int(index)].body = body
-        self.slots[Int(index)].turn = self.turn
-        self.shared.addReader(fields)
+        slots[Int(index)].tag = tag
+        slots[Int(index)].fields = fields
+        slots[Int(index)].body = body
+        slots[Int(index)].turn = turn
+        shared.addReader(fields)
         if body != ClientSlot.none {
-            self.shared.addReader(body)
-            self.bodyBytesWaiting += self.shared[body].count
+            shared.addReader(body)
+            bodyBytesWaiting += shared[body].count
         }
-        self.openCount += 1
-        self.unwrittenCount += 1
+        openCount += 1
+        unwrittenCount += 1
         return index
     }
 
     /// The request was not taken by the protocol engine after all.
     mutating func takeBack(_ index: UInt32) {
-        self.openCount -= 1
-        self.unwrittenCount -= 1
-        self.releaseShared(index)
-        self.recycle(index)
+        openCount -= 1
+        unwrittenCount -= 1
+        releaseShared(index)
+        recycle(index)
     }
 
     /// The request's header goes out with the next bytes, in a frame of that length.
     mutating func headerWritten(_ index: UInt32, frameLength: Int, endsStream: Bool) {
-        self.slots[Int(index)].flags.insert(.written)
-        self.releaseFields(index)
-        if endsStream { self.requestWritten(index, frameLength: frameLength) }
+        slots[Int(index)].flags.insert(.written)
+        releaseFields(index)
+        if endsStream { requestWritten(index, frameLength: frameLength) }
     }
 
     /// So much of the request's body goes out with the next bytes, in one frame.
     mutating func bodyWritten(_ index: UInt32, count: Int, isLast: Bool) {
-        self.slots[Int(index)].bodySent += UInt32(count)
-        self.bodyBytesWaiting -= count
-        self.bodyBytesDrained &+= UInt64(count)
+        slots[Int(index)].bodySent += UInt32(count)
+        bodyBytesWaiting -= count
+        bodyBytesDrained &+= UInt64(count)
         guard isLast else { return }
-        self.releaseBody(index)
-        self.requestWritten(index, frameLength: count)
+        releaseBody(index)
+        requestWritten(index, frameLength: count)
     }
 
     private mutating func requestWritten(_ index: UInt32, frameLength: Int) {
-        let slot = self.slots[Int(index)]
-        self.slots[Int(index)].flags.insert(.requestEnded)
-        self.slots[Int(index)].end = self.drained &+ UInt64(Self.frameHeader + frameLength)
-        self.unwrittenCount -= 1
-        if slot.turn != self.turn, !slot.flags.contains(.reported) { self.events.append(.written(tag: slot.tag)) }
+        let slot = slots[Int(index)]
+        slots[Int(index)].flags.insert(.requestEnded)
+        slots[Int(index)].end = drained &+ UInt64(Self.frameHeader + frameLength)
+        unwrittenCount -= 1
+        if slot.turn != turn, !slot.flags.contains(.reported) { events.append(.written(tag: slot.tag)) }
     }
 
     private static let frameHeader = 9
 
     /// Time goes by: what was submitted before and is not drained yet had to wait.
-    mutating func turnEnded() { self.turn &+= 1 }
+    mutating func turnEnded() { turn &+= 1 }
 
     // MARK: The end of a stream
 
     /// The protocol engine has forgotten the stream, for whatever reason.
     mutating func streamClosed(_ index: UInt32, _ code: ErrorCode) {
-        let flags = self.slots[Int(index)].flags
+        let flags = slots[Int(index)].flags
         guard !flags.contains(.closed) else { return }
-        self.openCount -= 1
-        if !flags.contains(.requestEnded) { self.unwrittenCount -= 1 }
-        self.slots[Int(index)].flags.insert(.closed)
-        self.releaseShared(index)
+        openCount -= 1
+        if !flags.contains(.requestEnded) { unwrittenCount -= 1 }
+        slots[Int(index)].flags.insert(.closed)
+        releaseShared(index)
         if flags.contains(.reported) {
-            if flags.contains(.taken) { self.recycle(index) }
+            if flags.contains(.taken) { recycle(index) }
         } else if flags.isSuperset(of: [.hasStatus, .answerEnded]) {
-            self.report(index, .answered(slot: index))
+            report(index, .answered(slot: index))
         } else {
-            self.reportEnd(index, code, .closed, refused: code == .refusedStream && !flags.contains(.hasStatus))
+            reportEnd(index, code, .closed, refused: code == .refusedStream && !flags.contains(.hasStatus))
         }
     }
 
     /// We give the stream up; false if its event is already in the queue. `bytesWritten` counts what reached the socket.
     mutating func streamReset(_ index: UInt32, _ code: ErrorCode, bytesWritten: UInt64) -> Bool {
-        guard !self.slots[Int(index)].flags.contains(.reported) else { return false }
-        self.reportEnd(index, code, .reset, refused: !self.isWritten(index, bytesWritten: bytesWritten))
+        guard !slots[Int(index)].flags.contains(.reported) else { return false }
+        reportEnd(index, code, .reset, refused: !isWritten(index, bytesWritten: bytesWritten))
         return true
     }
 
     /// Whether the whole request has reached the socket, which has taken so many bytes.
     func isWritten(_ index: UInt32, bytesWritten: UInt64) -> Bool {
-        let slot = self.slots[Int(index)]
+        let slot = slots[Int(index)]
         return slot.flags.contains(.requestEnded) && slot.end <= bytesWritten
     }
 
     /// The session is over: what is still open ends here. `bytesWritten` counts what reached the socket.
     mutating func sweep(bytesWritten: UInt64) {
-        self.isDraining = true
-        for index in self.slots.indices {
-            guard !self.slots[index].flags.contains(.reported) else { continue }
+        isDraining = true
+        for index in slots.indices {
+            guard !slots[index].flags.contains(.reported) else { continue }
             let isWritten = self.isWritten(UInt32(index), bytesWritten: bytesWritten)
-            self.reportEnd(UInt32(index), .noError, .swept, refused: !isWritten)
+            reportEnd(UInt32(index), .noError, .swept, refused: !isWritten)
         }
     }
 
     /// The engine will not send these any more, but may take its time to say so.
     private mutating func refuseUnwritten() {
-        for index in self.slots.indices where self.slots[index].flags.isDisjoint(with: [.written, .reported]) {
-            self.reportEnd(UInt32(index), .refusedStream, .closed, refused: true)
+        for index in slots.indices where slots[index].flags.isDisjoint(with: [.written, .reported]) {
+            reportEnd(UInt32(index), .refusedStream, .closed, refused: true)
         }
     }
 
     private mutating func reportEnd(_ index: UInt32, _ code: ErrorCode, _ origin: Ending.Origin, refused: Bool) {
-        let slot = self.slots[Int(index)]
+        let slot = slots[Int(index)]
         // A peer that has answered may have acted on the part of the request that it had.
         let isUnprocessed =
             !slot.flags.contains(.hasStatus)
-            && (refused || slot.stream > self.lastStream || !slot.flags.contains(.requestEnded))
-        self.report(index, .ended(slot: index, code, origin, isSurelyUnprocessed: isUnprocessed))
+            && (refused || slot.stream > lastStream || !slot.flags.contains(.requestEnded))
+        report(index, .ended(slot: index, code, origin, isSurelyUnprocessed: isUnprocessed))
     }
 
     /// Queues the slot's only event.
     mutating func report(_ index: UInt32, _ event: Queued) {
-        self.slots[Int(index)].flags.insert(.reported)
-        self.events.append(event)
+        slots[Int(index)].flags.insert(.reported)
+        events.append(event)
     }
 
     // MARK: The connection
 
     mutating func settingsArrived() {
-        self.hasPeerSettings = true
-        self.events.append(.settingsChanged)
+        hasPeerSettings = true
+        events.append(.settingsChanged)
     }
 
-    mutating func settingsAcknowledged() { self.events.append(.settingsAcknowledged) }
+    mutating func settingsAcknowledged() { events.append(.settingsAcknowledged) }
 
-    mutating func pongArrived(_ value: UInt64) { self.events.append(.pong(value)) }
+    mutating func pongArrived(_ value: UInt64) { events.append(.pong(value)) }
 
     mutating func goAwayArrived(_ lastStream: Int32, _ code: ErrorCode, debugData: UnsafeBufferPointer<UInt8>) {
-        if !self.isDraining { self.refuseUnwritten() }
-        self.isDraining = true
+        if !isDraining { refuseUnwritten() }
+        isDraining = true
         self.lastStream = min(self.lastStream, lastStream)
-        self.goAwayDebugData = Array(debugData.prefix(self.settings.bodyLimit))
-        self.events.append(.goAway(lastStream: lastStream, code))
+        goAwayDebugData = Array(debugData.prefix(settings.bodyLimit))
+        events.append(.goAway(lastStream: lastStream, code))
     }
 
     /// Goodbye goes out with the next bytes; with an error it is the protocol engine's verdict on the peer.
     mutating func goAwayWritten(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>) {
-        self.isDraining = true
-        guard code != .noError, !self.hasSaidGoodbye, self.failure == nil else { return }
-        self.failure = .verdict(code, reason: reason, onFirstFrame: !self.hasPeerSettings)
+        isDraining = true
+        guard code != .noError, !hasSaidGoodbye, failure == nil else { return }
+        failure = .verdict(code, reason: reason, onFirstFrame: !hasPeerSettings)
     }
 
     /// Goodbye is ours to say, and no fault of the peer.
     mutating func goodbyeSaid() {
-        self.isDraining = true
-        self.hasSaidGoodbye = true
+        isDraining = true
+        hasSaidGoodbye = true
     }
 
     // MARK: The engine
 
-    mutating func feeding(_ bytes: UnsafeRawBufferPointer) { self.frames.observe(bytes) }
+    mutating func feeding(_ bytes: UnsafeRawBufferPointer) { frames.observe(bytes) }
 
-    mutating func drained(_ count: Int) { self.drained &+= UInt64(count) }
+    mutating func drained(_ count: Int) { drained &+= UInt64(count) }
 
     // MARK: Events
 
     /// The next event, in the order in which things happened.
     mutating func nextEvent() -> ClientEvent? {
-        guard let queued = self.events.next() else { return nil }
+        guard let queued = events.next() else { return nil }
         switch queued {
         case .written(let tag): return .written(tag: tag)
         case .answered(let index):
-            let tag = self.slots[Int(index)].tag
+            let tag = slots[Int(index)].tag
             let answer = self.answer(index)
-            self.eventTaken(index)
+            eventTaken(index)
             return .answered(tag: tag, answer)
         case .ended(let index, let code, let origin, let isUnprocessed):
-            let slot = self.slots[Int(index)]
-            self.eventTaken(index)
+            let slot = slots[Int(index)]
+            eventTaken(index)
             let status = slot.flags.contains(.hasStatus) ? slot.status : 0
             let ending = Ending(
                 origin: origin,
@@ -264,9 +264,9 @@ struct ClientStreams: EngineState, ~Copyable {
     }
 
     private func answer(_ index: UInt32) -> Answer {
-        let slot = self.slots[Int(index)]
+        let slot = slots[Int(index)]
         var fields = KeptFields()
-        for place in 0..<self.keptNames.count {
+        for place in 0..<keptNames.count {
             let piece = slot.kept[place]
             fields[place] = ByteRange(
                 start: Int(index) * ClientSlot.keptRoom + Int(piece.start),
@@ -279,51 +279,51 @@ struct ClientStreams: EngineState, ~Copyable {
             retryAfter: slot.retryAfter < 0 ? nil : slot.retryAfter,
             isTruncated: slot.flags.contains(.truncated),
             body: hasBody
-                ? ByteRange(start: Int(slot.page) * self.settings.bodyLimit, count: Int(slot.received)) : .empty,
+                ? ByteRange(start: Int(slot.page) * settings.bodyLimit, count: Int(slot.received)) : .empty,
             fields: fields
         )
     }
 
     private mutating func eventTaken(_ index: UInt32) {
-        self.slots[Int(index)].flags.insert(.taken)
-        if self.slots[Int(index)].flags.contains(.closed) { self.recycle(index) }
+        slots[Int(index)].flags.insert(.taken)
+        if slots[Int(index)].flags.contains(.closed) { recycle(index) }
     }
 
     // MARK: Memory
 
     private mutating func recycle(_ index: UInt32) {
         // The page's bytes stay readable: pages are only written to while bytes are fed.
-        if self.slots[Int(index)].page != ClientSlot.none { self.freePages.append(self.slots[Int(index)].page) }
-        self.slots[Int(index)].page = ClientSlot.none
-        self.slots[Int(index)].stream = 0
-        self.slots[Int(index)].flags = [.reported, .taken, .closed]
-        self.slots[Int(index)].nextFree = self.firstFree
-        self.firstFree = index
+        if slots[Int(index)].page != ClientSlot.none { freePages.append(slots[Int(index)].page) }
+        slots[Int(index)].page = ClientSlot.none
+        slots[Int(index)].stream = 0
+        slots[Int(index)].flags = [.reported, .taken, .closed]
+        slots[Int(index)].nextFree = firstFree
+        firstFree = index
     }
 
     mutating func takePage() -> UInt32 {
-        if let page = self.freePages.popLast() { return page }
-        let page = UInt32(self.pages.count / self.settings.bodyLimit)
-        self.pages.append(contentsOf: repeatElement(0, count: self.settings.bodyLimit))
+        if let page = freePages.popLast() { return page }
+        let page = UInt32(pages.count / settings.bodyLimit)
+        pages.append(contentsOf: repeatElement(0, count: settings.bodyLimit))
         return page
     }
 
     private mutating func releaseFields(_ index: UInt32) {
-        guard self.slots[Int(index)].fields != ClientSlot.none else { return }
-        self.shared.removeReader(self.slots[Int(index)].fields)
-        self.slots[Int(index)].fields = ClientSlot.none
+        guard slots[Int(index)].fields != ClientSlot.none else { return }
+        shared.removeReader(slots[Int(index)].fields)
+        slots[Int(index)].fields = ClientSlot.none
     }
 
     private mutating func releaseBody(_ index: UInt32) {
-        let slot = self.slots[Int(index)]
+        let slot = slots[Int(index)]
         guard slot.body != ClientSlot.none else { return }
-        self.bodyBytesWaiting -= self.shared[slot.body].count - Int(slot.bodySent)
-        self.shared.removeReader(slot.body)
-        self.slots[Int(index)].body = ClientSlot.none
+        bodyBytesWaiting -= shared[slot.body].count - Int(slot.bodySent)
+        shared.removeReader(slot.body)
+        slots[Int(index)].body = ClientSlot.none
     }
 
     private mutating func releaseShared(_ index: UInt32) {
-        self.releaseFields(index)
-        self.releaseBody(index)
+        releaseFields(index)
+        releaseBody(index)
     }
 }

@@ -9,7 +9,7 @@ package enum Engine {
     }
 
     static func check(_ result: Int32) throws(HTTP2Error) {
-        guard result >= 0 else { throw self.error(result) }
+        guard result >= 0 else { throw error(result) }
     }
 
     /// An error of the library, in our words where they say more.
@@ -37,7 +37,7 @@ package enum Engine {
                 $0.baseAddress?.assumingMemoryBound(to: UInt8.self)
             )
         }
-        try self.check(result)
+        try check(result)
     }
 
     /// The eight bytes of a ping as a number.

@@ -28,6 +28,6 @@ extension ErrorCode: CustomStringConvertible {
             "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR",
             "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
         ]
-        return self.rawValue < UInt32(names.count) ? names[Int(self.rawValue)] : "error \(self.rawValue)"
+        return rawValue < UInt32(names.count) ? names[Int(rawValue)] : "error \(rawValue)"
     }
 }

@@ -3,20 +3,20 @@ struct EventQueue<Event> {
     private var events: [Event] = []
     private var read = 0
 
-    var isEmpty: Bool { self.read == self.events.count }
+    var isEmpty: Bool { read == events.count }
 
-    mutating func append(_ event: Event) { self.events.append(event) }
+    mutating func append(_ event: Event) { events.append(event) }
 
     /// The oldest that was not read yet.
     mutating func next() -> Event? {
-        guard self.read < self.events.count else {
-            if self.read > 0 {
-                self.events.removeAll(keepingCapacity: true)
-                self.read = 0
+        guard read < events.count else {
+            if read > 0 {
+                events.removeAll(keepingCapacity: true)
+                read = 0
             }
             return nil
         }
-        defer { self.read += 1 }
-        return self.events[self.read]
+        defer { read += 1 }
+        return events[read]
     }
 }

@@ -2,7 +2,7 @@
 enum FieldRules {
     /// Lower-case token characters, at least one.
     static func isName(_ bytes: ArraySlice<UInt8>) -> Bool {
-        !bytes.isEmpty && bytes.allSatisfy { self.isTokenCharacter($0) }
+        !bytes.isEmpty && bytes.allSatisfy { isTokenCharacter($0) }
     }
 
     /// No control characters, no white space at either end.

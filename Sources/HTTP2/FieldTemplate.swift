@@ -19,14 +19,14 @@ struct FieldTemplate {
 
     /// How much memory `block` needs.
     static func byteCount(for block: borrowing HeaderBlock) -> Int {
-        self.fieldsOffset + self.fieldCount(block) * MemoryLayout<nghttp2_nv>.stride + block.bytes.count
-            + self.prefixCount(block) + self.pathRoom
+        fieldsOffset + fieldCount(block) * MemoryLayout<nghttp2_nv>.stride + block.bytes.count
+            + prefixCount(block) + pathRoom
     }
 
     /// Lays `block` out at `memory`.
     static func write(_ block: borrowing HeaderBlock, to memory: UnsafeMutableRawPointer) {
-        let count = self.fieldCount(block)
-        let fields = (memory + self.fieldsOffset).bindMemory(to: nghttp2_nv.self, capacity: count)
+        let count = fieldCount(block)
+        let fields = (memory + fieldsOffset).bindMemory(to: nghttp2_nv.self, capacity: count)
         let bytes = UnsafeMutableRawPointer(fields + count).bindMemory(to: UInt8.self, capacity: block.bytes.count)
         block.bytes.withUnsafeBufferPointer { bytes.update(from: $0.baseAddress!, count: $0.count) }
         let path = bytes + block.bytes.count
@@ -62,7 +62,7 @@ struct FieldTemplate {
             to: Prologue(
                 fieldCount: count,
                 pathIndex: block.pathIndex ?? -1,
-                prefixCount: self.prefixCount(block),
+                prefixCount: prefixCount(block),
                 hasVarying: block.varyingName != nil
             )
         )
@@ -75,8 +75,8 @@ struct FieldTemplate {
         varying: UnsafeRawBufferPointer,
         indexesVarying: Bool
     ) -> UnsafeBufferPointer<nghttp2_nv> {
-        let prologue = self.memory.assumingMemoryBound(to: Prologue.self).pointee
-        let fields = (self.memory + Self.fieldsOffset).assumingMemoryBound(to: nghttp2_nv.self)
+        let prologue = memory.assumingMemoryBound(to: Prologue.self).pointee
+        let fields = (memory + Self.fieldsOffset).assumingMemoryBound(to: nghttp2_nv.self)
         if prologue.pathIndex >= 0 {
             let field = fields + prologue.pathIndex
             if let address = path.baseAddress {

@@ -7,9 +7,9 @@ struct FrameCounter {
 
     mutating func observe(_ bytes: UnsafeRawBufferPointer) {
         var position = 0
-        while let header = self.walk.next(in: bytes, from: &position) {
-            self.count += 1
-            if header.type == FrameHeader.windowUpdate { self.windowUpdates += 1 }
+        while let header = walk.next(in: bytes, from: &position) {
+            count += 1
+            if header.type == FrameHeader.windowUpdate { windowUpdates += 1 }
         }
     }
 }

@@ -11,8 +11,8 @@ struct FrameHeader {
     let stream: UInt32
 
     /// Of DATA and HEADERS: nothing more follows on the stream but CONTINUATION.
-    var endsStream: Bool { self.flags & 1 != 0 }
+    var endsStream: Bool { flags & 1 != 0 }
 
     /// Of HEADERS and CONTINUATION: the header block is complete with this frame.
-    var endsHeaders: Bool { self.flags & 4 != 0 }
+    var endsHeaders: Bool { flags & 4 != 0 }
 }

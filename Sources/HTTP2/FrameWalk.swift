@@ -12,41 +12,41 @@ struct FrameWalk {
     private var isInBlock = false
 
     /// - Parameter count: How many bytes come before the first frame.
-    init(skipping count: Int = 0) { self.left = count }
+    init(skipping count: Int = 0) { left = count }
 
     /// A number for the frame, or the header block, that has begun and is not complete, which no other has; nil between
     /// two. Before the first frame it is 0.
     var unfinished: Int? {
-        if self.begun == 0 { return 0 }
-        if self.isInBlock || self.left > 0 { return 2 * self.begun }
-        return self.seen > 0 ? 2 * self.begun + 1 : nil
+        if begun == 0 { return 0 }
+        if isInBlock || left > 0 { return 2 * begun }
+        return seen > 0 ? 2 * begun + 1 : nil
     }
 
     /// The next header, and the position after it; nil where the bytes end before.
     mutating func next(in bytes: UnsafeRawBufferPointer, from position: inout Int) -> FrameHeader? {
         while position < bytes.count {
-            if self.left > 0 {
-                let step = min(self.left, bytes.count - position)
-                self.left -= step
+            if left > 0 {
+                let step = min(left, bytes.count - position)
+                left -= step
                 position += step
-            } else if self.seen == 0, bytes.count - position >= 9 {
+            } else if seen == 0, bytes.count - position >= 9 {
                 let start = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self).bigEndian
                 let stream = bytes.loadUnaligned(fromByteOffset: position + 5, as: UInt32.self).bigEndian
                 position += 9
-                return self.header(front: start >> 24, stream: stream)
+                return header(front: start >> 24, stream: stream)
             } else {
                 let byte = bytes[position]
-                if self.seen < 5 {
+                if seen < 5 {
                     self.front = self.front << 8 | UInt64(byte)
                 } else {
                     self.stream = self.stream << 8 | UInt32(byte)
                 }
-                self.seen += 1
+                seen += 1
                 position += 1
-                if self.seen == 9 {
+                if seen == 9 {
                     let (front, stream) = (self.front, self.stream)
-                    (self.seen, self.front, self.stream) = (0, 0, 0)
-                    return self.header(front: front, stream: stream)
+                    (seen, self.front, self.stream) = (0, 0, 0)
+                    return header(front: front, stream: stream)
                 }
             }
         }
@@ -54,15 +54,15 @@ struct FrameWalk {
     }
 
     private mutating func header(front: UInt64, stream: UInt32) -> FrameHeader {
-        self.left = Int(front >> 16)
+        left = Int(front >> 16)
         let header = FrameHeader(
             type: UInt8(truncatingIfNeeded: front >> 8),
             flags: UInt8(truncatingIfNeeded: front),
             stream: stream & 0x7FFF_FFFF
         )
-        if !self.isInBlock { self.begun += 1 }
+        if !isInBlock { begun += 1 }
         if header.type == FrameHeader.headers || header.type == FrameHeader.continuation {
-            self.isInBlock = !header.endsHeaders
+            isInBlock = !header.endsHeaders
         }
         return header
     }

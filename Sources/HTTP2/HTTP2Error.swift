@@ -31,19 +31,19 @@ package struct HTTP2Error: Error, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    package var description: String { self.message }
+    package var description: String { message }
 
     /// The session ends with this code, for the reason the protocol engine gives.
     static func verdict(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>, onFirstFrame: Bool) -> HTTP2Error {
         if onFirstFrame { return HTTP2Error(.protocolViolation, "the peer does not speak HTTP/2") }
         // Spelt as the standard has it, unlike in nghttp2 1.52.
         let said = String(decoding: reason, as: UTF8.self).replacing("ENBLE_PUSH", with: "ENABLE_PUSH")
-        return self.ended(with: code, said.isEmpty ? self.usualCause(of: code) : said)
+        return ended(with: code, said.isEmpty ? usualCause(of: code) : said)
     }
 
     /// The peer has reset so many streams that the protocol engine lets it have no more.
     static func tooManyResets(_ code: ErrorCode) -> HTTP2Error {
-        self.ended(with: code, "the peer reset too many streams; it may reset 1,000 at once, and then 33 a second")
+        ended(with: code, "the peer reset too many streams; it may reset 1,000 at once, and then 33 a second")
     }
 
     private static func ended(with code: ErrorCode, _ cause: String?) -> HTTP2Error {

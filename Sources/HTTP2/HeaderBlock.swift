@@ -36,65 +36,65 @@ package struct HeaderBlock: Sendable {
 
     /// The fields of a request; `path` is what all submissions have in common at its beginning.
     package init(method: String, scheme: String = "https", authority: String, path: String) {
-        self.push(":method", method.utf8)
-        self.push(":scheme", scheme.utf8)
-        self.push(":authority", authority.utf8)
-        self.pathIndex = self.entries.count
-        self.push(":path", path.utf8, .never)
+        push(":method", method.utf8)
+        push(":scheme", scheme.utf8)
+        push(":authority", authority.utf8)
+        pathIndex = entries.count
+        push(":path", path.utf8, .never)
     }
 
     /// The fields of a response.
     package init(status: UInt16) {
-        self.push(":status", String(status).utf8)
+        push(":status", String(status).utf8)
     }
 
     /// Makes this the block of another response, keeping the memory.
     package mutating func reset(status: UInt16) {
-        self.bytes.removeAll(keepingCapacity: true)
-        self.entries.removeAll(keepingCapacity: true)
-        (self.pathIndex, self.varyingName, self.invalidField) = (nil, nil, nil)
-        self.push(":status", [UInt8(48 + status / 100 % 10), UInt8(48 + status / 10 % 10), UInt8(48 + status % 10)])
+        bytes.removeAll(keepingCapacity: true)
+        entries.removeAll(keepingCapacity: true)
+        (pathIndex, varyingName, invalidField) = (nil, nil, nil)
+        push(":status", [UInt8(48 + status / 100 % 10), UInt8(48 + status / 10 % 10), UInt8(48 + status % 10)])
     }
 
     /// Adds a field; the name is in lower case.
     package mutating func append(_ name: StaticString, _ value: String, indexing: Indexing = .incremental) {
-        self.append(name, value.utf8.span.bytes, indexing: indexing)
+        append(name, value.utf8.span.bytes, indexing: indexing)
     }
 
     /// Adds a field whose value is at hand as bytes.
     package mutating func append(_ name: StaticString, _ value: RawSpan, indexing: Indexing = .incremental) {
-        let nameRange = self.appendName(name)
-        let start = self.bytes.count
-        value.withUnsafeBytes { self.bytes.append(contentsOf: $0) }
+        let nameRange = appendName(name)
+        let start = bytes.count
+        value.withUnsafeBytes { bytes.append(contentsOf: $0) }
         let range = ByteRange(start: start, count: value.byteCount)
-        if !FieldRules.isValue(self.bytes[range.bounds]) { self.refuse(name) }
-        self.entries.append(Entry(name: nameRange, value: range, indexing: indexing))
+        if !FieldRules.isValue(bytes[range.bounds]) { refuse(name) }
+        entries.append(Entry(name: nameRange, value: range, indexing: indexing))
     }
 
     /// Announces a field whose value comes with each submission. There is room for one.
     package mutating func appendVarying(_ name: StaticString) {
-        precondition(self.varyingName == nil, "a header block has one varying field")
-        self.varyingName = self.appendName(name)
+        precondition(varyingName == nil, "a header block has one varying field")
+        varyingName = appendName(name)
     }
 
     private mutating func push(_ name: String, _ value: some Collection<UInt8>, _ indexing: Indexing = .incremental) {
-        let nameRange = ByteRange(start: self.bytes.count, count: name.utf8.count)
-        self.bytes.append(contentsOf: name.utf8)
-        let valueRange = ByteRange(start: self.bytes.count, count: value.count)
-        self.bytes.append(contentsOf: value)
-        if !FieldRules.isValue(self.bytes[valueRange.bounds]) { self.invalidField = self.invalidField ?? name }
-        self.entries.append(Entry(name: nameRange, value: valueRange, indexing: indexing))
+        let nameRange = ByteRange(start: bytes.count, count: name.utf8.count)
+        bytes.append(contentsOf: name.utf8)
+        let valueRange = ByteRange(start: bytes.count, count: value.count)
+        bytes.append(contentsOf: value)
+        if !FieldRules.isValue(bytes[valueRange.bounds]) { invalidField = invalidField ?? name }
+        entries.append(Entry(name: nameRange, value: valueRange, indexing: indexing))
     }
 
     private mutating func appendName(_ name: StaticString) -> ByteRange {
-        let start = self.bytes.count
-        name.withUTF8Buffer { self.bytes.append(contentsOf: $0) }
+        let start = bytes.count
+        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
         let range = ByteRange(start: start, count: name.utf8CodeUnitCount)
-        if !FieldRules.isName(self.bytes[range.bounds]) { self.refuse(name) }
+        if !FieldRules.isName(bytes[range.bounds]) { refuse(name) }
         return range
     }
 
     private mutating func refuse(_ name: StaticString) {
-        self.invalidField = self.invalidField ?? name.description
+        invalidField = invalidField ?? name.description
     }
 }

@@ -22,11 +22,11 @@ struct LateFrames {
 
         private var bits: UInt32 = 0
 
-        var state: UInt32 { self.bits & 3 }
+        var state: UInt32 { bits & 3 }
         /// Half the number, or nothing.
-        var half: UInt32? { self.bits == 0 ? nil : self.bits >> 2 }
+        var half: UInt32? { bits == 0 ? nil : bits >> 2 }
 
-        mutating func set(_ half: UInt32, _ state: UInt32) { self.bits = half << 2 | state }
+        mutating func set(_ half: UInt32, _ state: UInt32) { bits = half << 2 | state }
     }
 
     /// A power of two.
@@ -42,7 +42,7 @@ struct LateFrames {
     private(set) var resets = 0
 
     /// See ``FrameWalk/unfinished``.
-    var unfinished: Int? { self.walk.unfinished }
+    var unfinished: Int? { walk.unfinished }
 
     mutating func observe(_ bytes: UnsafeRawBufferPointer) {
         var walk = self.walk
@@ -59,14 +59,14 @@ struct LateFrames {
             }
         }
         (self.walk, self.highest, self.resets) = (walk, highest, resets)
-        if !found.isEmpty { self.faults += found }
+        if !found.isEmpty { faults += found }
     }
 
     /// What was found since this was asked last.
     mutating func take() -> [Fault] {
-        if self.faults.isEmpty { return [] }
-        defer { self.faults = [] }
-        return self.faults
+        if faults.isEmpty { return [] }
+        defer { faults = [] }
+        return faults
     }
 
     private static func place(of stream: UInt32) -> Int { Int(stream >> 1 & UInt32(Self.memory - 1)) }

@@ -23,17 +23,17 @@ struct MemoryPool: ~Copyable {
     private var rest = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
     deinit {
-        for slab in self.slabs { slab.deallocate() }
+        for slab in slabs { slab.deallocate() }
     }
 
     mutating func allocate(_ count: Int) -> UnsafeMutableRawPointer {
         let index = max(1, (count + Self.step - 1) / Self.step)
         guard index <= Self.classes else { return Self.allocateLarge(count) }
-        if let block = self.free[index] {
-            self.free[index] = block.load(as: UnsafeMutableRawPointer?.self)
+        if let block = free[index] {
+            free[index] = block.load(as: UnsafeMutableRawPointer?.self)
             return block
         }
-        return self.carve(index)
+        return carve(index)
     }
 
     mutating func release(_ block: UnsafeMutableRawPointer?) {
@@ -41,40 +41,40 @@ struct MemoryPool: ~Copyable {
         let capacity = Self.capacity(of: block)
         guard capacity <= Self.classes * Self.step else { return (block - Self.headerSize).deallocate() }
         let index = capacity / Self.step
-        block.storeBytes(of: self.free[index], as: UnsafeMutableRawPointer?.self)
-        self.free[index] = block
+        block.storeBytes(of: free[index], as: UnsafeMutableRawPointer?.self)
+        free[index] = block
     }
 
     mutating func reallocate(_ block: UnsafeMutableRawPointer?, _ count: Int) -> UnsafeMutableRawPointer {
-        guard let block else { return self.allocate(count) }
+        guard let block else { return allocate(count) }
         let capacity = Self.capacity(of: block)
         if count <= capacity { return block }
-        let larger = self.allocate(count)
+        let larger = allocate(count)
         larger.copyMemory(from: block, byteCount: capacity)
-        self.release(block)
+        release(block)
         return larger
     }
 
     private static func capacity(of block: UnsafeMutableRawPointer) -> Int {
-        (block - self.headerSize).load(as: Int.self)
+        (block - headerSize).load(as: Int.self)
     }
 
     private static func allocateLarge(_ count: Int) -> UnsafeMutableRawPointer {
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: self.headerSize + count, alignment: 16)
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: headerSize + count, alignment: 16)
         memory.storeBytes(of: count, as: Int.self)
-        return memory + self.headerSize
+        return memory + headerSize
     }
 
     private mutating func carve(_ index: Int) -> UnsafeMutableRawPointer {
         let capacity = index * Self.step
         let size = Self.headerSize + capacity
-        if self.rest.count < size {
-            let slab = min(Self.smallestSlab << min(self.slabs.count, 8), Self.largestSlab)
-            self.rest = .allocate(byteCount: slab, alignment: 16)
-            self.slabs.append(self.rest)
+        if rest.count < size {
+            let slab = min(Self.smallestSlab << min(slabs.count, 8), Self.largestSlab)
+            rest = .allocate(byteCount: slab, alignment: 16)
+            slabs.append(rest)
         }
-        let memory = UnsafeMutableRawBufferPointer(rebasing: self.rest[..<size])
-        self.rest = UnsafeMutableRawBufferPointer(rebasing: self.rest[size...])
+        let memory = UnsafeMutableRawBufferPointer(rebasing: rest[..<size])
+        rest = UnsafeMutableRawBufferPointer(rebasing: rest[size...])
         memory.storeBytes(of: capacity, as: Int.self)
         return memory.baseAddress! + Self.headerSize
     }

@@ -18,7 +18,7 @@ struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
         let pool = UnsafeMutablePointer<MemoryPool>.allocate(capacity: 1)
         pool.initialize(to: MemoryPool())
         do {
-            self.session = try makeSession(place, pool)
+            session = try makeSession(place, pool)
         } catch {
             Self.free(place, pool)
             throw error
@@ -28,8 +28,8 @@ struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
     }
 
     deinit {
-        nghttp2_session_del(self.session)
-        Self.free(self.state, self.pool)
+        nghttp2_session_del(session)
+        Self.free(state, pool)
     }
 
     private static func free(_ state: UnsafeMutablePointer<State>, _ pool: UnsafeMutablePointer<MemoryPool>) {
@@ -41,16 +41,16 @@ struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
 
     /// Takes bytes that the peer sent. Throws when the session is beyond use.
     func feed(_ bytes: RawSpan) throws(HTTP2Error) {
-        if let failure = self.state.pointee.failure { throw failure }
+        if let failure = state.pointee.failure { throw failure }
         let result = bytes.withUnsafeBytes { buffer in
-            self.state.pointee.feeding(buffer)
+            state.pointee.feeding(buffer)
             return nghttp2_session_mem_recv(
-                self.session,
+                session,
                 buffer.baseAddress?.assumingMemoryBound(to: UInt8.self),
                 buffer.count
             )
         }
-        try self.note(result)
+        try note(result)
     }
 
     /// Appends bytes to send until `output` has `limit` bytes or more, or there are no more. Returns how many.
@@ -58,34 +58,34 @@ struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
         let before = output.count
         while output.count < limit {
             var bytes: UnsafePointer<UInt8>?
-            let count = nghttp2_session_mem_send(self.session, &bytes)
+            let count = nghttp2_session_mem_send(session, &bytes)
             guard count > 0, let bytes else {
-                try self.note(count)
+                try note(count)
                 break
             }
             output.append(contentsOf: UnsafeBufferPointer(start: bytes, count: count))
-            self.state.pointee.drained(count)
+            state.pointee.drained(count)
         }
         return output.count - before
     }
 
     private func note(_ result: Int) throws(HTTP2Error) {
         guard result < 0 else { return }
-        let failure = self.state.pointee.failure ?? Engine.error(Int32(result))
-        self.state.pointee.failure = failure
+        let failure = state.pointee.failure ?? Engine.error(Int32(result))
+        state.pointee.failure = failure
         if failure.code == .limitExceeded {
             // A last word to the peer; whether it can still be queued changes nothing.
-            _ = nghttp2_session_terminate_session(self.session, ErrorCode.enhanceYourCalm.rawValue)
+            _ = nghttp2_session_terminate_session(session, ErrorCode.enhanceYourCalm.rawValue)
         }
         throw failure
     }
 
     /// Tells the peer what it may do, and how much it may send on all streams together.
     func announce(_ values: [(nghttp2_settings_id, UInt32)], connectionWindow: Int32) throws(HTTP2Error) {
-        try self.submit(values)
+        try submit(values)
         try Engine.check(
             nghttp2_session_set_local_window_size(
-                self.session,
+                session,
                 UInt8(NGHTTP2_FLAG_NONE.rawValue),
                 0,
                 connectionWindow
@@ -96,16 +96,16 @@ struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
     func submit(_ values: [(nghttp2_settings_id, UInt32)]) throws(HTTP2Error) {
         let entries = values.map { nghttp2_settings_entry(settings_id: Int32($0.0.rawValue), value: $0.1) }
         try Engine.check(
-            nghttp2_submit_settings(self.session, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count)
+            nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count)
         )
     }
 
     /// Neither side has anything to say.
     var isFinished: Bool {
-        self.state.pointee.failure != nil
-            || (nghttp2_session_want_read(self.session) == 0 && nghttp2_session_want_write(self.session) == 0)
+        state.pointee.failure != nil
+            || (nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0)
     }
 
     /// There are bytes to drain, as far as is known without trying.
-    var wantsToWrite: Bool { nghttp2_session_want_write(self.session) != 0 }
+    var wantsToWrite: Bool { nghttp2_session_want_write(session) != 0 }
 }

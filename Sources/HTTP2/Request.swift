@@ -12,7 +12,7 @@ package struct Request: Sendable {
     let slot: UInt32
 
     /// The body was longer than the limit, and only its beginning is here.
-    package var isBodyTooLarge: Bool { self.bodyCount > Int(self.body.count) }
+    package var isBodyTooLarge: Bool { bodyCount > Int(body.count) }
 }
 
 /// A header field of a request: where its name and its value are in the request's bytes. Pseudo fields come first.

@@ -11,20 +11,20 @@ enum ResetCause {
         case .protocolError: break
         default: return nil
         }
-        if !slot.hasHeader, let fault = self.pseudoFault(in: slot) { return fault }
-        if let length = self.value(of: "content-length", in: slot) {
+        if !slot.hasHeader, let fault = pseudoFault(in: slot) { return fault }
+        if let length = value(of: "content-length", in: slot) {
             return "content-length is \(length), which is not the length of the body"
         }
         return slot.hasHeader ? nil : "a pseudo-header field is wrong"
     }
 
     private static func pseudoFault(in slot: ServerSlot) -> String? {
-        guard let method = self.value(of: ":method", in: slot) else { return self.missing(":method") }
+        guard let method = value(of: ":method", in: slot) else { return missing(":method") }
         if method == "CONNECT" { return "a pseudo-header field is wrong: :method is CONNECT, which is for proxies" }
-        if self.value(of: ":scheme", in: slot) == nil { return self.missing(":scheme") }
-        guard let path = self.value(of: ":path", in: slot) else { return self.missing(":path") }
-        if self.value(of: ":authority", in: slot) == nil, self.value(of: "host", in: slot) == nil {
-            return self.missing(":authority")
+        if value(of: ":scheme", in: slot) == nil { return missing(":scheme") }
+        guard let path = value(of: ":path", in: slot) else { return missing(":path") }
+        if value(of: ":authority", in: slot) == nil, value(of: "host", in: slot) == nil {
+            return missing(":authority")
         }
         return path.hasPrefix("/") ? nil : "the pseudo-header field :path does not begin with /"
     }

@@ -26,8 +26,8 @@ enum ServerCallbacks {
         try Engine.check(nghttp2_option_new(&options))
         defer { nghttp2_option_del(options) }
         nghttp2_option_set_no_closed_streams(options, 1)  // their places in the priority tree are of no use here
-        self.setHeader(callbacks)
-        self.setRest(callbacks)
+        setHeader(callbacks)
+        setRest(callbacks)
         var session: OpaquePointer?
         var memory = MemoryPool.functions(pool)
         try Engine.check(nghttp2_session_server_new3(&session, callbacks, state, options, &memory))
@@ -98,7 +98,7 @@ enum ServerCallbacks {
             }
             return 0
         }
-        self.setFaults(callbacks)
+        setFaults(callbacks)
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { session, stream, code, context in
             let state = Self.state(context)
             let code = ErrorCode(rawValue: code)
@@ -171,7 +171,7 @@ enum ServerCallbacks {
     }
 
     private static func slot(_ session: OpaquePointer?, _ stream: Int32) -> UInt32? {
-        if case .slot(let slot) = self.name(session, stream) { slot } else { nil }
+        if case .slot(let slot) = name(session, stream) { slot } else { nil }
     }
 }
 

@@ -15,15 +15,15 @@ import CNGHTTP2
 /// ```
 package final class ServerSession {
     private let owned: OwnedEngine<ServerStreams>
-    private var engine: OpaquePointer { self.owned.session }
-    private var streams: UnsafeMutablePointer<ServerStreams> { self.owned.state }
+    private var engine: OpaquePointer { owned.session }
+    private var streams: UnsafeMutablePointer<ServerStreams> { owned.state }
     /// Where the fields of a response are laid out for the engine, which copies them.
     private let scratch: UnsafeMutableBufferPointer<nghttp2_nv>
 
     package init(_ settings: ServerSettings = ServerSettings()) throws(HTTP2Error) {
-        self.owned = try OwnedEngine(ServerStreams(settings), ServerCallbacks.makeSession)
-        self.scratch = .allocate(capacity: Self.scratchCount)
-        try self.owned.announce(
+        owned = try OwnedEngine(ServerStreams(settings), ServerCallbacks.makeSession)
+        scratch = .allocate(capacity: Self.scratchCount)
+        try owned.announce(
             [
                 (NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, settings.headerTableSize),
                 (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.maxConcurrentStreams),
@@ -34,7 +34,7 @@ package final class ServerSession {
         )
     }
 
-    deinit { self.scratch.deallocate() }
+    deinit { scratch.deallocate() }
 
     private static let scratchCount = 64
 
@@ -42,14 +42,14 @@ package final class ServerSession {
 
     /// Takes bytes that the peer sent. Throws when the session is beyond use.
     package func feed(_ bytes: RawSpan) throws(HTTP2Error) {
-        try self.owned.feed(bytes)
-        for fault in self.streams.pointee.lateFrames.take() {
+        try owned.feed(bytes)
+        for fault in streams.pointee.lateFrames.take() {
             switch fault {
-            case .afterReset(let stream): try self.reset(stream, .streamClosed)
+            case .afterReset(let stream): try reset(stream, .streamClosed)
             case .afterEnd(let stream):
-                throw self.ended(by: .streamClosed, "the peer sent more on stream \(stream), which it had ended")
+                throw ended(by: .streamClosed, "the peer sent more on stream \(stream), which it had ended")
             case .tooLow(let stream):
-                throw self.ended(by: .protocolError, "the peer opened stream \(stream) after one of a higher number")
+                throw ended(by: .protocolError, "the peer opened stream \(stream) after one of a higher number")
             }
         }
     }
@@ -57,9 +57,9 @@ package final class ServerSession {
     /// The peer broke a rule that the engine does not look after: it is told by the next bytes, and that was all.
     private func ended(by code: ErrorCode, _ words: String) -> HTTP2Error {
         // Does nothing where the engine has found the same.
-        _ = nghttp2_session_terminate_session(self.engine, code.rawValue)
-        let failure = self.streams.pointee.failure ?? HTTP2Error(.protocolViolation, words)
-        self.streams.pointee.failure = failure
+        _ = nghttp2_session_terminate_session(engine, code.rawValue)
+        let failure = streams.pointee.failure ?? HTTP2Error(.protocolViolation, words)
+        streams.pointee.failure = failure
         return failure
     }
 
@@ -67,47 +67,47 @@ package final class ServerSession {
     /// or there are no more. Returns how many were appended.
     @discardableResult
     package func drain(into output: inout [UInt8], limit: Int = .max) throws(HTTP2Error) -> Int {
-        self.openWindow()
-        return try self.owned.drain(into: &output, limit: limit)
+        openWindow()
+        return try owned.drain(into: &output, limit: limit)
     }
 
     /// By itself the engine opens the connection's window each time half of it was used. What is used of the other half
     /// stays shut until more comes, which far away is a round trip later: so the window is opened for less.
     private func openWindow() {
-        let used = nghttp2_session_get_effective_recv_data_length(self.engine)
-        guard used > 0, used >= self.streams.pointee.settings.connectionWindow / 16 else { return }
+        let used = nghttp2_session_get_effective_recv_data_length(engine)
+        guard used > 0, used >= streams.pointee.settings.connectionWindow / 16 else { return }
         // Without memory for the frame the engine's own way is left.
-        _ = nghttp2_submit_window_update(self.engine, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, used)
+        _ = nghttp2_submit_window_update(engine, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, used)
     }
 
     // MARK: Requests
 
     /// Whether something happened that was not read yet.
-    package var hasEvents: Bool { self.streams.pointee.hasEvents }
+    package var hasEvents: Bool { streams.pointee.hasEvents }
 
     /// Why a request was refused, as far as it is known.
-    package func fault(of request: Request) -> String? { self.streams.pointee.fault(of: request) }
+    package func fault(of request: Request) -> String? { streams.pointee.fault(of: request) }
 
     /// Who has read the whole of a body of which only the beginning was kept: see ``ServerSettings/longBodyReader``.
-    package func bodyReader(of request: Request) -> (any BodyReader)? { self.streams.pointee.bodyReader(of: request) }
+    package func bodyReader(of request: Request) -> (any BodyReader)? { streams.pointee.bodyReader(of: request) }
 
     /// The connection is over: each request that has not come in full is an event, ``ServerEvent/abandoned(_:_:)``.
-    package func abandon() { self.streams.pointee.abandon() }
+    package func abandon() { streams.pointee.abandon() }
 
     /// Whether any request has begun and not come in full.
-    package var hasIncompleteRequests: Bool { self.streams.pointee.hasIncomplete }
+    package var hasIncompleteRequests: Bool { streams.pointee.hasIncomplete }
 
     /// What happened next. Call it until nil after each feed and drain.
     package func nextEvent() -> ServerEvent? {
-        guard let (event, detached) = self.streams.pointee.nextEvent() else { return nil }
-        if let detached { _ = nghttp2_session_set_stream_user_data(self.engine, detached, nil) }
+        guard let (event, detached) = streams.pointee.nextEvent() else { return nil }
+        if let detached { _ = nghttp2_session_set_stream_user_data(engine, detached, nil) }
         return event
     }
 
     /// Reads a request: its bytes, and the fields as stretches of them. Only until the next event is read.
     package func withRequest<R>(_ request: Request, _ read: (RawSpan, Span<Field>) -> R) -> R {
         guard request.slot != ServerSlot.none else { return read(RawSpan(), Span()) }
-        let slot = self.streams.pointee.slots[Int(request.slot)]
+        let slot = streams.pointee.slots[Int(request.slot)]
         let bytes = UnsafeRawBufferPointer(start: slot.bytes, count: slot.count)
         let fields = UnsafeBufferPointer(start: slot.fields, count: slot.fieldCount)
         return read(bytes.bytes, fields.span)
@@ -118,12 +118,12 @@ package final class ServerSession {
         if let name = block.invalidField {
             throw HTTP2Error(.invalidField, "the value of the header field \(name) cannot be sent")
         }
-        let count = min(block.entries.count, self.scratch.count)
+        let count = min(block.entries.count, scratch.count)
         let result = block.bytes.withUnsafeBufferPointer { bytes in
             let start = UnsafeMutablePointer(mutating: bytes.baseAddress!)
             for index in 0..<count {
                 let entry = block.entries[index]
-                self.scratch[index] = nghttp2_nv(
+                scratch[index] = nghttp2_nv(
                     name: start + Int(entry.name.start),
                     value: start + Int(entry.value.start),
                     namelen: Int(entry.name.count),
@@ -131,13 +131,13 @@ package final class ServerSession {
                     flags: UInt8((entry.indexing == .never ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE).rawValue)
                 )
             }
-            let fields = UnsafeBufferPointer(start: UnsafePointer(self.scratch.baseAddress!), count: count)
+            let fields = UnsafeBufferPointer(start: UnsafePointer(scratch.baseAddress!), count: count)
             guard body.byteCount > 0 else {
-                return nghttp2_submit_response(self.engine, stream, fields.baseAddress, fields.count, nil)
+                return nghttp2_submit_response(engine, stream, fields.baseAddress, fields.count, nil)
             }
-            let key = self.streams.pointee.shared.allocate(copying: body)
-            let result = ServerCallbacks.respond(self.engine, stream, fields, body: key.index)
-            if result != 0 { self.streams.pointee.shared.release(key) }
+            let key = streams.pointee.shared.allocate(copying: body)
+            let result = ServerCallbacks.respond(engine, stream, fields, body: key.index)
+            if result != 0 { streams.pointee.shared.release(key) }
             return result
         }
         try Engine.check(result)
@@ -146,7 +146,7 @@ package final class ServerSession {
     /// Ends a stream without a response.
     package func reset(_ stream: Int32, _ code: ErrorCode) throws(HTTP2Error) {
         try Engine.check(
-            nghttp2_submit_rst_stream(self.engine, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, code.rawValue)
+            nghttp2_submit_rst_stream(engine, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, code.rawValue)
         )
     }
 
@@ -154,7 +154,7 @@ package final class ServerSession {
 
     /// Lets the peer have more or fewer streams from now on.
     package func allow(maxConcurrentStreams: UInt32) throws(HTTP2Error) {
-        try self.owned.submit([(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, maxConcurrentStreams)])
+        try owned.submit([(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, maxConcurrentStreams)])
     }
 
     /// Says goodbye: streams above `last` are ignored from now on. Without `last` it is the highest so far; with
@@ -165,14 +165,14 @@ package final class ServerSession {
         debugData: [UInt8] = []
     ) throws(HTTP2Error) {
         if last == .max, code == .noError, debugData.isEmpty {
-            return try Engine.check(nghttp2_submit_shutdown_notice(self.engine))
+            return try Engine.check(nghttp2_submit_shutdown_notice(engine))
         }
-        self.streams.pointee.goodbyeSaid()
+        streams.pointee.goodbyeSaid()
         try Engine.check(
             nghttp2_submit_goaway(
-                self.engine,
+                engine,
                 UInt8(NGHTTP2_FLAG_NONE.rawValue),
-                last ?? nghttp2_session_get_last_proc_stream_id(self.engine),
+                last ?? nghttp2_session_get_last_proc_stream_id(engine),
                 code.rawValue,
                 debugData,
                 debugData.count
@@ -182,30 +182,30 @@ package final class ServerSession {
 
     /// Asks the peer for a sign of life; the answer is ``ServerEvent/pong(_:)`` with the same value.
     package func ping(_ value: UInt64) throws(HTTP2Error) {
-        try Engine.ping(self.engine, value)
+        try Engine.ping(engine, value)
     }
 
     // MARK: State
 
     /// Neither side has anything to say: close the socket.
-    package var isFinished: Bool { self.owned.isFinished }
+    package var isFinished: Bool { owned.isFinished }
 
     /// There are bytes to drain, as far as is known without trying.
-    package var wantsToWrite: Bool { self.owned.wantsToWrite }
+    package var wantsToWrite: Bool { owned.wantsToWrite }
 
     /// We have said goodbye.
-    package var isDraining: Bool { self.streams.pointee.isDraining }
+    package var isDraining: Bool { streams.pointee.isDraining }
 
     /// Why the session is finished, if not by agreement.
-    package var failure: HTTP2Error? { self.streams.pointee.failure }
+    package var failure: HTTP2Error? { streams.pointee.failure }
 
     /// A number for the frame, or the header block, that the peer has begun and not completed, which no other has; nil
     /// between two. Before the peer's first frame it is 0.
-    package var unfinished: Int? { self.streams.pointee.lateFrames.unfinished }
+    package var unfinished: Int? { streams.pointee.lateFrames.unfinished }
 
     /// Streams that exist now, answered or not.
-    package var openStreams: Int { self.streams.pointee.openCount }
+    package var openStreams: Int { streams.pointee.openCount }
 
     /// The highest stream that was looked at.
-    package var lastStream: Int32 { nghttp2_session_get_last_proc_stream_id(self.engine) }
+    package var lastStream: Int32 { nghttp2_session_get_last_proc_stream_id(engine) }
 }

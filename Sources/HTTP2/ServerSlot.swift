@@ -21,27 +21,27 @@ struct ServerSlot {
     var nextFree = ServerSlot.none
 
     init(fieldCountLimit: Int) {
-        self.capacity = 1_024
-        self.bytes = .allocate(capacity: self.capacity)
-        self.fields = .allocate(capacity: fieldCountLimit)
+        capacity = 1_024
+        bytes = .allocate(capacity: capacity)
+        fields = .allocate(capacity: fieldCountLimit)
     }
 
     func deallocate() {
-        self.bytes.deallocate()
-        self.fields.deallocate()
+        bytes.deallocate()
+        fields.deallocate()
     }
 
     /// Forgets the last request, not its memory.
     mutating func begin(stream: Int32) {
         self.stream = stream
-        (self.isQueued, self.hasTooManyFields, self.hasHeader, self.isClosed) = (false, false, false, false)
-        (self.fieldCount, self.count, self.bodyStart, self.bodyCount) = (0, 0, 0, 0)
+        (isQueued, hasTooManyFields, hasHeader, isClosed) = (false, false, false, false)
+        (fieldCount, count, bodyStart, bodyCount) = (0, 0, 0, 0)
     }
 
     mutating func append(_ source: UnsafePointer<UInt8>?, _ count: Int) {
         guard count > 0, let source else { return }
-        if self.count + count > self.capacity { self.grow(to: self.count + count) }
-        (self.bytes + self.count).update(from: source, count: count)
+        if self.count + count > capacity { grow(to: self.count + count) }
+        (bytes + self.count).update(from: source, count: count)
         self.count += count
     }
 

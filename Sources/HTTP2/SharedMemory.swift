@@ -24,18 +24,18 @@ struct SharedMemory: ~Copyable {
     private var free: [UInt32] = []
 
     deinit {
-        for block in self.blocks { block.memory?.deallocate() }
+        for block in blocks { block.memory?.deallocate() }
     }
 
     /// How many blocks there are now.
-    var count: Int { self.blocks.count - self.free.count }
+    var count: Int { blocks.count - free.count }
 
     /// A new block, held by the caller, its bytes not yet written; `count` is the caller's to interpret.
     mutating func allocate(byteCount: Int, count: Int) -> Key {
-        let index = self.free.popLast() ?? UInt32(self.blocks.count)
-        if index == self.blocks.count { self.blocks.append(Block()) }
-        let generation = self.blocks[Int(index)].generation
-        self.blocks[Int(index)] = Block(
+        let index = free.popLast() ?? UInt32(blocks.count)
+        if index == blocks.count { blocks.append(Block()) }
+        let generation = blocks[Int(index)].generation
+        blocks[Int(index)] = Block(
             memory: .allocate(byteCount: max(byteCount, 1), alignment: 16),
             count: count,
             isHeld: true,
@@ -46,10 +46,10 @@ struct SharedMemory: ~Copyable {
 
     /// A new block, held by the caller, with these bytes.
     mutating func allocate(copying bytes: RawSpan) -> Key {
-        let key = self.allocate(byteCount: bytes.byteCount, count: bytes.byteCount)
+        let key = allocate(byteCount: bytes.byteCount, count: bytes.byteCount)
         bytes.withUnsafeBytes { source in
             if let address = source.baseAddress {
-                self.blocks[Int(key.index)].memory?.copyMemory(from: address, byteCount: source.count)
+                blocks[Int(key.index)].memory?.copyMemory(from: address, byteCount: source.count)
             }
         }
         return key
@@ -57,58 +57,58 @@ struct SharedMemory: ~Copyable {
 
     /// The block of that name, if its holder has not let go.
     subscript(key: Key) -> Block? {
-        guard key.index < self.blocks.count else { return nil }
-        let block = self.blocks[Int(key.index)]
+        guard key.index < blocks.count else { return nil }
+        let block = blocks[Int(key.index)]
         return block.generation == key.generation && block.isHeld ? block : nil
     }
 
     /// The block at a place that a reader counted itself into.
-    subscript(index: UInt32) -> Block { self.blocks[Int(index)] }
+    subscript(index: UInt32) -> Block { blocks[Int(index)] }
 
     mutating func addReader(_ index: UInt32) {
-        self.blocks[Int(index)].readers += 1
+        blocks[Int(index)].readers += 1
     }
 
     mutating func removeReader(_ index: UInt32) {
-        self.blocks[Int(index)].readers -= 1
-        self.freeIfUnused(Int(index))
+        blocks[Int(index)].readers -= 1
+        freeIfUnused(Int(index))
     }
 
     /// The holder lets go.
     mutating func release(_ key: Key) {
         guard self[key] != nil else { return }
-        self.blocks[Int(key.index)].isHeld = false
-        self.freeIfUnused(Int(key.index))
+        blocks[Int(key.index)].isHeld = false
+        freeIfUnused(Int(key.index))
     }
 
     /// The holder, who is the only reader too, lets go of the block at this place.
     mutating func release(_ index: UInt32) {
-        self.blocks[Int(index)].isHeld = false
-        self.freeIfUnused(Int(index))
+        blocks[Int(index)].isHeld = false
+        freeIfUnused(Int(index))
     }
 
     /// Copies what comes next for the only reader, and returns how much that is.
     mutating func read(_ index: UInt32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        let block = self.blocks[Int(index)]
+        let block = blocks[Int(index)]
         let count = min(buffer.count, block.count - block.read)
         if count > 0, let memory = block.memory {
             buffer.copyMemory(from: UnsafeRawBufferPointer(start: memory + block.read, count: count))
         }
-        self.blocks[Int(index)].read += count
+        blocks[Int(index)].read += count
         return count
     }
 
     /// The only reader has had everything.
     func isRead(_ index: UInt32) -> Bool {
-        self.blocks[Int(index)].read == self.blocks[Int(index)].count
+        blocks[Int(index)].read == blocks[Int(index)].count
     }
 
     private mutating func freeIfUnused(_ index: Int) {
-        guard !self.blocks[index].isHeld, self.blocks[index].readers == 0 else { return }
-        self.blocks[index].memory?.deallocate()
-        self.blocks[index].memory = nil
-        self.blocks[index].generation &+= 1
-        self.free.append(UInt32(index))
+        guard !blocks[index].isHeld, blocks[index].readers == 0 else { return }
+        blocks[index].memory?.deallocate()
+        blocks[index].memory = nil
+        blocks[index].generation &+= 1
+        free.append(UInt32(index))
     }
 }
 

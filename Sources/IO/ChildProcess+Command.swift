@@ -38,18 +38,18 @@ extension ChildProcess.Command {
     /// `posix_spawn` cannot change the user, and changing it after a `fork` of our own is not safe in a process of many
     /// threads. `setpriv` of util-linux, which every Debian has, does nothing but that and then becomes the program.
     private var line: [String] {
-        guard let user else { return [self.program] + self.arguments }
-        return ["setpriv", "--reuid=\(user.id)", "--regid=\(user.group)", "--clear-groups", "--", self.program]
-            + self.arguments
+        guard let user else { return [program] + arguments }
+        return ["setpriv", "--reuid=\(user.id)", "--regid=\(user.group)", "--clear-groups", "--", program]
+            + arguments
     }
 
     func spawn() throws(IOError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        Self.redirect(0, to: self.input, flags: O_RDONLY, in: &actions)
-        Self.redirect(1, to: self.output, flags: O_WRONLY | O_CREAT | O_APPEND, in: &actions)
-        Self.redirect(2, to: self.error, flags: O_WRONLY | O_CREAT | O_APPEND, in: &actions)
+        Self.redirect(0, to: input, flags: O_RDONLY, in: &actions)
+        Self.redirect(1, to: output, flags: O_WRONLY | O_CREAT | O_APPEND, in: &actions)
+        Self.redirect(2, to: error, flags: O_WRONLY | O_CREAT | O_APPEND, in: &actions)
         // Ours are closed on exec anyway; this is for the descriptors that somebody left open for us.
         posix_spawn_file_actions_addclosefrom_np(&actions, 3)
         if let directory { posix_spawn_file_actions_addchdir_np(&actions, directory) }
@@ -65,11 +65,11 @@ extension ChildProcess.Command {
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setsigdefault(&attributes, &all)
         var flags = CInt(POSIX_SPAWN_SETSIGMASK) | CInt(POSIX_SPAWN_SETSIGDEF)
-        if self.startsSession { flags |= CInt(clinux_spawn_setsid) }
+        if startsSession { flags |= CInt(clinux_spawn_setsid) }
         posix_spawnattr_setflags(&attributes, Int16(flags))
 
         let line = self.line
-        let variables = self.environment?.map { "\($0.key)=\($0.value)" }
+        let variables = environment?.map { "\($0.key)=\($0.value)" }
         var processID: pid_t = 0
         let result = Self.withCStrings(line) { arguments in
             guard let variables else {

@@ -28,7 +28,7 @@ package final class ChildProcess: Sendable {
     package init(_ command: Command) throws(IOError) {
         self.processID = try command.spawn()
         do {
-            self.descriptor = try SystemCall.check("watching over \(command.program)") { [processID] in
+            descriptor = try SystemCall.check("watching over \(command.program)") { [processID] in
                 clinux_pidfd_open(processID)
             }
         } catch {
@@ -41,19 +41,19 @@ package final class ChildProcess: Sendable {
 
     /// A child that nobody waited for goes on without us.
     deinit {
-        close(self.descriptor)
+        close(descriptor)
     }
 
     /// Sends a signal, or nothing when the child has ended.
     package func signal(_ number: CInt) {
-        _ = clinux_pidfd_send_signal(self.descriptor, number)
+        _ = clinux_pidfd_send_signal(descriptor, number)
     }
 
     /// How it ended, or nil while it runs.
-    package func exitIfEnded() -> Exit? { self.reap()?.exit }
+    package func exitIfEnded() -> Exit? { reap()?.exit }
 
     /// What it took, or nil while it runs.
-    package func usageIfEnded() -> Usage? { self.reap()?.usage }
+    package func usageIfEnded() -> Usage? { reap()?.usage }
 
     private func reap() -> (exit: Exit, usage: Usage)? {
         self.end.withLock { end in
@@ -61,8 +61,8 @@ package final class ChildProcess: Sendable {
             var status: CInt = 0
             var usage = rusage()
             var result: pid_t
-            repeat { result = wait4(self.processID, &status, WNOHANG, &usage) } while result < 0 && errno == EINTR
-            guard result == self.processID else { return nil }
+            repeat { result = wait4(processID, &status, WNOHANG, &usage) } while result < 0 && errno == EINTR
+            guard result == processID else { return nil }
             // The low seven bits are the signal that ended it; 0 says that it ended by itself, its status eight bits up.
             let signal = status & 0x7f
             end = (signal == 0 ? .status((status >> 8) & 0xff) : .signal(signal), Usage(usage))
@@ -76,9 +76,9 @@ package final class ChildProcess: Sendable {
         until deadline: MonotonicInstant = .now + .seconds(1_000_000_000)
     ) async throws(IOError) -> Exit {
         while true {
-            if let exit = self.exitIfEnded() { return exit }
+            if let exit = exitIfEnded() { return exit }
             // A descriptor of its own for each who waits: one descriptor can be watched only once.
-            let own = try SystemCall.check("waiting for a child") { fcntl(self.descriptor, F_DUPFD_CLOEXEC, 0) }
+            let own = try SystemCall.check("waiting for a child") { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
             defer { close(own) }
             _ = try await loop.readiness(of: own, for: .read, until: deadline, doing: "waiting for a child's end")
         }
@@ -87,7 +87,7 @@ package final class ChildProcess: Sendable {
 
 extension ChildProcess.Usage {
     fileprivate init(_ usage: rusage) {
-        self.processorTime =
+        processorTime =
             .seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
             + .microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
     }

@@ -27,22 +27,22 @@ struct ConnectRace {
 
     init(_ addresses: [SocketAddress], at now: MonotonicInstant) {
         self.addresses = Self.interleaved(addresses)
-        self.nextStart = now
+        nextStart = now
     }
 
     mutating func decide(at now: MonotonicInstant) -> Decision {
-        guard self.started < self.addresses.count else { return self.underWay == 0 ? .giveUp : .wait(until: nil) }
-        guard now >= self.nextStart else { return .wait(until: self.nextStart) }
-        defer { self.started += 1 }
-        self.underWay += 1
-        self.nextStart = now + Self.headStart
-        return .start(self.started)
+        guard started < addresses.count else { return underWay == 0 ? .giveUp : .wait(until: nil) }
+        guard now >= nextStart else { return .wait(until: nextStart) }
+        defer { started += 1 }
+        underWay += 1
+        nextStart = now + Self.headStart
+        return .start(started)
     }
 
     mutating func failed(_ index: Int, errno: CInt, at now: MonotonicInstant) {
-        self.underWay -= 1
-        self.nextStart = min(self.nextStart, now)
-        self.failures.append(Failure(address: self.addresses[index], errno: errno))
+        underWay -= 1
+        nextStart = min(nextStart, now)
+        failures.append(Failure(address: addresses[index], errno: errno))
     }
 
     /// The resolver's order within a family, its first choice first.

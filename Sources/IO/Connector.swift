@@ -23,7 +23,7 @@ actor Connector {
     /// The addresses that were tried before the one that won.
     private(set) var slower: [SocketAddress] = []
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     init(
         host: String,
@@ -44,147 +44,147 @@ actor Connector {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 self.continuation = continuation
-                self.begin(with: addresses)
+                begin(with: addresses)
             }
         } onCancel: {
-            self.loop.submit { self.assumeIsolated { $0.cancel() } }
+            loop.submit { self.assumeIsolated { $0.cancel() } }
         }
     }
 
     private var place: String {
-        self.host.contains(":") && !self.host.hasPrefix("[")
-            ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
+        host.contains(":") && !host.hasPrefix("[")
+            ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
     private func begin(with addresses: [SocketAddress]?) {
-        guard !self.isCancelled else { return self.cancel() }
-        self.deadline = self.loop.schedule(
-            at: .now + self.timeout,
+        guard !isCancelled else { return cancel() }
+        deadline = loop.schedule(
+            at: .now + timeout,
             abandoned: { self.cancel() },
             { self.runOutOfTime() }
         )
-        if let addresses { return self.resolved(.success(addresses)) }
-        Resolver.lookUp(self.host, port: self.port) { answer in
+        if let addresses { return resolved(.success(addresses)) }
+        Resolver.lookUp(host, port: port) { answer in
             self.loop.submit { self.assumeIsolated { $0.resolved(answer) } }
         }
     }
 
     private func resolved(_ answer: Resolver.Answer) {
-        guard self.continuation != nil else { return }
+        guard continuation != nil else { return }
         switch answer {
         case .failure(let error):
-            self.end(with: .failure(error))
+            end(with: .failure(error))
         case .success(let addresses):
-            self.race = ConnectRace(self.order(addresses), at: .now)
-            self.step()
+            race = ConnectRace(order(addresses), at: .now)
+            step()
         }
     }
 
     private func step() {
-        while self.continuation != nil, let decision = self.race?.decide(at: .now) {
+        while continuation != nil, let decision = race?.decide(at: .now) {
             switch decision {
             case .start(let index):
-                self.start(index)
+                start(index)
             case .wait(let until):
-                if let token = self.nextStart.take() { self.loop.cancel(token) }
-                if let until { self.nextStart = self.loop.schedule(at: until) { self.step() } }
+                if let token = nextStart.take() { loop.cancel(token) }
+                if let until { nextStart = loop.schedule(at: until) { self.step() } }
                 return
             case .giveUp:
-                return self.end(with: .failure(self.allFailed()))
+                return end(with: .failure(allFailed()))
             }
         }
     }
 
     private func start(_ index: Int) {
-        guard let address = self.race?.addresses[index] else { return }
+        guard let address = race?.addresses[index] else { return }
         let kind = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.family, kind, 0)
-        guard descriptor >= 0 else { return self.failed(index, errno: errno) }
+        guard descriptor >= 0 else { return failed(index, errno: errno) }
         let result = address.withPointer { Glibc.connect(descriptor, $0, $1) }
         let number = errno
-        if result == 0 { return self.conclude(index, Socket(owning: descriptor)) }
+        if result == 0 { return conclude(index, Socket(owning: descriptor)) }
         guard number == EINPROGRESS || number == EINTR else {
             close(descriptor)
-            return self.failed(index, errno: number)
+            return failed(index, errno: number)
         }
         do {
-            let watch = try self.loop.watch(descriptor, for: .write) { _ in self.concluded(index) }
-            self.attempts[index] = Attempt(descriptor: descriptor, watch: watch)
+            let watch = try loop.watch(descriptor, for: .write) { _ in self.concluded(index) }
+            attempts[index] = Attempt(descriptor: descriptor, watch: watch)
         } catch {
             close(descriptor)
-            self.failed(index, errno: error.errno)
+            failed(index, errno: error.errno)
         }
     }
 
     private func concluded(_ index: Int) {
-        guard let attempt = self.attempts.removeValue(forKey: index) else { return }
-        self.loop.cancel(attempt.watch)
+        guard let attempt = attempts.removeValue(forKey: index) else { return }
+        loop.cancel(attempt.watch)
         let socket = Socket(owning: attempt.descriptor)
-        self.conclude(index, socket)
-        self.step()
+        conclude(index, socket)
+        step()
     }
 
     private func conclude(_ index: Int, _ socket: consuming Socket) {
         let number = socket.pendingError()
-        guard number == 0 else { return self.failed(index, errno: number) }
+        guard number == 0 else { return failed(index, errno: number) }
         // On loopback the kernel may give a connection to a port where nobody listens that very port as its own, and
         // the connection then is with itself.
         if (try? SocketAddress(boundTo: socket.descriptor)) == (try? SocketAddress(connectedTo: socket.descriptor)) {
-            return self.failed(index, errno: ECONNREFUSED)
+            return failed(index, errno: ECONNREFUSED)
         }
         socket.setNoDelay()
-        self.slower = self.race.map { Array($0.addresses[..<index]) } ?? []
-        self.end(with: .success(socket.release()))
+        slower = race.map { Array($0.addresses[..<index]) } ?? []
+        end(with: .success(socket.release()))
     }
 
     private func failed(_ index: Int, errno number: CInt) {
-        self.race?.failed(index, errno: number, at: .now)
+        race?.failed(index, errno: number, at: .now)
     }
 
     private func runOutOfTime() {
-        let tried = self.race.map { $0.addresses.map(\.host).joined(separator: ", ") }
+        let tried = race.map { $0.addresses.map(\.host).joined(separator: ", ") }
         let sentence =
             tried.map { "no answer from \($0); check the address and that no firewall drops the connection" }
             ?? "its name was still being looked up; check this machine's DNS"
-        self.end(
+        end(
             with: .failure(
-                IOError(.timedOut, "connecting to \(self.place) took longer than \(self.timeout): \(sentence)")
+                IOError(.timedOut, "connecting to \(place) took longer than \(timeout): \(sentence)")
             )
         )
     }
 
     private func cancel() {
-        self.isCancelled = true
-        self.end(with: .failure(IOError(.cancelled, "connecting to \(self.place) was cancelled")))
+        isCancelled = true
+        end(with: .failure(IOError(.cancelled, "connecting to \(place) was cancelled")))
     }
 
     private func end(with result: Swift::Result<CInt, IOError>) {
         guard let continuation = self.continuation.take() else { return }
-        for token in [self.deadline.take(), self.nextStart.take()] {
-            if let token { self.loop.cancel(token) }
+        for token in [deadline.take(), nextStart.take()] {
+            if let token { loop.cancel(token) }
         }
-        for attempt in self.attempts.values {
-            self.loop.cancel(attempt.watch)
+        for attempt in attempts.values {
+            loop.cancel(attempt.watch)
             close(attempt.descriptor)
         }
-        self.attempts = [:]
+        attempts = [:]
         continuation.resume(returning: result)
     }
 
     /// The most telling failure gives the code: a host that refused is there, one without a route may not be.
     private func allFailed() -> IOError {
-        let failures = self.race?.failures ?? []
+        let failures = race?.failures ?? []
         let refused = failures.first { $0.errno == ECONNREFUSED }
         guard let chosen = refused ?? failures.first else {
-            return IOError(.unresolvable, "the host name \(self.host) has no address")
+            return IOError(.unresolvable, "the host name \(host) has no address")
         }
         let each = failures.map { "\($0.address.host): \(IOError.text(of: $0.errno))" }.joined(separator: ", ")
         let code = IOError.Code(errno: chosen.errno)
         let sentence =
             switch code {
-            case .refused: "nothing accepts connections at \(self.place)"
-            case .unreachable: "there is no way from here to \(self.place)"
-            default: "connecting to \(self.place) failed"
+            case .refused: "nothing accepts connections at \(place)"
+            case .unreachable: "there is no way from here to \(place)"
+            default: "connecting to \(place) failed"
             }
         let advice =
             IOError.advice(onShortage: chosen.errno) ?? "check the host, the port and that the server runs"

@@ -9,7 +9,7 @@ extension EventLoop {
 
     /// Sleeps for a while; see `sleep(until:)`.
     package func sleep(for duration: Duration) async throws(CancellationError) {
-        try await self.sleep(until: .now + duration)
+        try await sleep(until: .now + duration)
     }
 
     /// Waits until the descriptor is ready for one of the interests, and says for which. The descriptor must stay open

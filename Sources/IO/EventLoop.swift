@@ -21,13 +21,13 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
 
     package init(name: String) throws(IOError) {
         self.name = name
-        self.wakeUp = try SystemCall.check("creating an event descriptor") {
+        wakeUp = try SystemCall.check("creating an event descriptor") {
             eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
         }
         do {
-            self.reactor = try Reactor(wakeUp: self.wakeUp)
+            reactor = try Reactor(wakeUp: wakeUp)
         } catch {
-            close(self.wakeUp)
+            close(wakeUp)
             throw error
         }
         let thread = try Thread(name: name) { self.run() }
@@ -35,30 +35,30 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
     }
 
     deinit {
-        close(self.wakeUp)
+        close(wakeUp)
     }
 
     // MARK: From any thread
 
     /// Whether the caller is on the loop's thread.
     package var isCurrent: Bool {
-        self.threadID.load(ordering: .relaxed) == Thread.current
+        threadID.load(ordering: .relaxed) == Thread.current
     }
 
     package func isIsolatingCurrentContext() -> Bool? {
-        self.isCurrent
+        isCurrent
     }
 
     package func checkIsolated() {
-        precondition(self.isCurrent, "this may run only on the loop \(self.name)")
+        precondition(isCurrent, "this may run only on the loop \(name)")
     }
 
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        switch self.inbox.withLock({ $0.append(job) }) {
+        switch inbox.withLock({ $0.append(job) }) {
         case .done: break
-        case .wake: self.wake()
-        case .standIn: self.standIn()
+        case .wake: wake()
+        case .standIn: standIn()
         }
     }
 
@@ -69,20 +69,20 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
     /// Has the action run on the loop in its next turn. False, and no run, when the loop has ended.
     @discardableResult
     package func submit(_ action: @escaping @Sendable () -> Void) -> Bool {
-        guard let delivery = self.inbox.withLock({ $0.append(action) }) else { return false }
-        if case .wake = delivery { self.wake() }
+        guard let delivery = inbox.withLock({ $0.append(action) }) else { return false }
+        if case .wake = delivery { wake() }
         return true
     }
 
     /// Asks the loop to end once its inbox is empty. Those who sleep on it are woken with a `CancellationError`.
     package func stop() {
-        if self.inbox.withLock({ $0.stop() }) { self.wake() }
+        if inbox.withLock({ $0.stop() }) { wake() }
     }
 
     /// Waits for the thread's end; never on the loop itself.
     package func join() {
-        precondition(!self.isCurrent, "the loop \(self.name) cannot wait for its own end")
-        self.thread.withLock { $0 }?.join()
+        precondition(!isCurrent, "the loop \(name) cannot wait for its own end")
+        thread.withLock { $0 }?.join()
     }
 
     // MARK: On the loop only
@@ -93,18 +93,18 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
         for interest: Interest,
         _ handler: @escaping (Interest) -> Void
     ) throws(IOError) -> WatchToken {
-        self.checkIsolated()
-        return try self.reactor.watch(descriptor, for: interest, handler)
+        checkIsolated()
+        return try reactor.watch(descriptor, for: interest, handler)
     }
 
     package func update(_ watch: WatchToken, to interest: Interest) {
-        self.checkIsolated()
-        self.reactor.update(watch, to: interest)
+        checkIsolated()
+        reactor.update(watch, to: interest)
     }
 
     package func cancel(_ watch: WatchToken) {
-        self.checkIsolated()
-        self.reactor.cancel(watch)
+        checkIsolated()
+        reactor.cancel(watch)
     }
 
     /// Runs the action at the instant or soon after, or `abandoned` when the loop stops before.
@@ -113,40 +113,40 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
         abandoned: (() -> Void)? = nil,
         _ action: @escaping () -> Void
     ) -> TimerToken {
-        self.checkIsolated()
-        return self.reactor.schedule(at: deadline, abandoned: abandoned, action)
+        checkIsolated()
+        return reactor.schedule(at: deadline, abandoned: abandoned, action)
     }
 
     package func cancel(_ timer: TimerToken) {
-        self.checkIsolated()
-        self.reactor.cancel(timer)
+        checkIsolated()
+        reactor.cancel(timer)
     }
 
     /// Puts the action off until the jobs and timers of this turn have run, just before the loop sleeps: the place for
     /// writing once what many wanted written.
     package func atEndOfTurn(_ action: @escaping () -> Void) {
-        self.checkIsolated()
-        self.reactor.atEndOfTurn(action)
+        checkIsolated()
+        reactor.atEndOfTurn(action)
     }
 
     // MARK: The thread
 
     private func wake() {
-        eventfd_write(self.wakeUp, 1)
+        eventfd_write(wakeUp, 1)
     }
 
     private func run() {
-        self.threadID.store(Thread.current, ordering: .relaxed)
+        threadID.store(Thread.current, ordering: .relaxed)
         var errands: [Inbox.Errand] = []
         while true {
-            self.runErrands(with: &errands)
-            self.reactor.runDueTimers()
-            self.reactor.endTurn()
-            let (maySleep, isStopping) = self.inbox.withLock { ($0.fallAsleep(), $0.isStopping) }
+            runErrands(with: &errands)
+            reactor.runDueTimers()
+            reactor.endTurn()
+            let (maySleep, isStopping) = inbox.withLock { ($0.fallAsleep(), $0.isStopping) }
             if isStopping { break }
-            self.reactor.poll(maySleep: maySleep)
+            reactor.poll(maySleep: maySleep)
         }
-        self.windUp()
+        windUp()
     }
 
     /// Tells all who wait here. They may have more to do then, and what they do may set timers, which end like the
@@ -154,13 +154,13 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
     private func windUp() {
         var errands: [Inbox.Errand] = []
         repeat {
-            self.runErrands(with: &errands)
-            self.reactor.endTurn()
-            self.reactor.abandonAll()
+            runErrands(with: &errands)
+            reactor.endTurn()
+            reactor.abandonAll()
         } while !self.inbox.withLock { inbox in
             guard inbox.end() else { return false }
             // Before anybody can stand in: the system may give this thread's number to the next one made.
-            self.threadID.store(0, ordering: .relaxed)
+            threadID.store(0, ordering: .relaxed)
             return true
         }
     }
@@ -169,23 +169,23 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
     /// thread to end on, where nothing can be waited for.
     private func standIn() {
         do {
-            try Thread.detach(name: self.name) {
+            try Thread.detach(name: name) {
                 self.threadID.store(Thread.current, ordering: .relaxed)
                 self.windUp()
             }
         } catch {
-            preconditionFailure("a task came back to the loop \(self.name), which has ended, and \(error)")
+            preconditionFailure("a task came back to the loop \(name), which has ended, and \(error)")
         }
     }
 
     private func runErrands(with spare: inout [Inbox.Errand]) {
-        self.inbox.withLock { $0.take(into: &spare) }
+        inbox.withLock { $0.take(into: &spare) }
         for errand in spare {
             switch errand {
             case .job(let job):
                 job.runSynchronously(
-                    isolatedTo: self.asUnownedSerialExecutor(),
-                    taskExecutor: self.asUnownedTaskExecutor()
+                    isolatedTo: asUnownedSerialExecutor(),
+                    taskExecutor: asUnownedTaskExecutor()
                 )
             case .action(let action):
                 action()

@@ -19,12 +19,12 @@ package final class EventLoopGroup: Sendable {
 
     package func next() -> EventLoop {
         let turn = self.turn.wrappingAdd(1, ordering: .relaxed).oldValue
-        return self.loops[Int(UInt(bitPattern: turn) % UInt(self.loops.count))]
+        return loops[Int(UInt(bitPattern: turn) % UInt(loops.count))]
     }
 
     /// Stops all and waits for their threads; from none of them.
     package func shutdown() {
-        Self.shutDown(self.loops)
+        Self.shutDown(loops)
     }
 
     private static func shutDown(_ loops: [EventLoop]) {

@@ -9,16 +9,16 @@ package struct Guarded<Value: ~Copyable>: ~Copyable {
     private let mark = Atomic(false)
 
     package init(_ value: consuming sending Value) {
-        self.mutex = Mutex(value)
+        mutex = Mutex(value)
     }
 
     /// Nothing that waits or calls back belongs in the body.
     package borrowing func withLock<R: ~Copyable, E>(
         _ body: (inout sending Value) throws(E) -> sending R
     ) throws(E) -> sending R {
-        try self.mutex.withLock { (value) throws(E) -> sending R in
-            _ = self.mark.load(ordering: .acquiring)
-            defer { self.mark.store(true, ordering: .releasing) }
+        try mutex.withLock { (value) throws(E) -> sending R in
+            _ = mark.load(ordering: .acquiring)
+            defer { mark.store(true, ordering: .releasing) }
             return try body(&value)
         }
     }

@@ -48,7 +48,7 @@ package struct IOError: Error, Sendable, CustomStringConvertible {
         self.init(Code(errno: number), "\(doing) failed: \(Self.text(of: number))\(advice)", errno: number)
     }
 
-    package var description: String { self.message }
+    package var description: String { message }
 
     /// The kernel's own words for one of its numbers.
     package static func text(of number: CInt) -> String {

@@ -22,48 +22,48 @@ struct Inbox: ~Copyable {
     }
 
     mutating func append(_ job: UnownedJob) -> Delivery {
-        self.errands.append(.job(job))
-        if self.hasEnded {
-            self.hasEnded = false
+        errands.append(.job(job))
+        if hasEnded {
+            hasEnded = false
             return .standIn
         }
-        return self.wake() ? .wake : .done
+        return wake() ? .wake : .done
     }
 
     /// Nil when the loop has been stopped and may not get to it; then nothing was kept.
     mutating func append(_ action: @escaping @Sendable () -> Void) -> Delivery? {
-        guard !self.hasEnded else { return nil }
-        self.errands.append(.action(action))
-        return self.wake() ? .wake : .done
+        guard !hasEnded else { return nil }
+        errands.append(.action(action))
+        return wake() ? .wake : .done
     }
 
     mutating func stop() -> Bool {
-        self.isStopping = true
-        return self.wake()
+        isStopping = true
+        return wake()
     }
 
     /// Swaps the errands against an empty array that has room from an earlier turn.
     mutating func take(into spare: inout [Errand]) {
-        self.isAwake = true
-        swap(&self.errands, &spare)
+        isAwake = true
+        swap(&errands, &spare)
     }
 
     /// Asked before the loop sleeps; false when it must not, because there is more to do.
     mutating func fallAsleep() -> Bool {
-        guard self.errands.isEmpty, !self.isStopping else { return false }
-        self.isAwake = false
+        guard errands.isEmpty, !isStopping else { return false }
+        isAwake = false
         return true
     }
 
     /// True when nothing is left to do, and nobody will look here any more.
     mutating func end() -> Bool {
-        guard self.errands.isEmpty else { return false }
-        self.hasEnded = true
+        guard errands.isEmpty else { return false }
+        hasEnded = true
         return true
     }
 
     private mutating func wake() -> Bool {
-        defer { self.isAwake = true }
-        return !self.isAwake
+        defer { isAwake = true }
+        return !isAwake
     }
 }

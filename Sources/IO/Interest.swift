@@ -17,8 +17,8 @@ extension Interest {
     /// For the kernel.
     var events: UInt32 {
         var events: UInt32 = 0
-        if self.contains(.read) { events |= EPOLLIN.rawValue }
-        if self.contains(.write) { events |= EPOLLOUT.rawValue }
+        if contains(.read) { events |= EPOLLIN.rawValue }
+        if contains(.write) { events |= EPOLLOUT.rawValue }
         return events
     }
 

@@ -13,5 +13,5 @@ package struct Line: ~Copyable {
     }
 
     /// The connection itself, which is then the caller's.
-    package consuming func takeSocket() -> Socket { self.socket }
+    package consuming func takeSocket() -> Socket { socket }
 }

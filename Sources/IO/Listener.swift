@@ -11,7 +11,7 @@ package final class Listener: Sendable {
         private var watch: WatchToken?
         private var pause: TimerToken?
 
-        nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+        nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
         init(_ descriptor: CInt, on loop: EventLoop, accept: @escaping @Sendable (consuming Socket) -> Void) {
             self.descriptor = descriptor
@@ -20,27 +20,27 @@ package final class Listener: Sendable {
         }
 
         deinit {
-            Glibc.close(self.descriptor)
+            Glibc.close(descriptor)
         }
 
         func open() throws(IOError) {
-            self.watch = try self.loop.watch(self.descriptor, for: .read) { _ in self.acceptAll() }
+            watch = try loop.watch(descriptor, for: .read) { _ in self.acceptAll() }
         }
 
         func close() {
-            if let watch = self.watch.take() { self.loop.cancel(watch) }
-            if let pause = self.pause.take() { self.loop.cancel(pause) }
+            if let watch = self.watch.take() { loop.cancel(watch) }
+            if let pause = self.pause.take() { loop.cancel(pause) }
         }
 
         private func acceptAll() {
             // A bound, so that a flood of connections does not starve those that are open.
-            for _ in 0..<64 where self.watch != nil {
+            for _ in 0..<64 where watch != nil {
                 let flags = CInt(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-                let accepted = accept4(self.descriptor, nil, nil, flags)
-                guard accepted >= 0 else { return self.refused(errno) }
+                let accepted = accept4(descriptor, nil, nil, flags)
+                guard accepted >= 0 else { return refused(errno) }
                 let socket = Socket(owning: accepted)
                 socket.setNoDelay()
-                self.accept(socket)
+                accept(socket)
             }
         }
 
@@ -48,13 +48,13 @@ package final class Listener: Sendable {
         /// other failure is of that one connection, which is gone.
         private func refused(_ number: CInt) {
             guard [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(number), let watch = self.watch else { return }
-            self.loop.update(watch, to: [])
-            self.pause = self.loop.schedule(at: .now + .milliseconds(100)) { self.resume() }
+            loop.update(watch, to: [])
+            pause = loop.schedule(at: .now + .milliseconds(100)) { self.resume() }
         }
 
         private func resume() {
-            self.pause = nil
-            if let watch = self.watch { self.loop.update(watch, to: .read) }
+            pause = nil
+            if let watch = self.watch { loop.update(watch, to: .read) }
         }
     }
 
@@ -74,7 +74,7 @@ package final class Listener: Sendable {
         let socket = try Self.bind(host: host, port: port)
         self.port = try SocketAddress(boundTo: socket.descriptor).port
         self.loop = loop
-        self.descriptor = socket.descriptor
+        descriptor = socket.descriptor
         let door = Door(socket.release(), on: loop, accept: accept)
         self.door = Guarded(door)
         if loop.isCurrent {
@@ -93,15 +93,15 @@ package final class Listener: Sendable {
     }
 
     deinit {
-        self.close()
+        close()
     }
 
     /// When this returns nobody can connect any more, and the port is free again.
     package func close() {
         guard let door = self.door.withLock({ $0.take() }) else { return }
         // The door holds the descriptor open until the loop has forgotten it; the port must not wait for that.
-        shutdown(self.descriptor, CInt(SHUT_RDWR))
-        self.loop.submit { door.assumeIsolated { $0.close() } }
+        shutdown(descriptor, CInt(SHUT_RDWR))
+        loop.submit { door.assumeIsolated { $0.close() } }
     }
 
     private static func open(_ door: Door) throws(IOError) {

@@ -28,7 +28,7 @@ package struct LoopbackPair: ~Copyable, Sendable {
     }
 
     /// Gives both descriptors away, unclosed.
-    package consuming func release() -> (near: CInt, far: CInt) { (self.near.release(), self.far.release()) }
+    package consuming func release() -> (near: CInt, far: CInt) { (near.release(), far.release()) }
 
     /// Whoever else has found the port meanwhile is turned away.
     private static func accept(from own: SocketAddress, on listener: CInt) throws(IOError) -> Socket {

@@ -38,7 +38,7 @@ package struct MonotonicInstant: Comparable, Hashable, Sendable {
 extension Duration {
     /// Whole nanoseconds, clamped to what 64 bits hold (292 years).
     package var nanoseconds: Int64 {
-        let (seconds, attoseconds) = self.components
+        let (seconds, attoseconds) = components
         let (scaled, overflowed) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         guard !overflowed else { return seconds < 0 ? .min : .max }
         let (sum, carried) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)

@@ -17,51 +17,51 @@ struct Poller: ~Copyable {
     private var isExact = true
 
     init() throws(IOError) {
-        self.epoll = try SystemCall.check("creating an epoll descriptor") { epoll_create1(CInt(EPOLL_CLOEXEC)) }
-        self.ready = Array(repeating: epoll_event(), count: 256)
+        epoll = try SystemCall.check("creating an epoll descriptor") { epoll_create1(CInt(EPOLL_CLOEXEC)) }
+        ready = Array(repeating: epoll_event(), count: 256)
     }
 
     deinit {
-        close(self.epoll)
+        close(epoll)
     }
 
     func add(_ descriptor: CInt, for interest: Interest, as slot: Slot) throws(IOError) {
-        try self.control(EPOLL_CTL_ADD, descriptor, interest, slot)
+        try control(EPOLL_CTL_ADD, descriptor, interest, slot)
     }
 
     func change(_ descriptor: CInt, to interest: Interest, as slot: Slot) throws(IOError) {
-        try self.control(EPOLL_CTL_MOD, descriptor, interest, slot)
+        try control(EPOLL_CTL_MOD, descriptor, interest, slot)
     }
 
     func remove(_ descriptor: CInt) {
         // Its owner may have closed it already, and then the kernel has forgotten it too.
-        epoll_ctl(self.epoll, EPOLL_CTL_DEL, descriptor, nil)
+        epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
     }
 
     /// Waits, at most until the deadline, and returns how many events there are to be taken by `event(at:)`.
     mutating func wait(until deadline: MonotonicInstant?) -> Int {
         let left = deadline.map { max(0, ($0 - .now).nanoseconds) }
         var count: CInt = -1
-        if self.isExact {
-            count = self.waitExactly(left)
-            if count < 0, errno == ENOSYS || errno == EPERM { self.isExact = false }
+        if isExact {
+            count = waitExactly(left)
+            if count < 0, errno == ENOSYS || errno == EPERM { isExact = false }
         }
-        if !self.isExact {
+        if !isExact {
             let milliseconds = left.map { Self.milliseconds($0) } ?? -1
-            count = epoll_wait(self.epoll, &self.ready, CInt(self.ready.count), milliseconds)
+            count = epoll_wait(epoll, &ready, CInt(ready.count), milliseconds)
         }
         return max(0, Int(count))  // an interrupted wait is an early one
     }
 
     private mutating func waitExactly(_ nanoseconds: Int64?) -> CInt {
-        let room = CInt(self.ready.count)
-        guard let nanoseconds else { return clinux_epoll_pwait2(self.epoll, &self.ready, room, nil) }
+        let room = CInt(ready.count)
+        guard let nanoseconds else { return clinux_epoll_pwait2(epoll, &ready, room, nil) }
         var limit = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
-        return clinux_epoll_pwait2(self.epoll, &self.ready, room, &limit)
+        return clinux_epoll_pwait2(epoll, &ready, room, &limit)
     }
 
     func event(at index: Int) -> Event {
-        let event = self.ready[index]
+        let event = ready[index]
         let slot = Slot(
             index: UInt32(truncatingIfNeeded: event.data.u64),
             generation: UInt32(truncatingIfNeeded: event.data.u64 >> 32)
@@ -73,7 +73,7 @@ struct Poller: ~Copyable {
         var event = epoll_event()
         event.events = interest.events
         event.data.u64 = UInt64(slot.generation) << 32 | UInt64(slot.index)
-        guard epoll_ctl(self.epoll, operation, descriptor, &event) == 0 else {
+        guard epoll_ctl(epoll, operation, descriptor, &event) == 0 else {
             throw IOError(errno: errno, doing: "watching descriptor \(descriptor)")
         }
     }

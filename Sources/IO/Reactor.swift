@@ -27,9 +27,9 @@ final class Reactor {
     private let wakeUp: CInt
 
     init(wakeUp: CInt) throws(IOError) {
-        self.poller = try Poller()
+        poller = try Poller()
         self.wakeUp = wakeUp
-        try self.poller.add(wakeUp, for: .read, as: Poller.wakeUp)
+        try poller.add(wakeUp, for: .read, as: Poller.wakeUp)
     }
 
     // MARK: Descriptors
@@ -39,20 +39,20 @@ final class Reactor {
         for interest: Interest,
         _ handler: @escaping (Interest) -> Void
     ) throws(IOError) -> WatchToken {
-        let slot = self.watches.insert(Watch(descriptor: descriptor, handler: handler))
+        let slot = watches.insert(Watch(descriptor: descriptor, handler: handler))
         do {
-            try self.poller.add(descriptor, for: interest, as: slot)
+            try poller.add(descriptor, for: interest, as: slot)
         } catch {
-            self.watches.remove(slot)
+            watches.remove(slot)
             throw error
         }
         return WatchToken(slot: slot)
     }
 
     func update(_ token: WatchToken, to interest: Interest) {
-        guard let watch = self.watches[token.slot] else { return }
+        guard let watch = watches[token.slot] else { return }
         do {
-            try self.poller.change(watch.descriptor, to: interest, as: token.slot)
+            try poller.change(watch.descriptor, to: interest, as: token.slot)
         } catch {
             // Only a descriptor that was closed under its watch can fail here, and that is a mistake of the caller's.
             preconditionFailure("a watched descriptor was closed before its watch was cancelled: \(error)")
@@ -60,8 +60,8 @@ final class Reactor {
     }
 
     func cancel(_ token: WatchToken) {
-        guard let watch = self.watches.remove(token.slot) else { return }
-        self.poller.remove(watch.descriptor)
+        guard let watch = watches.remove(token.slot) else { return }
+        poller.remove(watch.descriptor)
     }
 
     // MARK: Timers
@@ -71,58 +71,58 @@ final class Reactor {
         abandoned: (() -> Void)?,
         _ action: @escaping () -> Void
     ) -> TimerToken {
-        self.timers.insert(at: deadline, Timer(action: action, abandoned: abandoned))
+        timers.insert(at: deadline, Timer(action: action, abandoned: abandoned))
     }
 
     func cancel(_ token: TimerToken) {
-        self.timers.remove(token)
+        timers.remove(token)
     }
 
     // MARK: Turns
 
     func atEndOfTurn(_ action: @escaping () -> Void) {
-        self.turnEndings.append(action)
+        turnEndings.append(action)
     }
 
     /// A timer set by a timer for an instant that has passed waits for the next turn, so that I/O gets its share.
     func runDueTimers() {
-        guard let earliest = self.timers.earliest else { return }
+        guard let earliest = timers.earliest else { return }
         let now = MonotonicInstant.now
         guard earliest <= now else { return }
-        var left = self.timers.count
-        while left > 0, let timer = self.timers.popDue(at: now) {
+        var left = timers.count
+        while left > 0, let timer = timers.popDue(at: now) {
             timer.action()
             left -= 1
         }
     }
 
     func endTurn() {
-        while !self.turnEndings.isEmpty {
+        while !turnEndings.isEmpty {
             var actions: [() -> Void] = []
-            swap(&actions, &self.turnEndings)
+            swap(&actions, &turnEndings)
             for action in actions { action() }
         }
     }
 
     /// Waits for descriptors, unless the loop has other things to do, and runs their handlers.
     func poll(maySleep: Bool) {
-        let count = self.poller.wait(until: maySleep ? self.timers.earliest : MonotonicInstant(nanoseconds: 0))
+        let count = poller.wait(until: maySleep ? timers.earliest : MonotonicInstant(nanoseconds: 0))
         for index in 0..<count {
-            let event = self.poller.event(at: index)
+            let event = poller.event(at: index)
             if event.slot == Poller.wakeUp {
                 var value: eventfd_t = 0
-                eventfd_read(self.wakeUp, &value)
+                eventfd_read(wakeUp, &value)
             } else {
                 // A handler that ran earlier in this round may have cancelled this watch: then the slot is empty.
-                self.watches[event.slot]?.handler(event.ready)
+                watches[event.slot]?.handler(event.ready)
             }
         }
     }
 
     /// Lets go of everything, telling those who wait on a timer.
     func abandonAll() {
-        for watch in self.watches.removeAll() { self.poller.remove(watch.descriptor) }
-        for timer in self.timers.removeAll() { timer.abandoned?() }
-        self.turnEndings = []
+        for watch in watches.removeAll() { poller.remove(watch.descriptor) }
+        for timer in timers.removeAll() { timer.abandoned?() }
+        turnEndings = []
     }
 }

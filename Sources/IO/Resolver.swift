@@ -14,7 +14,7 @@ enum Resolver {
         let port: UInt16
         let answered: @Sendable (Answer) -> Void
 
-        func run() { self.answered(Resolver.ask(self.host, self.port, flags: 0)) }
+        func run() { answered(Resolver.ask(host, port, flags: 0)) }
     }
 
     private struct State {
@@ -27,10 +27,10 @@ enum Resolver {
 
     /// Answers on a thread of its own; at once, on the caller's, when the host is an address in figures.
     static func lookUp(_ host: String, port: UInt16, answered: @escaping @Sendable (Answer) -> Void) {
-        if case .success(let addresses) = self.inFigures(host, port: port) { return answered(.success(addresses)) }
+        if case .success(let addresses) = inFigures(host, port: port) { return answered(.success(addresses)) }
         let lookUp = LookUp(host: host, port: port, answered: answered)
         let mustStart = self.state.withLock { state in
-            if state.threads == self.limit {
+            if state.threads == limit {
                 state.waiting.append(lookUp)
                 return false
             }
@@ -39,7 +39,7 @@ enum Resolver {
         }
         guard mustStart else { return }
         do {
-            try Thread.detach(name: "resolver") { self.work(startingWith: lookUp) }
+            try Thread.detach(name: "resolver") { work(startingWith: lookUp) }
         } catch {
             self.state.withLock { $0.threads -= 1 }
             answered(.failure(error))
@@ -48,11 +48,11 @@ enum Resolver {
 
     /// Blocks, so not for a loop.
     static func lookUpNow(_ host: String, port: UInt16) throws(IOError) -> [SocketAddress] {
-        try self.ask(host, port, flags: AI_PASSIVE).get()
+        try ask(host, port, flags: AI_PASSIVE).get()
     }
 
     private static func inFigures(_ host: String, port: UInt16) -> Answer {
-        self.ask(host, port, flags: AI_NUMERICHOST)
+        ask(host, port, flags: AI_NUMERICHOST)
     }
 
     private static func work(startingWith first: LookUp) {

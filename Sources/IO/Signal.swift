@@ -17,7 +17,7 @@ package struct Signal: RawRepresentable, Hashable, Sendable, CustomStringConvert
     package static let user2 = Signal(rawValue: SIGUSR2)
 
     /// The process ignores it now.
-    package var isIgnored: Bool { clinux_ignores(self.rawValue) }
+    package var isIgnored: Bool { clinux_ignores(rawValue) }
 
     package var description: String {
         switch self {
@@ -27,7 +27,7 @@ package struct Signal: RawRepresentable, Hashable, Sendable, CustomStringConvert
         case .quit: "SIGQUIT"
         case .user1: "SIGUSR1"
         case .user2: "SIGUSR2"
-        default: "signal \(self.rawValue)"
+        default: "signal \(rawValue)"
         }
     }
 }

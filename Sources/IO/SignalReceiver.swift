@@ -7,7 +7,7 @@ actor SignalReceiver {
     private let continuation: AsyncStream<Signal>.Continuation
     private var watch: WatchToken?
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     init(_ descriptor: CInt, on loop: EventLoop, to continuation: AsyncStream<Signal>.Continuation) {
         self.descriptor = descriptor
@@ -16,29 +16,29 @@ actor SignalReceiver {
     }
 
     nonisolated func start() {
-        self.loop.submit { self.assumeIsolated { $0.open() } }
+        loop.submit { self.assumeIsolated { $0.open() } }
     }
 
     nonisolated func stop() {
-        self.loop.submit { self.assumeIsolated { $0.shut() } }
+        loop.submit { self.assumeIsolated { $0.shut() } }
     }
 
     private func open() {
         do {
-            self.watch = try self.loop.watch(self.descriptor, for: .read) { _ in self.receive() }
+            watch = try loop.watch(descriptor, for: .read) { _ in self.receive() }
         } catch {
-            self.continuation.finish()
+            continuation.finish()
         }
     }
 
     private func shut() {
-        if let watch = self.watch.take() { self.loop.cancel(watch) }
+        if let watch = self.watch.take() { loop.cancel(watch) }
     }
 
     private func receive() {
         var bytes = [UInt8](repeating: 0, count: 16)
-        let count = read(self.descriptor, &bytes, bytes.count)
-        guard count > 0 else { return self.shut() }
-        for byte in bytes.prefix(count) { self.continuation.yield(Signal(rawValue: CInt(byte))) }
+        let count = read(descriptor, &bytes, bytes.count)
+        guard count > 0 else { return shut() }
+        for byte in bytes.prefix(count) { continuation.yield(Signal(rawValue: CInt(byte))) }
     }
 }

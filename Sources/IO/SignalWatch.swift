@@ -30,14 +30,14 @@ package final class SignalWatch: Sendable {
         // What came after the watch before this one was closed is not for this one.
         var stale = [UInt8](repeating: 0, count: 256)
         while read(reading, &stale, stale.count) > 0 {}
-        (self.signals, self.continuation) = AsyncStream.makeStream(of: Signal.self)
-        self.receiver = SignalReceiver(reading, on: loop, to: self.continuation)
-        self.receiver.start()
-        self.before = watched.map { ($0, Self.install($0)) }
+        (signals, continuation) = AsyncStream.makeStream(of: Signal.self)
+        receiver = SignalReceiver(reading, on: loop, to: continuation)
+        receiver.start()
+        before = watched.map { ($0, Self.install($0)) }
     }
 
     deinit {
-        self.close()
+        close()
     }
 
     /// Gives the signals back to whom they belonged before, and ends the stream.
@@ -47,20 +47,20 @@ package final class SignalWatch: Sendable {
             return isOpen
         }
         guard wasOpen else { return }
-        for (signal, action) in self.before {
+        for (signal, action) in before {
             var action = action
             sigaction(signal.rawValue, &action, nil)
         }
-        self.continuation.finish()
-        self.receiver.stop()
+        continuation.finish()
+        receiver.stop()
         Self.isTaken.store(false, ordering: .sequentiallyConsistent)
     }
 
     private static func readingEnd() throws(IOError) -> CInt {
-        try self.pipe.withLock { (reading) throws(IOError) -> CInt in
+        try pipe.withLock { (reading) throws(IOError) -> CInt in
             if let reading { return reading }
             let ends = try SocketPair().release()
-            self.pipeEnd.store(ends.1, ordering: .sequentiallyConsistent)
+            pipeEnd.store(ends.1, ordering: .sequentiallyConsistent)
             reading = ends.0
             return ends.0
         }

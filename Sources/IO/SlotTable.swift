@@ -15,47 +15,47 @@ struct SlotTable<Value> {
     private var places: [Place] = []
     private var free: [UInt32] = []
 
-    var count: Int { self.places.count - self.free.count }
+    var count: Int { places.count - free.count }
 
     mutating func insert(_ value: Value) -> Slot {
-        if let index = self.free.popLast() {
-            self.places[Int(index)].value = value
-            return Slot(index: index, generation: self.places[Int(index)].generation)
+        if let index = free.popLast() {
+            places[Int(index)].value = value
+            return Slot(index: index, generation: places[Int(index)].generation)
         }
-        self.places.append(Place(value: value))
-        return Slot(index: UInt32(self.places.count - 1), generation: 0)
+        places.append(Place(value: value))
+        return Slot(index: UInt32(places.count - 1), generation: 0)
     }
 
     @discardableResult
     mutating func remove(_ slot: Slot) -> Value? {
         guard let value = self[slot] else { return nil }
-        self.places[Int(slot.index)].value = nil
-        self.places[Int(slot.index)].generation &+= 1
-        self.free.append(slot.index)
+        places[Int(slot.index)].value = nil
+        places[Int(slot.index)].generation &+= 1
+        free.append(slot.index)
         return value
     }
 
     subscript(slot: Slot) -> Value? {
         get {
             let index = Int(slot.index)
-            guard index < self.places.count, self.places[index].generation == slot.generation else { return nil }
-            return self.places[index].value
+            guard index < places.count, places[index].generation == slot.generation else { return nil }
+            return places[index].value
         }
         set {
             let index = Int(slot.index)
-            guard index < self.places.count, self.places[index].generation == slot.generation else { return }
-            self.places[index].value = newValue
+            guard index < places.count, places[index].generation == slot.generation else { return }
+            places[index].value = newValue
         }
     }
 
     /// The places stay, so that tokens of now are as unknown afterwards as those of values removed one by one.
     mutating func removeAll() -> [Value] {
         var values: [Value] = []
-        for index in self.places.indices {
-            guard let value = self.places[index].value.take() else { continue }
+        for index in places.indices {
+            guard let value = places[index].value.take() else { continue }
             values.append(value)
-            self.places[index].generation &+= 1
-            self.free.append(UInt32(index))
+            places[index].generation &+= 1
+            free.append(UInt32(index))
         }
         return values
     }

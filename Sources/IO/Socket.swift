@@ -11,7 +11,7 @@ package struct Socket: ~Copyable, Sendable {
     }
 
     deinit {
-        close(self.descriptor)
+        close(descriptor)
     }
 
     /// Gives the descriptor away, unclosed.
@@ -23,7 +23,7 @@ package struct Socket: ~Copyable, Sendable {
 
     /// Reads into the front of the array, which keeps its size.
     package func read(into bytes: inout [UInt8]) throws(IOError) -> ReadResult {
-        let count = bytes.withUnsafeMutableBytes { recv(self.descriptor, $0.baseAddress, $0.count, 0) }
+        let count = bytes.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
         if count > 0 { return .bytes(count) }
         if count == 0 { return .closed }
         if errno == EAGAIN || errno == EINTR { return .wantsRead }
@@ -31,7 +31,7 @@ package struct Socket: ~Copyable, Sendable {
     }
 
     package func write(_ bytes: RawSpan) throws(IOError) -> WriteResult {
-        let count = bytes.withUnsafeBytes { send(self.descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
+        let count = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
         if count >= 0 { return .bytes(count) }
         if errno == EAGAIN || errno == EINTR { return .wantsWrite }
         throw IOError(errno: errno, doing: "writing to the socket")
@@ -39,7 +39,7 @@ package struct Socket: ~Copyable, Sendable {
 
     /// Tells the peer that nothing more will come; reading goes on.
     package func closeWriting() {
-        shutdown(self.descriptor, CInt(SHUT_WR))
+        shutdown(descriptor, CInt(SHUT_WR))
     }
 
     /// Has the kernel end the connection when the peer's kernel has not acknowledged what was sent to it for so long, or
@@ -47,7 +47,7 @@ package struct Socket: ~Copyable, Sendable {
     package func giveUp(unacknowledgedAfter limit: Duration) {
         var milliseconds = CUnsignedInt(clamping: limit.nanoseconds / 1_000_000)
         setsockopt(
-            self.descriptor,
+            descriptor,
             CInt(IPPROTO_TCP),
             TCP_USER_TIMEOUT,
             &milliseconds,
@@ -58,20 +58,20 @@ package struct Socket: ~Copyable, Sendable {
     /// Has the kernel reset the connection when it is closed, instead of ending it politely.
     package func resetWhenClosed() {
         var linger = linger(l_onoff: 1, l_linger: 0)
-        setsockopt(self.descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
     }
 
     /// The failure that the kernel keeps for a socket, as after a connect that ended later; 0 when there is none.
     func pendingError() -> CInt {
         var number: CInt = 0
         var size = socklen_t(MemoryLayout.size(ofValue: number))
-        getsockopt(self.descriptor, SOL_SOCKET, SO_ERROR, &number, &size)
+        getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &number, &size)
         return number
     }
 
     /// Small pieces are sent at once: our own code gathers what belongs together.
     func setNoDelay() {
         var yes: CInt = 1
-        setsockopt(self.descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout.size(ofValue: yes)))
+        setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout.size(ofValue: yes)))
     }
 }

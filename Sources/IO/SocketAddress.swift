@@ -43,31 +43,31 @@ package struct SocketAddress: Sendable, Equatable, CustomStringConvertible {
     }
 
     private func withBytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
-        withUnsafeBytes(of: self.storage) { body(UnsafeRawBufferPointer(rebasing: $0.prefix(Int(self.length)))) }
+        withUnsafeBytes(of: storage) { body(UnsafeRawBufferPointer(rebasing: $0.prefix(Int(length)))) }
     }
 
-    var family: CInt { CInt(self.storage.ss_family) }
+    var family: CInt { CInt(storage.ss_family) }
 
     func withPointer<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
-        withUnsafeBytes(of: self.storage) { raw in
-            body(raw.assumingMemoryBound(to: sockaddr.self).baseAddress!, self.length)
+        withUnsafeBytes(of: storage) { raw in
+            body(raw.assumingMemoryBound(to: sockaddr.self).baseAddress!, length)
         }
     }
 
     /// The address alone, in figures.
-    package var host: String { self.names.host }
+    package var host: String { names.host }
 
-    package var port: UInt16 { UInt16(self.names.port) ?? 0 }
+    package var port: UInt16 { UInt16(names.port) ?? 0 }
 
     package var description: String {
         let names = self.names
-        return self.family == AF_INET6 ? "[\(names.host)]:\(names.port)" : "\(names.host):\(names.port)"
+        return family == AF_INET6 ? "[\(names.host)]:\(names.port)" : "\(names.host):\(names.port)"
     }
 
     private var names: (host: String, port: String) {
         var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
         var port = [CChar](repeating: 0, count: Int(NI_MAXSERV))
-        let result = self.withPointer { address, length in
+        let result = withPointer { address, length in
             let flags = CInt(NI_NUMERICHOST | NI_NUMERICSERV)
             return getnameinfo(
                 address,

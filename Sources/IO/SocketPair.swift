@@ -10,12 +10,12 @@ package struct SocketPair: ~Copyable, Sendable {
         var descriptors: [CInt] = [-1, -1]
         let kind = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         _ = try SystemCall.check("making a pair of sockets") { socketpair(AF_UNIX, kind, 0, &descriptors) }
-        self.first = Socket(owning: descriptors[0])
-        self.second = Socket(owning: descriptors[1])
+        first = Socket(owning: descriptors[0])
+        second = Socket(owning: descriptors[1])
     }
 
     /// Gives both descriptors away, unclosed.
     package consuming func release() -> (CInt, CInt) {
-        (self.first.release(), self.second.release())
+        (first.release(), second.release())
     }
 }

@@ -22,7 +22,7 @@ package final class Thread: Sendable {
     static var current: pthread_t { pthread_self() }
 
     init(name: String, _ body: @escaping @Sendable () -> Void) throws(IOError) {
-        self.handle = try Guarded(Self.start(Start(name: name, body: body), detached: false))
+        handle = try Guarded(Self.start(Start(name: name, body: body), detached: false))
     }
 
     /// Waits for the thread's end. Joining twice is harmless.
@@ -43,7 +43,7 @@ package final class Thread: Sendable {
 
     /// A thread that nobody waits for, because it may be stuck in a call that cannot be interrupted.
     package static func detach(name: String, _ body: @escaping @Sendable () -> Void) throws(IOError) {
-        _ = try self.start(Start(name: name, body: body), detached: true)
+        _ = try start(Start(name: name, body: body), detached: true)
     }
 
     private static func start(_ start: Start, detached: Bool) throws(IOError) -> pthread_t {

@@ -32,7 +32,7 @@ package struct User: Hashable, Sendable {
             return (String(cString: entry.pw_name), entry.pw_uid, entry.pw_gid)
         }
         guard let user else { return nil }
-        (self.name, self.id, self.group) = user
+        (name, id, group) = user
     }
 
     package static var isRoot: Bool { geteuid() == 0 }

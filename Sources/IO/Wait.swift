@@ -45,31 +45,31 @@ final class Wait: Sendable {
                     return nil
                 }
                 if let early { return continuation.resume(returning: early) }
-                if self.loop.isCurrent {
+                if loop.isCurrent {
                     begin(self)
-                } else if !self.loop.submit({ begin(self) }) {
-                    self.end(.cancelled)
+                } else if !loop.submit({ begin(self) }) {
+                    end(.cancelled)
                 }
             }
         } onCancel: {
-            self.end(.cancelled)
+            end(.cancelled)
         }
     }
 
     func begin(until deadline: MonotonicInstant) {
-        guard self.isWaiting else { return }
-        let timer = self.loop.schedule(at: deadline, abandoned: { self.end(.cancelled) }, { self.end(.due) })
-        self.tokens.withLock { $0.timer = timer }
+        guard isWaiting else { return }
+        let timer = loop.schedule(at: deadline, abandoned: { self.end(.cancelled) }, { self.end(.due) })
+        tokens.withLock { $0.timer = timer }
     }
 
     func begin(_ descriptor: CInt, for interest: Interest, until deadline: MonotonicInstant) {
-        guard self.isWaiting else { return }
+        guard isWaiting else { return }
         do {
-            let watch = try self.loop.watch(descriptor, for: interest) { ready in self.end(.ready(ready)) }
-            self.tokens.withLock { $0.watch = watch }
-            self.begin(until: deadline)
+            let watch = try loop.watch(descriptor, for: interest) { ready in self.end(.ready(ready)) }
+            tokens.withLock { $0.watch = watch }
+            begin(until: deadline)
         } catch {
-            self.end(.failed(error))
+            end(.failed(error))
         }
     }
 
@@ -93,12 +93,12 @@ final class Wait: Sendable {
             }
         }
         guard let continuation else { return }
-        if self.loop.isCurrent {
-            self.takeBack()
+        if loop.isCurrent {
+            takeBack()
             continuation.resume(returning: outcome)
         } else {
             // The descriptor is the caller's to close as soon as it goes on, so the watch has to be gone before that.
-            let submitted = self.loop.submit {
+            let submitted = loop.submit {
                 self.takeBack()
                 continuation.resume(returning: outcome)
             }
@@ -111,7 +111,7 @@ final class Wait: Sendable {
             defer { tokens = Tokens() }
             return tokens
         }
-        if let watch = tokens.watch { self.loop.cancel(watch) }
-        if let timer = tokens.timer { self.loop.cancel(timer) }
+        if let watch = tokens.watch { loop.cancel(watch) }
+        if let timer = tokens.timer { loop.cancel(timer) }
     }
 }

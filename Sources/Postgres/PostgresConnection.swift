@@ -30,7 +30,7 @@ package actor PostgresConnection {
     /// The process that serves us, as `pg_stat_activity` names it; behind a pooler only a number.
     package nonisolated let backendProcessID: Int32
 
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// Connects by libpq's own rules: a URL, a list of keywords, or the empty string for its `PG*` variables. Close the
     /// connection before the loop is stopped. Of several hosts each is given the time.
@@ -61,8 +61,8 @@ package actor PostgresConnection {
         self.kind = kind
         self.settings = settings.known(to: wire.serverVersion)
         self.wire = wire
-        self.serverVersion = wire.serverVersion
-        self.backendProcessID = wire.backendProcessID
+        serverVersion = wire.serverVersion
+        backendProcessID = wire.backendProcessID
     }
 
     /// Not on the loop, which may have ended before the last reference goes. Nobody waits for an answer any more, or we
@@ -77,7 +77,7 @@ package actor PostgresConnection {
         }
     }
 
-    package var isClosed: Bool { self.wire == nil }
+    package var isClosed: Bool { wire == nil }
 
     // MARK: Asking
 
@@ -87,7 +87,7 @@ package actor PostgresConnection {
         _ parameters: Parameters = Parameters(),
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws -> R {
-        let result = try await self.ask(.statement, .statement(statement, parameters))
+        let result = try await ask(.statement, .statement(statement, parameters))
         return try decode(Rows(result))
     }
 
@@ -97,20 +97,20 @@ package actor PostgresConnection {
         _ statement: Statement,
         _ parameters: Parameters = Parameters()
     ) async throws(PostgresError) -> Int {
-        try await self.ask(.statement, .statement(statement, parameters)).affectedRows
+        try await ask(.statement, .statement(statement, parameters)).affectedRows
     }
 
     /// Runs several statements, separated by semicolons, when all before them are done and before any after them. They
     /// are one transaction, unless they say otherwise themselves.
     package func script(_ sql: String) async throws(PostgresError) {
-        _ = try await self.ask(.script, .script(sql))
+        _ = try await ask(.script, .script(sql))
     }
 
     /// Runs one `COPY … FROM STDIN` that reads the bytes, when all before it is done and before anything after it; says
     /// how many rows it took. An error in them is told when all of them are sent.
     @discardableResult
     package func copy(_ sql: String, _ bytes: [UInt8]) async throws(PostgresError) -> Int {
-        try await self.ask(.script, .copy(sql, bytes)).affectedRows
+        try await ask(.script, .copy(sql, bytes)).affectedRows
     }
 
     /// The same for a `COPY … FROM STDIN (FORMAT binary)`.
@@ -122,10 +122,10 @@ package actor PostgresConnection {
     /// Runs the body between `BEGIN` and `COMMIT`, or `ROLLBACK` when it throws. For a connection that no other task
     /// uses meanwhile: what that sent would be part of it.
     package func transaction<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {
-        try await self.script("BEGIN")
+        try await script("BEGIN")
         do {
             let value = try await body()
-            let end = try await self.ask(.script, .script("COMMIT"))
+            let end = try await ask(.script, .script("COMMIT"))
             // So PostgreSQL answers when a statement had failed and nobody minded.
             if end.commandTag == "ROLLBACK" {
                 throw PostgresError(.server, "the transaction was rolled back, because a statement in it had failed")
@@ -133,14 +133,14 @@ package actor PostgresConnection {
             return value
         } catch {
             // After a failed COMMIT, or without a connection, there is nothing left to roll back.
-            try? await self.script("ROLLBACK")
+            try? await script("ROLLBACK")
             throw error
         }
     }
 
     /// Ends the session. What is still in flight ends with an unknown outcome.
     package func close() {
-        self.end(PostgresError(.closed, "the connection to PostgreSQL was closed"))
+        end(PostgresError(.closed, "the connection to PostgreSQL was closed"))
     }
 
     private func ask(_ kind: Pipeline<Job>.Kind, _ work: Job.Work) async throws(PostgresError) -> ServerResult {
@@ -148,8 +148,8 @@ package actor PostgresConnection {
             // Not before: a task that does not prefer the loop leaves it once more on its way here, and meanwhile the
             // connection may end.
             if let reasonOfEnd { return continuation.resume(returning: .failure(Self.neverSent(work, reasonOfEnd))) }
-            self.pipeline.enqueue(kind, Job(work, continuation))
-            self.send()
+            pipeline.enqueue(kind, Job(work, continuation))
+            send()
         }
         return try answer.get()
     }
@@ -159,7 +159,7 @@ package actor PostgresConnection {
     private func begin() throws(PostgresError) {
         guard let wire else { return }
         do {
-            self.watch = try self.loop.watch(wire.socket, for: .read) { [weak self] ready in
+            watch = try loop.watch(wire.socket, for: .read) { [weak self] ready in
                 self?.assumeIsolated { $0.ready(ready) }
             }
         } catch {
@@ -170,34 +170,34 @@ package actor PostgresConnection {
 
     /// Finds out whether we speak with the process that we connected to.
     private func greet(within limit: Duration) async throws(PostgresError) {
-        let alarm = self.loop.schedule(at: .now + limit) { [weak self] in
+        let alarm = loop.schedule(at: .now + limit) { [weak self] in
             self?.assumeIsolated { $0.end(.silent(for: limit)) }
         }
-        defer { self.loop.cancel(alarm) }
+        defer { loop.cancel(alarm) }
         var parameters = Parameters()
-        parameters.append(self.backendProcessID)
-        let greeting = SessionSettings.greeting(self.settings)
-        let work = Job.Work.greeting(greeting, self.settings.isEmpty ? Parameters() : parameters)
-        let result = try await self.ask(.statement, work)
+        parameters.append(backendProcessID)
+        let greeting = SessionSettings.greeting(settings)
+        let work = Job.Work.greeting(greeting, settings.isEmpty ? Parameters() : parameters)
+        let result = try await ask(.statement, work)
         do {
-            self.isPooled = try Rows(result).int32(0, 0) != self.backendProcessID
+            isPooled = try Rows(result).int32(0, 0) != backendProcessID
         } catch {
             throw PostgresError(.unexpectedValue, "the server does not tell the number of its process")
         }
-        if self.isPooled { self.pipeline.limit = Self.limitWhenPooled }
+        if isPooled { pipeline.limit = Self.limitWhenPooled }
     }
 
     private func send() {
         var hasDeparted: Bool
         repeat {
             hasDeparted = false
-            while let wire, let job = self.pipeline.depart() {
+            while let wire, let job = pipeline.depart() {
                 hasDeparted = true
-                guard self.send(job.work, on: wire) else { return self.endAsLost() }
+                guard send(job.work, on: wire) else { return endAsLost() }
             }
-            self.flush()
+            flush()
             // While it sends, libpq reads what it must to make room; the descriptor will not tell of that again.
-            if hasDeparted { self.receive() }
+            if hasDeparted { receive() }
         } while hasDeparted
     }
 
@@ -208,13 +208,13 @@ package actor PostgresConnection {
             guard wire.exitPipeline(), wire.send(sql) else { return false }
             return true
         case .greeting(let sql, let parameters):
-            return self.sync(wire, hasTaken: wire.execute(sql: sql, parameters))
+            return sync(wire, hasTaken: wire.execute(sql: sql, parameters))
         case .statement(let statement, let parameters):
-            if self.isPooled { return self.sync(wire, hasTaken: self.sendUnnamed(statement, parameters, on: wire)) }
+            if isPooled { return sync(wire, hasTaken: sendUnnamed(statement, parameters, on: wire)) }
             do {
-                return self.sync(wire, hasTaken: try self.sendPrepared(statement, parameters, on: wire))
+                return sync(wire, hasTaken: try sendPrepared(statement, parameters, on: wire))
             } catch {
-                self.pipeline.last?.failed(error)
+                pipeline.last?.failed(error)
                 return wire.sync()
             }
         }
@@ -224,7 +224,7 @@ package actor PostgresConnection {
     private func sync(_ wire: Wire, hasTaken: Bool) -> Bool {
         if !hasTaken {
             guard wire.isAlive else { return false }
-            self.pipeline.last?.failed(PostgresError(.unexpectedValue, wire.message))
+            pipeline.last?.failed(PostgresError(.unexpectedValue, wire.message))
         }
         return wire.sync()
     }
@@ -234,18 +234,18 @@ package actor PostgresConnection {
         _ parameters: Parameters,
         on wire: Wire
     ) throws(PostgresError) -> Bool {
-        let (name, isNew) = try self.prepared.use(statement, types: parameters.types)
-        if isNew { self.pipeline.last?.preludes = 1 }
+        let (name, isNew) = try prepared.use(statement, types: parameters.types)
+        if isNew { pipeline.last?.preludes = 1 }
         let isSent = (!isNew || wire.prepare(name, statement.sql, parameters.types)) && wire.execute(name, parameters)
-        if !isSent, isNew { self.prepared.forget(statement) }
+        if !isSent, isNew { prepared.forget(statement) }
         return isSent
     }
 
     /// The settings and the statement are one transaction, since no synchronization point lies between them.
     private func sendUnnamed(_ statement: Statement, _ parameters: Parameters, on wire: Wire) -> Bool {
-        if !self.settings.isEmpty {
-            let openings = self.settings.openings
-            self.pipeline.last?.preludes = openings.count
+        if !settings.isEmpty {
+            let openings = settings.openings
+            pipeline.last?.preludes = openings.count
             for opening in openings {
                 guard wire.execute(sql: opening, Parameters()) else { return false }
             }
@@ -258,14 +258,14 @@ package actor PostgresConnection {
     private func flush() -> Bool {
         guard let wire, let watch else { return false }
         guard let isDone = wire.flush() else {
-            self.endAsLost()
+            endAsLost()
             return false
         }
         // Whoever finds the room for what was left, it is the watch that goes on with the input of a COPY.
-        let wantsToWrite = !isDone || self.fed != nil
+        let wantsToWrite = !isDone || fed != nil
         if self.wantsToWrite != wantsToWrite {
             self.wantsToWrite = wantsToWrite
-            self.loop.update(watch, to: wantsToWrite ? [.read, .write] : .read)
+            loop.update(watch, to: wantsToWrite ? [.read, .write] : .read)
         }
         return isDone
     }
@@ -274,8 +274,8 @@ package actor PostgresConnection {
     /// there is none that waits for more.
     private func feed() -> Bool {
         guard self.fed != nil else { return true }
-        while let fed, case .copy(_, let bytes)? = self.pipeline.current?.work {
-            guard self.flush(), let wire else { return false }
+        while let fed, case .copy(_, let bytes)? = pipeline.current?.work {
+            guard flush(), let wire else { return false }
             let isTaken: Bool
             if fed < bytes.count {
                 let end = min(fed + Self.mouthful, bytes.count)
@@ -286,11 +286,11 @@ package actor PostgresConnection {
                 self.fed = nil
             }
             guard isTaken else {
-                self.endAsLost()
+                endAsLost()
                 return false
             }
         }
-        self.flush()
+        flush()
         return true
     }
 
@@ -299,30 +299,30 @@ package actor PostgresConnection {
     private func ready(_ interest: Interest) {
         guard let wire else { return }
         let isAlive = wire.read()
-        self.receive()
-        if !isAlive { return self.endAsLost() }
-        self.send()
+        receive()
+        if !isAlive { return endAsLost() }
+        send()
     }
 
     private func receive() {
         var endsInARow = 0
         // While the server waits for input, libpq has nothing else to tell.
-        while self.feed(), let wire {
+        while feed(), let wire {
             switch wire.next() {
             case .incomplete:
                 return
             case .end:
-                guard self.pipeline.current != nil else { return }
+                guard pipeline.current != nil else { return }
                 endsInARow += 1
-                if self.pipeline.isRunningScript {
-                    guard wire.enterPipeline() else { return self.endAsLost() }
-                    self.land()
+                if pipeline.isRunningScript {
+                    guard wire.enterPipeline() else { return endAsLost() }
+                    land()
                 } else if endsInARow > 2 {
                     return  // libpq expects nothing any more, which only a lost connection explains
                 }
             case .result(let result):
                 endsInARow = 0
-                self.received(result)
+                received(result)
             }
         }
     }
@@ -330,62 +330,62 @@ package actor PostgresConnection {
     private func received(_ result: ServerResult) {
         switch Answer(result) {
         case .good:
-            self.pipeline.current?.succeeded(result)
+            pipeline.current?.succeeded(result)
         case .bad:
-            self.failed(result)
+            failed(result)
         case .skipped:
             break
         case .synchronized:
-            self.land()
+            land()
         case .input:
-            guard case .copy? = self.pipeline.current?.work else {
-                return self.end(PostgresError(.closed, "a COPY from the client needs a call of its own"))
+            guard case .copy? = pipeline.current?.work else {
+                return end(PostgresError(.closed, "a COPY from the client needs a call of its own"))
             }
-            self.fed = 0
+            fed = 0
         case .output:
-            self.end(PostgresError(.closed, "a COPY to the client is not possible here"))
+            end(PostgresError(.closed, "a COPY to the client is not possible here"))
         }
     }
 
     private func failed(_ result: ServerResult) {
-        guard let job = self.pipeline.current else { return }
+        guard let job = pipeline.current else { return }
         let error = result.error(outcome: result.endsSession ? .unknown : .nothingDone)
         if case .statement(let statement, _) = job.work {
             if job.preludes > 0 {
-                self.prepared.failed(statement)
+                prepared.failed(statement)
             } else if error.sqlState == "26000" || error.sqlState == "0A000" {
-                self.prepared.forget(statement)
+                prepared.forget(statement)
             }
         }
-        self.pipeline.current?.failed(error)
+        pipeline.current?.failed(error)
         // No memory for the answer, say: what it told is lost, so it is as though the connection had broken.
-        if result.isOfLibpq { return self.endAsLost() }
+        if result.isOfLibpq { return endAsLost() }
         // After a fail-over this server may be a standby for ever, while another takes writes.
-        if error.sqlState == "25006", self.kind == .writable {
-            self.end(PostgresError(.closed, "the server of this connection to PostgreSQL takes no writes any more"))
+        if error.sqlState == "25006", kind == .writable {
+            end(PostgresError(.closed, "the server of this connection to PostgreSQL takes no writes any more"))
         }
     }
 
     private func land() {
-        self.pipeline.landed()?.land()
+        pipeline.landed()?.land()
     }
 
     // MARK: The end
 
     private func endAsLost() {
-        let text = self.wire?.message.split(separator: "\n").first.map { String($0).trimmed } ?? ""
+        let text = wire?.message.split(separator: "\n").first.map { String($0).trimmed } ?? ""
         var reason = PostgresError(.closed, "the connection to PostgreSQL is lost" + (text.isEmpty ? "" : ": \(text)"))
-        reason.isOfThisSide = self.wire?.isAlive ?? false
-        self.end(reason)
+        reason.isOfThisSide = wire?.isAlive ?? false
+        end(reason)
     }
 
     private func end(_ reason: PostgresError) {
         guard let wire = self.wire.take() else { return }
-        self.reasonOfEnd = reason
-        if let watch = self.watch.take() { self.loop.cancel(watch) }
+        reasonOfEnd = reason
+        if let watch = self.watch.take() { loop.cancel(watch) }
         // The descriptor is closed here, after its watch is gone.
         withExtendedLifetime(wire) {}
-        let (sent, unsent) = self.pipeline.takeAll()
+        let (sent, unsent) = pipeline.takeAll()
         for job in sent { job.landLost(reason) }
         for job in unsent { job.reply.resume(returning: .failure(Self.neverSent(job.work, reason))) }
     }

@@ -92,7 +92,7 @@ extension PostgresError {
     /// fails over (57P, 25006), or its disks (58). So is what concerns this connection and not what was asked: a prepared
     /// statement that a pooler has taken away, or has already (26000, 42P05).
     package var isTransient: Bool {
-        guard self.code == .server, let state = self.sqlState else { return self.code != .unexpectedValue }
+        guard code == .server, let state = sqlState else { return code != .unexpectedValue }
         return switch state.prefix(2) {
         case "08", "40", "53", "58": true
         case "57": state.hasPrefix("57P") || state == "57014"
@@ -105,8 +105,8 @@ extension PostgresError {
 
 extension PostgresError: CustomStringConvertible {
     package var description: String {
-        var text = self.message
-        if let statement { text += " (statement \(statement)" + (self.sqlState.map { ", SQLSTATE \($0))" } ?? ")") }
+        var text = message
+        if let statement { text += " (statement \(statement)" + (sqlState.map { ", SQLSTATE \($0))" } ?? ")") }
         if let hint { text += (text.hasSuffix(".") ? " " : ": ") + hint }
         return text
     }

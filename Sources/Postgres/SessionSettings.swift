@@ -6,7 +6,7 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
     package let pairs: [(name: String, value: String)]
 
     package init(dictionaryLiteral elements: (String, String)...) {
-        self.pairs = elements
+        pairs = elements
     }
 
     private init(_ pairs: [(name: String, value: String)]) {
@@ -18,28 +18,28 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
 
     /// Those that a server of that version knows.
     package func known(to serverVersion: Int) -> SessionSettings {
-        SessionSettings(self.pairs.filter { Self.novelties[$0.name, default: 0] <= serverVersion })
+        SessionSettings(pairs.filter { Self.novelties[$0.name, default: 0] <= serverVersion })
     }
 
     /// These, and others beside them or in their place.
     package func with(_ others: SessionSettings) -> SessionSettings {
         let names = Set(others.pairs.map(\.name))
-        return SessionSettings(self.pairs.filter { !names.contains($0.name) } + others.pairs)
+        return SessionSettings(pairs.filter { !names.contains($0.name) } + others.pairs)
     }
 
-    var isEmpty: Bool { self.pairs.isEmpty }
+    var isEmpty: Bool { pairs.isEmpty }
 
     /// What is to be carried out first in each transaction, where that may be another server process's. The transaction has
     /// begun by then, so the isolation that it would have by default is its own to set, and before any query.
     var openings: [String] {
-        let isolation = self.pairs.last { $0.name == "default_transaction_isolation" }
+        let isolation = pairs.last { $0.name == "default_transaction_isolation" }
         return (isolation.map { ["SET transaction_isolation TO \(Self.quoted($0.value))"] } ?? []) + [
-            self.forTransaction
+            forTransaction
         ]
     }
 
     /// Sets them until the transaction ends.
-    package var forTransaction: String { "SELECT " + self.calls(isLocal: "true").joined(separator: ", ") }
+    package var forTransaction: String { "SELECT " + calls(isLocal: "true").joined(separator: ", ") }
 
     /// Tells which server process works for us and, if that is the one that we are connected with, sets them for good.
     static func greeting(_ settings: SessionSettings) -> String {
@@ -47,7 +47,7 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
     }
 
     private func calls(isLocal: String) -> [String] {
-        self.pairs.map { "set_config(\(Self.quoted($0.name)), \(Self.quoted($0.value)), \(isLocal))" }
+        pairs.map { "set_config(\(Self.quoted($0.name)), \(Self.quoted($0.value)), \(isLocal))" }
     }
 
     private static func quoted(_ text: String) -> String {

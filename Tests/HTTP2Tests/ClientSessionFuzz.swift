@@ -9,7 +9,7 @@ struct FuzzOutcome {
     var openStreams = 0
 
     /// Every tag that was taken ended, and none twice.
-    var isSound: Bool { self.ended.sorted() == self.submitted }
+    var isSound: Bool { ended.sorted() == submitted }
 }
 
 /// Lets `bytes` decide what a peer sends and what we do meanwhile: submit, give up, drain, feed, in whatever order.
@@ -35,67 +35,67 @@ private struct FuzzReader {
     let bytes: [UInt8]
     var position = 0
 
-    var isAtEnd: Bool { self.position >= self.bytes.count }
+    var isAtEnd: Bool { position >= bytes.count }
 
     mutating func byte() -> UInt8 {
-        defer { self.position += 1 }
-        return self.isAtEnd ? 0 : self.bytes[self.position]
+        defer { position += 1 }
+        return isAtEnd ? 0 : bytes[position]
     }
 
-    mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in self.byte() } }
+    mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in byte() } }
 
     /// A number that is small as a rule, and sometimes anything.
     mutating func number() -> UInt32 {
-        let first = self.byte()
+        let first = byte()
         guard first >= 240 else { return UInt32(first) }
-        return self.bytes(4).reduce(0) { $0 << 8 | UInt32($1) }
+        return bytes(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     mutating func step(_ client: TestClient, _ outcome: inout FuzzOutcome) throws {
         let streams = UInt32(outcome.submitted.count)
-        switch self.byte() & 31 {
+        switch byte() & 31 {
         case 0...7:
-            try client.push(streams, payload: String(repeating: "x", count: Int(self.byte())))
+            try client.push(streams, payload: String(repeating: "x", count: Int(byte())))
             outcome.submitted.append(streams)
-            if self.byte() & 31 != 0 { _ = try client.drain() }
-        case 8...19 where streams > 0: try client.feed(self.answer(streams))
+            if byte() & 31 != 0 { _ = try client.drain() }
+        case 8...19 where streams > 0: try client.feed(answer(streams))
         case 20, 21:
-            guard let submission = client.submissions[self.number()] else { return }
-            client.session.reset(submission, ErrorCode(rawValue: self.number() & 15))
+            guard let submission = client.submissions[number()] else { return }
+            client.session.reset(submission, ErrorCode(rawValue: number() & 15))
         case 22...24: _ = try client.drain()
-        case 25: try client.feed(Frames.settings([(3, self.number()), (4, self.number() & 0xffff)]))
-        case 26 where streams > 0: try client.feed(Frames.windowUpdate(self.stream(streams), UInt32(self.byte()) + 1))
-        case 27 where streams > 0 && self.byte() < 64:
-            let piece = self.bytes(Int(self.byte()))
-            try client.feed(Frames.data(self.stream(streams), piece, end: self.byte() & 1 == 0))
-        case 28 where streams > 0: try client.feed(Frames.reset(self.stream(streams), self.number() & 15))
-        case 29: try client.session.ping(UInt64(self.number()))
-        case 30 where self.byte() < 32:
-            try client.feed(Frames.goAway(last: self.number() << 1 & 0x7fff_fffe | 1, self.number() & 15, "debug"))
-        case 31 where self.byte() < 32: try client.feed(self.nonsense())
-        default: try client.feed(Frames.ping(self.number(), acknowledgement: self.byte() & 1 == 0))
+        case 25: try client.feed(Frames.settings([(3, number()), (4, number() & 0xffff)]))
+        case 26 where streams > 0: try client.feed(Frames.windowUpdate(stream(streams), UInt32(byte()) + 1))
+        case 27 where streams > 0 && byte() < 64:
+            let piece = bytes(Int(byte()))
+            try client.feed(Frames.data(stream(streams), piece, end: byte() & 1 == 0))
+        case 28 where streams > 0: try client.feed(Frames.reset(stream(streams), number() & 15))
+        case 29: try client.session.ping(UInt64(number()))
+        case 30 where byte() < 32:
+            try client.feed(Frames.goAway(last: number() << 1 & 0x7fff_fffe | 1, number() & 15, "debug"))
+        case 31 where byte() < 32: try client.feed(nonsense())
+        default: try client.feed(Frames.ping(number(), acknowledgement: byte() & 1 == 0))
         }
     }
 
     /// A stream that was opened, unless there is none.
-    private mutating func stream(_ count: UInt32) -> UInt32 { (self.number() % max(count, 1)) << 1 | 1 }
+    private mutating func stream(_ count: UInt32) -> UInt32 { (number() % max(count, 1)) << 1 | 1 }
 
     private mutating func answer(_ streams: UInt32) -> [UInt8] {
         let statuses = ["200", "410", "103", "200", "400", "099", "200", "x"]
-        let kind = self.byte()
+        let kind = byte()
         var fields = [(":status", statuses[Int(kind & 7)]), ("apns-id", "id")]
-        if kind & 16 != 0 { fields.append(("retry-after", String(self.byte()))) }
+        if kind & 16 != 0 { fields.append(("retry-after", String(byte()))) }
         if kind & 96 == 96 { fields.append((":status", "200")) }
-        return Frames.headers(self.stream(streams), fields, end: kind & 128 == 0)
+        return Frames.headers(stream(streams), fields, end: kind & 128 == 0)
     }
 
     private mutating func nonsense() -> [UInt8] {
-        let (type, flags, stream) = (self.byte() & 15, self.byte(), self.number())
-        let payload = self.bytes(Int(self.byte()) & 63)
+        let (type, flags, stream) = (byte() & 15, byte(), number())
+        let payload = bytes(Int(byte()) & 63)
         return switch type {
         case 11: payload
-        case 12: Frames.windowUpdate(stream, self.number())
-        case 13: Frames.settings([(UInt16(flags & 15), self.number())])
+        case 12: Frames.windowUpdate(stream, number())
+        case 13: Frames.settings([(UInt16(flags & 15), number())])
         default: Frames.frame(type, flags: flags, stream: stream, payload)
         }
     }

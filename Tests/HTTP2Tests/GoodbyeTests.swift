@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func `a goodbye frees what is above its last stream at once`() throws {
-        let client = try self.clientInFlight(4)
+        let client = try clientInFlight(4)
         try client.feed(Frames.goAway(last: 3, 0, #"{"reason":"Shutdown"}"#))
         #expect(client.goAways.map(\.lastStream) == [3] && client.goAways.first?.errorCode == .noError)
         #expect(String(decoding: client.session.goAwayDebugData, as: UTF8.self) == #"{"reason":"Shutdown"}"#)
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func `the announcement of a goodbye lets everything be answered`() throws {
-        let client = try self.clientInFlight(2)
+        let client = try clientInFlight(2)
         try client.feed(Frames.goAway(last: UInt32(Int32.max)))
         #expect(client.ended.isEmpty && client.session.isDraining)
         try client.feed(Frames.headers(1, [(":status", "200")], end: true))
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func `a second goodbye with a higher last stream ends the session and the sweep the rest`() throws {
-        let client = try self.clientInFlight(4)
+        let client = try clientInFlight(4)
         try client.feed(Frames.goAway(last: 3))
         try client.feed(Frames.goAway(last: 5))
         _ = try client.drain()
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func `a refused stream was surely not processed, one reset otherwise may have been`() throws {
-        let client = try self.clientInFlight(3)
+        let client = try clientInFlight(3)
         try client.feed(Frames.reset(1, 7) + Frames.reset(3, 2) + Frames.reset(5, 0))
         #expect(client.ended == [0, 1, 2])
         #expect(client.endings[0]?.isSurelyUnprocessed == true)
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test func `a stream that ends after its status keeps it`() throws {
-        let client = try self.clientInFlight(2)
+        let client = try clientInFlight(2)
         try client.feed(Frames.headers(1, [(":status", "200")]) + Frames.reset(1, 7))
         #expect(client.endings[0]?.status == 200)
         #expect(client.endings[0]?.isSurelyUnprocessed == false, "refused, and yet it was answered")
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test func `a goodbye that denies what was half answered is not believed`() throws {
-        let client = try self.clientInFlight(2)
+        let client = try clientInFlight(2)
         try client.feed(Frames.headers(1, [(":status", "200")]) + Frames.goAway(last: 0))
         #expect(client.ended.sorted() == [0, 1])
         #expect(client.endings[0]?.isSurelyUnprocessed == false && client.endings[0]?.status == 200)
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test func `a request given up ends at once and a late answer changes nothing`() throws {
-        let client = try self.clientInFlight(2)
+        let client = try clientInFlight(2)
         let first = try #require(client.submissions[0])
         #expect(client.session.reset(first))
         #expect(!client.session.reset(first), "only once")
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test func `a slot is not confused with the one that had its place before`() throws {
-        let client = try self.clientInFlight(1)
+        let client = try clientInFlight(1)
         let first = try #require(client.submissions[0])
         try client.feed(Frames.headers(1, [(":status", "200")], end: true))
         try client.push(1)

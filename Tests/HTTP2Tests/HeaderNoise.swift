@@ -6,11 +6,11 @@ enum HeaderNoise {
         var block: [UInt8] = []
         for _ in 0..<Int.random(in: 0..<100, using: &random) {
             switch Int.random(in: 0..<12, using: &random) {
-            case 0...4: block += self.literal(using: &random)
+            case 0...4: block += literal(using: &random)
             // A number in one of the two tables, or in none.
             case 5...7: block.append(0x80 | UInt8.random(in: 0..<80, using: &random))
             // An entry for the table, of a size that may push out all others.
-            case 8: block += [0x40] + Frames.string("apns-id") + self.text(upTo: 5_000, using: &random)
+            case 8: block += [0x40] + Frames.string("apns-id") + text(upTo: 5_000, using: &random)
             case 9: block += [0x20 | UInt8.random(in: 0..<32, using: &random)]
             case 10: block += [0x3f, UInt8.random(in: 0...255, using: &random)]
             default: block.append(UInt8.random(in: 0...255, using: &random))
@@ -23,7 +23,7 @@ enum HeaderNoise {
         let names = ["apns-id", "apns-unique-id", "retry-after", ":status", "x", "Apns-Id", "connection", ""]
         let form: UInt8 = [0, 0x10, 0x40].randomElement(using: &random) ?? 0
         return [form] + Frames.string(names.randomElement(using: &random) ?? "x")
-            + self.text(upTo: 300, using: &random)
+            + text(upTo: 300, using: &random)
     }
 
     /// A string, in plain or with its bytes taken for Huffman codes.

@@ -39,7 +39,7 @@ import Testing
     func `more on a stream that the client has reset is an error of the stream`(atOnce: Bool) throws {
         let before = Frames.headers(1, Self.good) + Frames.reset(1, 8)
         for late in [Frames.data(1, [1], end: true), Frames.headers(1, Self.good, end: true)] {
-            let (bytes, isOver) = try self.answer(before, late, atOnce: atOnce)
+            let (bytes, isOver) = try answer(before, late, atOnce: atOnce)
             #expect(bytes.suffix(13).elementsEqual(Frames.reset(1, Self.streamClosed)))
             #expect(!isOver)
         }
@@ -51,7 +51,7 @@ import Testing
         for late in [
             Frames.data(1, [1], end: true), Frames.data(1, [1]), Frames.headers(1, Self.good, end: true), trailers,
         ] {
-            let (bytes, isOver) = try self.answer(Self.request, late, atOnce: atOnce)
+            let (bytes, isOver) = try answer(Self.request, late, atOnce: atOnce)
             #expect(isOver)
             // After the answer to the request, if that was written before: the stream's number, the code, and maybe words.
             let goAway = bytes.indices.first { bytes[$0...].starts(with: [7, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 5]) }
@@ -63,7 +63,7 @@ import Testing
     func `a new stream below one that was opened before is an error of the connection`(atOnce: Bool) throws {
         let before = Frames.headers(5, Self.good, end: true)
         for late in [Frames.headers(3, Self.good, end: true), Frames.headers(1, Self.good)] {
-            let (bytes, isOver) = try self.answer(before, late, atOnce: atOnce)
+            let (bytes, isOver) = try answer(before, late, atOnce: atOnce)
             #expect(isOver)
             let goAway = bytes.indices.first { bytes[$0...].starts(with: [7, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 1]) }
             #expect(goAway.map { $0 >= 3 } == true, "\(bytes)")

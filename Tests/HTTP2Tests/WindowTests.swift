@@ -17,7 +17,7 @@ import Testing
 
     @Test func `what waits for the window is known to the byte`() throws {
         let client = try self.client()
-        for tag: UInt32 in 0..<20 { try client.push(tag, payload: self.kilobytes) }
+        for tag: UInt32 in 0..<20 { try client.push(tag, payload: kilobytes) }
         #expect(client.session.bodyBytesWaiting == 20 * 4_096)
         #expect(client.session.unwrittenRequests == 20)
         _ = try client.drain()
@@ -112,7 +112,7 @@ import Testing
         settings.connectionWindow = 65_535
         let server = try TestServer(settings)
         try exchange(client, server)
-        for tag: UInt32 in 0..<20 { try client.push(tag, payload: self.kilobytes) }
+        for tag: UInt32 in 0..<20 { try client.push(tag, payload: kilobytes) }
         let sent = try client.drain()
         #expect(client.session.sendWindow == 0)
         for start in stride(from: 0, to: sent.count, by: 16_384) {

@@ -20,13 +20,13 @@ final class TestClient {
     var written: [UInt32] = []
 
     init(_ settings: LocalSettings = LocalSettings()) throws {
-        self.session = try ClientSession(settings)
+        session = try ClientSession(settings)
         var block = HeaderBlock(method: "POST", authority: "localhost", path: "/3/device/")
         block.append("apns-topic", "com.example.app")
         block.append("apns-push-type", "alert")
         block.append("apns-expiration", "0", indexing: .never)
         block.appendVarying("apns-id")
-        self.fields = try self.session.addFields(block)
+        fields = try session.addFields(block)
     }
 
     /// Submits a push whose token and payload tell its tag.
@@ -34,10 +34,10 @@ final class TestClient {
         let token = Array("token\(tag)".utf8)
         let id = Array("id-\(tag)".utf8)
         let content = Array((payload ?? "payload \(tag)").utf8)
-        let body = body ?? self.session.addBody(content.span.bytes)
-        defer { self.session.release(body) }
-        self.submissions[tag] = try self.session.submit(
-            self.fields,
+        let body = body ?? session.addBody(content.span.bytes)
+        defer { session.release(body) }
+        submissions[tag] = try session.submit(
+            fields,
             pathSuffix: token.span.bytes,
             varying: id.span.bytes,
             body: body,
@@ -47,37 +47,37 @@ final class TestClient {
 
     func drain(limit: Int = .max) throws -> [UInt8] {
         var bytes: [UInt8] = []
-        try self.session.drain(into: &bytes, limit: limit)
-        self.readEvents()
+        try session.drain(into: &bytes, limit: limit)
+        readEvents()
         return bytes
     }
 
     func feed(_ bytes: [UInt8]) throws {
-        defer { self.readEvents() }
-        try self.session.feed(bytes.span.bytes)
+        defer { readEvents() }
+        try session.feed(bytes.span.bytes)
     }
 
     func sweep(bytesWritten: UInt64 = .max) {
-        self.session.sweep(bytesWritten: bytesWritten)
-        self.readEvents()
+        session.sweep(bytesWritten: bytesWritten)
+        readEvents()
     }
 
     func readEvents() {
-        while let event = self.session.nextEvent() {
+        while let event = session.nextEvent() {
             switch event {
-            case .settingsChanged: self.settingsChanges += 1
-            case .settingsAcknowledged: self.acknowledgements += 1
-            case .written(let tag): self.written.append(tag)
+            case .settingsChanged: settingsChanges += 1
+            case .settingsAcknowledged: acknowledgements += 1
+            case .written(let tag): written.append(tag)
             case .answered(let tag, let answer):
-                self.ended.append(tag)
-                self.answers[tag] = answer
-                self.bodies[tag] = self.session.withBody(of: answer) { text($0) }
-                self.ids[tag] = self.session.withField(0, of: answer) { text($0) }
+                ended.append(tag)
+                answers[tag] = answer
+                bodies[tag] = session.withBody(of: answer) { text($0) }
+                ids[tag] = session.withField(0, of: answer) { text($0) }
             case .ended(let tag, let ending):
-                self.ended.append(tag)
-                self.endings[tag] = ending
-            case .goAway(let goAway): self.goAways.append(goAway)
-            case .pong(let value): self.pongs.append(value)
+                ended.append(tag)
+                endings[tag] = ending
+            case .goAway(let goAway): goAways.append(goAway)
+            case .pong(let value): pongs.append(value)
             }
         }
     }
@@ -100,35 +100,35 @@ final class TestServer {
     var answer: (Received) -> (status: UInt16, body: String)? = { _ in (200, "") }
 
     init(_ settings: ServerSettings = ServerSettings()) throws {
-        self.session = try ServerSession(settings)
+        session = try ServerSession(settings)
     }
 
     func feed(_ bytes: [UInt8]) throws {
-        defer { self.readEvents() }
-        try self.session.feed(bytes.span.bytes)
+        defer { readEvents() }
+        try session.feed(bytes.span.bytes)
     }
 
     func drain(limit: Int = .max) throws -> [UInt8] {
         var bytes: [UInt8] = []
-        try self.session.drain(into: &bytes, limit: limit)
-        self.readEvents()
+        try session.drain(into: &bytes, limit: limit)
+        readEvents()
         return bytes
     }
 
     func readEvents() {
-        while let event = self.session.nextEvent() {
+        while let event = session.nextEvent() {
             switch event {
-            case .request(let request): self.handle(request)
-            case .closed(let stream, let code): self.closed[stream] = code
-            case .settingsAcknowledged: self.acknowledgements += 1
-            case .goAway(let code): self.goAways.append(code)
+            case .request(let request): handle(request)
+            case .closed(let stream, let code): closed[stream] = code
+            case .settingsAcknowledged: acknowledgements += 1
+            case .goAway(let code): goAways.append(code)
             case .pong, .refused, .abandoned: break
             }
         }
     }
 
     private func handle(_ request: Request) {
-        let received = self.session.withRequest(request) { bytes, fields in
+        let received = session.withRequest(request) { bytes, fields in
             Received(
                 stream: request.stream,
                 fields: fields.indices.map {
@@ -139,8 +139,8 @@ final class TestServer {
             )
         }
         self.received.append(received)
-        guard let (status, body) = self.answer(received) else { return }
-        self.respond(to: received, status, body)
+        guard let (status, body) = answer(received) else { return }
+        respond(to: received, status, body)
     }
 
     func respond(to request: Received, _ status: UInt16, _ body: String) {
@@ -151,7 +151,7 @@ final class TestServer {
         if status == 429 { block.append("retry-after", "17") }
         let bytes = Array(body.utf8)
         #expect(throws: Never.self) {
-            try self.session.respond(to: request.stream, block, body: bytes.span.bytes)
+            try session.respond(to: request.stream, block, body: bytes.span.bytes)
         }
     }
 }

@@ -11,33 +11,33 @@ import Testing
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000)
 
     @Test func `families take turns, beginning with the resolver's choice`() throws {
-        let race = ConnectRace(try Self.addresses(["::1", "::2", "::3", "127.0.0.1", "127.0.0.2"]), at: self.start)
+        let race = ConnectRace(try Self.addresses(["::1", "::2", "::3", "127.0.0.1", "127.0.0.2"]), at: start)
         #expect(race.addresses.map(\.host) == ["::1", "127.0.0.1", "::2", "127.0.0.2", "::3"])
     }
 
     @Test func `an attempt has a head start before the next one begins`() throws {
-        var race = ConnectRace(try Self.addresses(["127.0.0.1", "127.0.0.2"]), at: self.start)
-        #expect(race.decide(at: self.start) == .start(0))
-        let second = self.start + ConnectRace.headStart
-        #expect(race.decide(at: self.start + .milliseconds(1)) == .wait(until: second))
+        var race = ConnectRace(try Self.addresses(["127.0.0.1", "127.0.0.2"]), at: start)
+        #expect(race.decide(at: start) == .start(0))
+        let second = start + ConnectRace.headStart
+        #expect(race.decide(at: start + .milliseconds(1)) == .wait(until: second))
         #expect(race.decide(at: second) == .start(1))
         #expect(race.decide(at: second) == .wait(until: nil))
     }
 
     @Test func `a failed attempt lets the next one begin at once`() throws {
-        var race = ConnectRace(try Self.addresses(["127.0.0.1", "127.0.0.2"]), at: self.start)
-        #expect(race.decide(at: self.start) == .start(0))
-        race.failed(0, errno: ECONNREFUSED, at: self.start + .milliseconds(2))
-        #expect(race.decide(at: self.start + .milliseconds(2)) == .start(1))
-        race.failed(1, errno: ENETUNREACH, at: self.start + .milliseconds(3))
-        #expect(race.decide(at: self.start + .milliseconds(3)) == .giveUp)
+        var race = ConnectRace(try Self.addresses(["127.0.0.1", "127.0.0.2"]), at: start)
+        #expect(race.decide(at: start) == .start(0))
+        race.failed(0, errno: ECONNREFUSED, at: start + .milliseconds(2))
+        #expect(race.decide(at: start + .milliseconds(2)) == .start(1))
+        race.failed(1, errno: ENETUNREACH, at: start + .milliseconds(3))
+        #expect(race.decide(at: start + .milliseconds(3)) == .giveUp)
         #expect(race.failures.map(\.errno) == [ECONNREFUSED, ENETUNREACH])
     }
 
     @Test func `nobody gives up while an attempt is under way`() throws {
-        var race = ConnectRace(try Self.addresses(["127.0.0.1", "127.0.0.2"]), at: self.start)
-        let second = self.start + ConnectRace.headStart
-        #expect(race.decide(at: self.start) == .start(0))
+        var race = ConnectRace(try Self.addresses(["127.0.0.1", "127.0.0.2"]), at: start)
+        let second = start + ConnectRace.headStart
+        #expect(race.decide(at: start) == .start(0))
         #expect(race.decide(at: second) == .start(1))
         race.failed(1, errno: ECONNREFUSED, at: second)
         #expect(race.decide(at: second) == .wait(until: nil))
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func `without addresses there is nothing to try`() {
-        var race = ConnectRace([], at: self.start)
-        #expect(race.decide(at: self.start) == .giveUp)
+        var race = ConnectRace([], at: start)
+        #expect(race.decide(at: start) == .giveUp)
     }
 }

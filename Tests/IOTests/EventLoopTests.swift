@@ -6,46 +6,46 @@ import Testing
 /// An actor that lives on a loop and writes down what happens to it.
 actor Resident {
     let loop: EventLoop
-    nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     private(set) var events: [String] = []
 
     init(on loop: EventLoop) {
         self.loop = loop
     }
 
-    var isAtHome: Bool { self.loop.isCurrent }
+    var isAtHome: Bool { loop.isCurrent }
 
     func note(_ event: String) {
-        self.events.append(event)
+        events.append(event)
     }
 
     /// Sets the timers in one turn, then waits for one that is set and due last.
     func run(timers: [(name: String, after: Duration)], cancelling cancelled: String? = nil) async -> [String] {
         let start = MonotonicInstant.now
         for timer in timers {
-            let token = self.loop.schedule(at: start + timer.after) { self.note(timer.name) }
-            if timer.name == cancelled { self.loop.cancel(token) }
+            let token = loop.schedule(at: start + timer.after) { self.note(timer.name) }
+            if timer.name == cancelled { loop.cancel(token) }
         }
         let end = start + (timers.map(\.after).max() ?? .zero)
         await withCheckedContinuation { over in
-            _ = self.loop.schedule(at: end) { over.resume() }
+            _ = loop.schedule(at: end) { over.resume() }
         }
-        return self.events
+        return events
     }
 
     /// Gives a turn one thing of each kind to do.
     func busyTurn() {
-        self.loop.atEndOfTurn { self.note("end of turn") }
-        _ = self.loop.schedule(at: .now) { self.note("timer") }
-        self.loop.submit { self.assumeIsolated { $0.note("errand") } }
-        self.note("job")
+        loop.atEndOfTurn { self.note("end of turn") }
+        _ = loop.schedule(at: .now) { self.note("timer") }
+        loop.submit { self.assumeIsolated { $0.note("errand") } }
+        note("job")
     }
 
     /// Counts up for as long as others do.
     private var count = 0
     func increment() -> Int {
-        self.count += 1
-        return self.count
+        count += 1
+        return count
     }
 }
 

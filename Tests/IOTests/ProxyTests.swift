@@ -96,7 +96,7 @@ import Testing
 extension Socket {
     fileprivate borrowing func send(_ text: String) throws {
         let bytes = Array(text.utf8)
-        let count = Glibc.send(self.descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL))
+        let count = Glibc.send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL))
         if count != bytes.count { throw IOError(errno: errno, doing: "sending") }
     }
 
@@ -105,11 +105,11 @@ extension Socket {
         let deadline = MonotonicInstant.now + limit
         var buffer = [UInt8](repeating: 0, count: 1024)
         while true {
-            switch try self.read(into: &buffer) {
+            switch try read(into: &buffer) {
             case .bytes(let count): return String(decoding: buffer[..<count], as: UTF8.self)
             case .closed: return nil
             case .wantsRead, .wantsWrite:
-                _ = try await loop.readiness(of: self.descriptor, for: .read, until: deadline, doing: "listening")
+                _ = try await loop.readiness(of: descriptor, for: .read, until: deadline, doing: "listening")
             }
         }
     }

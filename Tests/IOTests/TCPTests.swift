@@ -18,7 +18,7 @@ private struct SilentPort: ~Copyable {
         try #require(address.withPointer { bind(descriptor, $0, $1) } == 0)
         try #require(listen(descriptor, 0) == 0)
         let bound = try SocketAddress(boundTo: descriptor)
-        self.fillers = (0..<8).map { _ in
+        fillers = (0..<8).map { _ in
             let filler = socket(bound.family, kind, 0)
             _ = bound.withPointer { Glibc.connect(filler, $0, $1) }
             return filler
@@ -28,7 +28,7 @@ private struct SilentPort: ~Copyable {
     }
 
     deinit {
-        for filler in self.fillers { close(filler) }
+        for filler in fillers { close(filler) }
     }
 }
 

@@ -9,32 +9,32 @@ import Testing
 
     @Test func `timers come out by deadline, and in the order of setting where deadlines are equal`() {
         var heap = TimerHeap<String>()
-        _ = heap.insert(at: self.instant(20), "c")
-        _ = heap.insert(at: self.instant(10), "a")
-        _ = heap.insert(at: self.instant(20), "d")
-        _ = heap.insert(at: self.instant(10), "b")
-        #expect(heap.earliest == self.instant(10))
-        #expect(heap.popDue(at: self.instant(9)) == nil)
+        _ = heap.insert(at: instant(20), "c")
+        _ = heap.insert(at: instant(10), "a")
+        _ = heap.insert(at: instant(20), "d")
+        _ = heap.insert(at: instant(10), "b")
+        #expect(heap.earliest == instant(10))
+        #expect(heap.popDue(at: instant(9)) == nil)
         var order: [String] = []
-        while let next = heap.popDue(at: self.instant(20)) { order.append(next) }
+        while let next = heap.popDue(at: instant(20)) { order.append(next) }
         #expect(order == ["a", "b", "c", "d"])
         #expect(heap.earliest == nil)
     }
 
     @Test func `a token that was kept too long cancels nothing`() {
         var heap = TimerHeap<String>()
-        let old = heap.insert(at: self.instant(1), "old")
-        #expect(heap.popDue(at: self.instant(1)) == "old")
-        _ = heap.insert(at: self.instant(2), "new")
+        let old = heap.insert(at: instant(1), "old")
+        #expect(heap.popDue(at: instant(1)) == "old")
+        _ = heap.insert(at: instant(2), "new")
         #expect(heap.remove(old) == nil)
-        #expect(heap.popDue(at: self.instant(2)) == "new")
+        #expect(heap.popDue(at: instant(2)) == "new")
     }
 
     @Test func `a token from before all were taken out cancels no timer set since`() {
         var heap = TimerHeap<String>()
-        let tokens = (1...3).map { heap.insert(at: self.instant($0), "old") }
+        let tokens = (1...3).map { heap.insert(at: instant($0), "old") }
         #expect(heap.removeAll() == ["old", "old", "old"])
-        let new = (1...4).map { heap.insert(at: self.instant($0), "new") }
+        let new = (1...4).map { heap.insert(at: instant($0), "new") }
         for token in tokens { #expect(heap.remove(token) == nil) }
         #expect(heap.count == 4)
         for token in new { #expect(heap.remove(token) == "new") }
@@ -49,7 +49,7 @@ import Testing
             switch random.next() % 4 {
             case 0, 1:
                 let deadline = Int64(random.next() % 500)
-                model.append((deadline, number, heap.insert(at: self.instant(deadline), number)))
+                model.append((deadline, number, heap.insert(at: instant(deadline), number)))
             case 2 where !model.isEmpty:
                 let victim = model.remove(at: Int(random.next() % UInt64(model.count)))
                 #expect(heap.remove(victim.token) == victim.number)
@@ -59,7 +59,7 @@ import Testing
                 let expected = due.min {
                     (model[$0].deadline, model[$0].number) < (model[$1].deadline, model[$1].number)
                 }
-                #expect(heap.popDue(at: self.instant(now)) == expected.map { model[$0].number })
+                #expect(heap.popDue(at: instant(now)) == expected.map { model[$0].number })
                 if let expected { model.remove(at: expected) }
             }
             #expect(heap.count == model.count)

@@ -5,7 +5,7 @@ import Testing
 /// Watches descriptors on its loop.
 private actor Watcher {
     private let loop: EventLoop
-    nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     private var tokens: [CInt: WatchToken] = [:]
     private var calls: [CInt: Int] = [:]
 
@@ -14,7 +14,7 @@ private actor Watcher {
     }
 
     func watch(_ descriptor: CInt, for interest: Interest, reading count: Int) throws -> Void {
-        self.tokens[descriptor] = try self.loop.watch(descriptor, for: interest) { _ in
+        tokens[descriptor] = try loop.watch(descriptor, for: interest) { _ in
             self.calls[descriptor, default: 0] += 1
             if self.calls[descriptor] == count { self.cancel(descriptor) }
         }
@@ -23,7 +23,7 @@ private actor Watcher {
     /// Both are ready at once; whichever is called first cancels the other.
     func watchRivals(_ rivals: [CInt]) throws {
         for descriptor in rivals {
-            self.tokens[descriptor] = try self.loop.watch(descriptor, for: .read) { _ in
+            tokens[descriptor] = try loop.watch(descriptor, for: .read) { _ in
                 self.calls[descriptor, default: 0] += 1
                 for rival in rivals { self.cancel(rival) }
             }
@@ -31,16 +31,16 @@ private actor Watcher {
     }
 
     func update(_ descriptor: CInt, to interest: Interest) {
-        if let token = self.tokens[descriptor] { self.loop.update(token, to: interest) }
+        if let token = tokens[descriptor] { loop.update(token, to: interest) }
     }
 
     func cancel(_ descriptor: CInt) {
-        if let token = self.tokens.removeValue(forKey: descriptor) { self.loop.cancel(token) }
+        if let token = tokens.removeValue(forKey: descriptor) { loop.cancel(token) }
     }
 
     func calls(of descriptor: CInt, atLeast count: Int) async -> Int {
-        while self.calls[descriptor, default: 0] < count { await Task.yield() }
-        return self.calls[descriptor, default: 0]
+        while calls[descriptor, default: 0] < count { await Task.yield() }
+        return calls[descriptor, default: 0]
     }
 
     /// The calls up to now: whatever was ready before has been reported when something else is.
@@ -48,7 +48,7 @@ private actor Watcher {
         // Twice, since of what is ready in one round the other may come first.
         for _ in 1...2 {
             let pair = try SocketPair()
-            _ = try await self.loop.readiness(
+            _ = try await loop.readiness(
                 of: pair.first.descriptor,
                 for: .write,
                 until: .now + .seconds(60),
@@ -56,7 +56,7 @@ private actor Watcher {
             )
             _ = consume pair
         }
-        return self.calls
+        return calls
     }
 }
 

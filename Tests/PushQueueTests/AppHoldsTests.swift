@@ -12,7 +12,7 @@ import Testing
         var now = MonotonicInstant(nanoseconds: 0)
         var waits: [Duration] = []
         for _ in 0..<12 {
-            guard let wait = holds.hold(1, for: self.trouble, at: now, using: &generator) else { continue }
+            guard let wait = holds.hold(1, for: trouble, at: now, using: &generator) else { continue }
             waits.append(wait)
             #expect(holds.isHeld(1, at: now))
             #expect(!holds.isHeld(2, at: now))
@@ -30,8 +30,8 @@ import Testing
         var holds = AppHolds()
         var generator = SeededGenerator(seed: 4)
         let now = MonotonicInstant(nanoseconds: 0)
-        let first = holds.hold(1, for: self.trouble, at: now, using: &generator)
-        let second = holds.hold(1, for: self.trouble, at: now, using: &generator)
+        let first = holds.hold(1, for: trouble, at: now, using: &generator)
+        let second = holds.hold(1, for: trouble, at: now, using: &generator)
         #expect(first != nil)
         #expect(second == nil)
     }
@@ -39,7 +39,7 @@ import Testing
     @Test func `an answer ends it, once`() {
         var holds = AppHolds()
         var generator = SeededGenerator(seed: 5)
-        _ = holds.hold(1, for: self.trouble, at: .now, using: &generator)
+        _ = holds.hold(1, for: trouble, at: .now, using: &generator)
         let ends = [holds.end(1), holds.end(1)]
         #expect(ends == [true, false])
         #expect(!holds.isOnTrial(1))

@@ -18,22 +18,22 @@ import Testing
         init(app: Int32 = 1) throws {
             var options = WorkerOptions()
             options.maxInFlight = 4800
-            self.state = WorkerState(options, seed: 1)
-            self.state.limits.apps = try SimulatedApp.directory.get()
-            self.state.connected(at: self.now)
-            self.state.registered(as: 7, askedAt: self.now)
+            state = WorkerState(options, seed: 1)
+            state.limits.apps = try SimulatedApp.directory.get()
+            state.connected(at: now)
+            state.registered(as: 7, askedAt: now)
             let lane = Lane(app: app, number: 1)
-            _ = self.state.found([lane])
-            _ = self.state.understood([lane], at: self.now)
-            let next = self.state.nextClaim(at: self.now)
+            _ = state.found([lane])
+            _ = state.understood([lane], at: now)
+            let next = state.nextClaim(at: now)
             let plan = try #require(next)
-            self.flight = Flight(plan, claimedAs: 7)
+            flight = Flight(plan, claimedAs: 7)
         }
 
         /// Says in a word or two what it needs next.
         mutating func tell(_ event: FlightEvent) -> String {
-            let step = self.flight.next(after: event, in: &self.state, at: self.now)
-            self.news += self.flight.takeNews()
+            let step = flight.next(after: event, in: &state, at: now)
+            news += flight.takeNews()
             return switch step {
             case .claim: "claim"
             case .takeTurn(let pushes, let route): "take a turn for \(pushes)" + (route == nil ? " nowhere" : "")
@@ -56,25 +56,25 @@ import Testing
         }
 
         mutating func delivered(_ verdicts: [Outcome], hasRest: Bool = false) -> String {
-            self.tell(.delivered(Outcomes(verdicts), hasRest: hasRest))
+            tell(.delivered(Outcomes(verdicts), hasRest: hasRest))
         }
 
         /// Rows of one token each, and perhaps one behind them that does not fit.
         mutating func claimed(_ rows: Int, large: Int? = nil) -> String {
-            let app = self.flight.app
+            let app = flight.app
             let jobs = (0..<rows).map { ModelJob(id: Int64($0 + 1), app: app, tokens: ["aa"]) }
             let held = ModelClaim(id: 5, worker: 7, app: app, jobs: jobs, claimedAt: 0, isOnTrial: false)
             let next = large.map { ModelJob(id: 1000, tokens: (0..<$0).map { "b\($0)" }) }
-            let lane = self.flight.plan.lane
-            return self.tell(.claimed(ClaimAnswer(rows > 0 ? held : nil, next: next, lane: lane)))
+            let lane = flight.plan.lane
+            return tell(.claimed(ClaimAnswer(rows > 0 ? held : nil, next: next, lane: lane)))
         }
 
         var events: [WorkerEvent] {
-            self.news.compactMap { if case .happened(let event) = $0 { event } else { nil } }
+            news.compactMap { if case .happened(let event) = $0 { event } else { nil } }
         }
 
         var settled: Settlement.Tally {
-            self.news.reduce(into: Settlement.Tally()) { sum, item in
+            news.reduce(into: Settlement.Tally()) { sum, item in
                 if case .settled(let settlement, _) = item { sum += settlement.tally }
             }
         }
@@ -116,7 +116,7 @@ import Testing
         var scene = try Scene()
         _ = scene.claimed(2)
         _ = scene.delivered([.delivered, .pending], hasRest: true)
-        #expect(scene.tell(.failed(self.refused)) == "await the rest")
+        #expect(scene.tell(.failed(refused)) == "await the rest")
         #expect(scene.delivered([.delivered, .delivered]) == "write [0, 1] as part 0")
     }
 
@@ -124,10 +124,10 @@ import Testing
         var scene = try Scene()
         _ = scene.claimed(2)
         _ = scene.delivered([.delivered, .delivered])
-        #expect(scene.tell(.failed(self.refused)) == "write [0] as part 0")
-        #expect(scene.tell(.failed(self.refused)) == "wait")
+        #expect(scene.tell(.failed(refused)) == "write [0] as part 0")
+        #expect(scene.tell(.failed(refused)) == "wait")
         #expect(scene.tell(.waited) == "write [0] as part 0")
-        for _ in 0..<2 { #expect(scene.tell(.failed(self.refused)) == "wait") }
+        for _ in 0..<2 { #expect(scene.tell(.failed(refused)) == "wait") }
         #expect(scene.tell(.waited) == "write what can be of 0 as part 0")
         #expect(scene.tell(.written(.written)) == "write [1] as part 1")
         #expect(scene.tell(.written(.written)) == "end")
@@ -143,7 +143,7 @@ import Testing
         _ = scene.claimed(1)
         _ = scene.delivered([.delivered])
         scene.state.disconnected(at: scene.now, isOwnFault: false)
-        #expect(scene.tell(.failed(self.gone)) == "write [0] as part 0")
+        #expect(scene.tell(.failed(gone)) == "write [0] as part 0")
         #expect(scene.tell(.written(.before)) == "end")
         #expect(scene.settled.sent == 1)
     }
@@ -166,7 +166,7 @@ import Testing
         var scene = try Scene()
         _ = scene.state.toldToDrain()
         #expect(scene.claimed(2) == "give back")
-        #expect(scene.tell(.failed(self.short)) == "wait")
+        #expect(scene.tell(.failed(short)) == "wait")
         #expect(scene.tell(.waited) == "give back")
         #expect(scene.tell(.released) == "end")
         #expect(scene.state.isIdle)
@@ -177,10 +177,10 @@ import Testing
         _ = scene.state.toldToDrain()
         _ = scene.claimed(1)
         for _ in 0..<2 {
-            #expect(scene.tell(.failed(self.refused)) == "wait")
+            #expect(scene.tell(.failed(refused)) == "wait")
             #expect(scene.tell(.waited) == "give back")
         }
-        #expect(scene.tell(.failed(self.refused)) == "end")
+        #expect(scene.tell(.failed(refused)) == "end")
     }
 
     @Test func `a claim with a rate waits for its turn, and for another when it has missed it`() throws {
@@ -201,7 +201,7 @@ import Testing
         var scene = try Scene(app: 2)
         _ = scene.claimed(2)
         _ = scene.state.toldToDrain()
-        #expect(scene.tell(.failed(self.short)) == "give back")
+        #expect(scene.tell(.failed(short)) == "give back")
     }
 
     @Test func `a row that is too large is cut when the rest of its claim is over`() throws {

@@ -18,20 +18,20 @@ import Testing
         var state = WorkerState(options, seed: 1)
         state.limits.admission.admit(3, of: 1)
         state.flights.insert(claim.jobs.key)
-        return (state, HeldClaim(claim.jobs, claimedAs: 1, answeredAt: self.now))
+        return (state, HeldClaim(claim.jobs, claimedAs: 1, answeredAt: now))
     }
 
     @Test func `what is settled makes room, and the claim is in flight until its last part`() {
-        var (state, flight) = self.begin()
+        var (state, flight) = begin()
         let early = Outcomes([.delivered, .pending, .delivered])
-        let first = state.landed(flight, early, at: self.now)
-        #expect(state.settled(&flight, first, early, isWritten: true, at: self.now))
+        let first = state.landed(flight, early, at: now)
+        #expect(state.settled(&flight, first, early, isWritten: true, at: now))
         #expect(flight.part == 1)
         #expect(state.inFlight == 1)
         #expect(!state.isIdle)
         let all = Outcomes([.delivered, .delivered, .delivered])
-        let second = state.landed(flight, all, at: self.now)
-        #expect(state.settled(&flight, second, all, isWritten: true, at: self.now))
+        let second = state.landed(flight, all, at: now)
+        #expect(state.settled(&flight, second, all, isWritten: true, at: now))
         state.ended(flight)
         #expect(state.inFlight == 0)
         #expect(state.isIdle)
@@ -39,20 +39,20 @@ import Testing
     }
 
     @Test func `a first part that is not written changes nothing`() {
-        var (state, flight) = self.begin()
+        var (state, flight) = begin()
         let early = Outcomes([.delivered, .pending, .delivered])
-        _ = state.landed(flight, early, at: self.now)
+        _ = state.landed(flight, early, at: now)
         let all = Outcomes([.delivered, .delivered, .delivered])
-        let whole = state.landed(flight, all, at: self.now)
+        let whole = state.landed(flight, all, at: now)
         #expect(whole.ended.map(\.sent) == [2, 1])
         #expect(state.inFlight == 3)
     }
 
     @Test func `a claim that others have taken over counts for nothing, and makes room at its end`() {
-        var (state, flight) = self.begin()
+        var (state, flight) = begin()
         let early = Outcomes([.delivered, .pending, .delivered])
-        let first = state.landed(flight, early, at: self.now)
-        #expect(!state.settled(&flight, first, early, isWritten: false, at: self.now))
+        let first = state.landed(flight, early, at: now)
+        #expect(!state.settled(&flight, first, early, isWritten: false, at: now))
         #expect(flight.isLost)
         #expect(state.inFlight == 3)
         state.ended(flight)
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `a claim of the same number, given away again by a database that forgot the first, stays held`() {
-        let (begun, flight) = self.begin()
+        let (begun, flight) = begin()
         var state = begun
         let later = ClaimKey(id: flight.jobs.id, claimedAt: flight.jobs.claimedAt + 1)
         state.flights.insert(later)

@@ -18,11 +18,11 @@ import Testing
     @Test func `tries that fail become rarer, down to one in three seconds`() {
         var pace = ReconnectionPace()
         var generator = self.generator
-        #expect((.milliseconds(40)...(.milliseconds(50))).contains(self.longest(pace)))
+        #expect((.milliseconds(40)...(.milliseconds(50))).contains(longest(pace)))
         for _ in 0..<20 { _ = pace.next(using: &generator) }
-        #expect((.seconds(2)...(.seconds(3))).contains(self.longest(pace)))
+        #expect((.seconds(2)...(.seconds(3))).contains(longest(pace)))
         pace.connected(at: .now)
-        #expect(self.longest(pace) <= .milliseconds(50))
+        #expect(longest(pace) <= .milliseconds(50))
     }
 
     @Test func `a worker that cannot go on with any connection makes them more and more rarely`() {
@@ -38,7 +38,7 @@ import Testing
             pace.disconnected(at: now, isOwnFault: true)
         }
         #expect(connections < 40)
-        #expect((.seconds(20)...(.seconds(30))).contains(self.longest(pace)))
+        #expect((.seconds(20)...(.seconds(30))).contains(longest(pace)))
     }
 
     @Test func `connections that others cut are made again at once, however often`() {
@@ -46,7 +46,7 @@ import Testing
         for _ in 0..<20 {
             pace.connected(at: .now)
             pace.disconnected(at: .now, isOwnFault: false)
-            #expect(self.longest(pace) <= .milliseconds(50))
+            #expect(longest(pace) <= .milliseconds(50))
         }
     }
 
@@ -57,13 +57,13 @@ import Testing
             pace.connected(at: now)
             pace.disconnected(at: now, isOwnFault: true)
         }
-        #expect(self.longest(pace) > .milliseconds(600))
+        #expect(longest(pace) > .milliseconds(600))
         pace.connected(at: now)
         pace.disconnected(at: now + .seconds(1), isOwnFault: false)
-        #expect(self.longest(pace) > .milliseconds(600))
+        #expect(longest(pace) > .milliseconds(600))
         pace.connected(at: now)
         now = now + .seconds(8)
         pace.disconnected(at: now, isOwnFault: true)
-        #expect(self.longest(pace) <= .milliseconds(100))
+        #expect(longest(pace) <= .milliseconds(100))
     }
 }

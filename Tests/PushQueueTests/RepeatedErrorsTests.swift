@@ -10,14 +10,14 @@ import Testing
         var errors = RepeatedErrors()
         var told: [Int: Int] = [:]
         for second in 0..<90 {
-            if let untold = errors.heard("42P01", at: self.now + .seconds(second)) { told[second] = untold }
+            if let untold = errors.heard("42P01", at: now + .seconds(second)) { told[second] = untold }
         }
         #expect(told == [0: 0, 30: 29, 60: 29])
     }
 
     @Test func `each kind is told for itself`() {
         var errors = RepeatedErrors()
-        let told = ["42P01", "55P03", "42P01"].map { errors.heard($0, at: self.now) }
+        let told = ["42P01", "55P03", "42P01"].map { errors.heard($0, at: now) }
         #expect(told == [0, 0, nil])
     }
 

@@ -15,39 +15,39 @@ import Testing
     @Test func `a topic that is refused is told at once, and then every half minute with how many it was`() throws {
         var news = TopicNews()
         let refusals = try self.refusals("TopicDisallowed", pushes: 3)
-        #expect(news.settled(refusals, sent: 0, of: 1, at: self.start).map(\.pushes) == [3])
-        #expect(news.settled(refusals, sent: 0, of: 1, at: self.start + .seconds(29)).isEmpty)
-        #expect(news.settled(refusals, sent: 0, of: 1, at: self.start + .seconds(30)).map(\.pushes) == [6])
+        #expect(news.settled(refusals, sent: 0, of: 1, at: start).map(\.pushes) == [3])
+        #expect(news.settled(refusals, sent: 0, of: 1, at: start + .seconds(29)).isEmpty)
+        #expect(news.settled(refusals, sent: 0, of: 1, at: start + .seconds(30)).map(\.pushes) == [6])
     }
 
     @Test func `each app and each reason is told by itself`() throws {
         var news = TopicNews()
-        let disallowed = try self.refusals("TopicDisallowed")
-        #expect(news.settled(disallowed, sent: 0, of: 1, at: self.start).count == 1)
-        #expect(news.settled(disallowed, sent: 0, of: 2, at: self.start).count == 1)
-        let both = try disallowed + self.refusals("MissingTopic")
-        #expect(news.settled(both, sent: 0, of: 1, at: self.start).map(\.refusal.reason.name) == ["MissingTopic"])
+        let disallowed = try refusals("TopicDisallowed")
+        #expect(news.settled(disallowed, sent: 0, of: 1, at: start).count == 1)
+        #expect(news.settled(disallowed, sent: 0, of: 2, at: start).count == 1)
+        let both = try disallowed + refusals("MissingTopic")
+        #expect(news.settled(both, sent: 0, of: 1, at: start).map(\.refusal.reason.name) == ["MissingTopic"])
     }
 
     @Test func `pushes that are sent meanwhile are counted, and what is long past is not`() throws {
         var news = TopicNews()
         let refusals = try self.refusals("TopicDisallowed")
-        #expect(news.settled(refusals, sent: 5, of: 1, at: self.start).map(\.sent) == [5])
-        #expect(news.settled([], sent: 7, of: 1, at: self.start + .seconds(10)).isEmpty)
-        #expect(news.settled(refusals, sent: 0, of: 1, at: self.start + .seconds(31)).map(\.sent) == [7])
-        #expect(news.settled(refusals, sent: 0, of: 1, at: self.start + .seconds(32)).isEmpty)
-        #expect(news.settled([], sent: 9, of: 1, at: self.start + .seconds(90)).isEmpty)
-        let later = news.settled(refusals, sent: 0, of: 1, at: self.start + .seconds(91))
+        #expect(news.settled(refusals, sent: 5, of: 1, at: start).map(\.sent) == [5])
+        #expect(news.settled([], sent: 7, of: 1, at: start + .seconds(10)).isEmpty)
+        #expect(news.settled(refusals, sent: 0, of: 1, at: start + .seconds(31)).map(\.sent) == [7])
+        #expect(news.settled(refusals, sent: 0, of: 1, at: start + .seconds(32)).isEmpty)
+        #expect(news.settled([], sent: 9, of: 1, at: start + .seconds(90)).isEmpty)
+        let later = news.settled(refusals, sent: 0, of: 1, at: start + .seconds(91))
         #expect(later.map(\.pushes) == [1] && later.map(\.sent) == [0])
     }
 
     @Test func `a token for another topic is told only when many are and no push is sent`() throws {
         var news = TopicNews()
-        let few = try self.refusals("DeviceTokenNotForTopic", pushes: 9)
-        let one = try self.refusals("DeviceTokenNotForTopic")
-        #expect(news.settled(few, sent: 0, of: 1, at: self.start).isEmpty)
-        #expect(news.settled(one, sent: 1, of: 1, at: self.start).isEmpty)
-        #expect(news.settled(few, sent: 0, of: 1, at: self.start).isEmpty)
-        #expect(news.settled(one, sent: 0, of: 1, at: self.start).map(\.pushes) == [10])
+        let few = try refusals("DeviceTokenNotForTopic", pushes: 9)
+        let one = try refusals("DeviceTokenNotForTopic")
+        #expect(news.settled(few, sent: 0, of: 1, at: start).isEmpty)
+        #expect(news.settled(one, sent: 1, of: 1, at: start).isEmpty)
+        #expect(news.settled(few, sent: 0, of: 1, at: start).isEmpty)
+        #expect(news.settled(one, sent: 0, of: 1, at: start).map(\.pushes) == [10])
     }
 }

@@ -23,8 +23,8 @@ import Testing
 
     @Test func `a gateway that makes up reasons does not make the counters grow`() {
         var counters = WorkerCounters()
-        for reason in 0..<1000 { counters.add(self.settlement(reason), of: 1) }
-        for _ in 0..<10 { counters.add(self.settlement(3), of: 1) }
+        for reason in 0..<1000 { counters.add(settlement(reason), of: 1) }
+        for _ in 0..<10 { counters.add(settlement(3), of: 1) }
         #expect(counters.failures.count == 65)
         #expect(counters.failures.values.reduce(0, +) == 1010)
         #expect(counters.failures[WorkerCounters.Failure(app: 1, status: 400, reason: "Invented3")] == 11)
@@ -48,7 +48,7 @@ import Testing
 
     @Test func `messages of apps that do not exist do not make the counters grow`() {
         var counters = WorkerCounters()
-        for app in 1...1000 { counters.add(self.settlement(0), of: Int32(app)) }
+        for app in 1...1000 { counters.add(settlement(0), of: Int32(app)) }
         #expect(counters.apps.count <= 101)
         #expect(counters.total.failed == 1000)
     }

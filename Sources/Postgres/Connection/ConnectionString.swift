@@ -8,7 +8,7 @@ struct ConnectionString: Sendable {
 
     init(_ text: String) throws(PostgresError) {
         self.text = text.trimmed
-        try self.check()
+        try check()
     }
 
     static let advice = """
@@ -16,15 +16,15 @@ struct ConnectionString: Sendable {
         percent-encoded ("@" is %40, "/" is %2F), or as host=HOST dbname=DATABASE user=USER
         """
 
-    private var isURL: Bool { self.text.hasPrefix("postgresql://") || self.text.hasPrefix("postgres://") }
+    private var isURL: Bool { text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") }
 
     private func check() throws(PostgresError) {
-        if self.text.utf8.contains(0) {
+        if text.utf8.contains(0) {
             throw PostgresError(.malformedURL, "The database's connection string holds a zero byte.", hint: Self.advice)
         }
-        if let scheme = self.text.range(of: "://"), !self.isURL {
+        if let scheme = text.range(of: "://"), !isURL {
             // Without this libpq would take the whole string, password included, for the name of a database.
-            let name = self.text[..<scheme.lowerBound]
+            let name = text[..<scheme.lowerBound]
             let isWord = !name.isEmpty && name.utf8.allSatisfy { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "=") }
             if isWord {
                 throw PostgresError(
@@ -34,7 +34,7 @@ struct ConnectionString: Sendable {
                 )
             }
         }
-        if self.isAmbiguous {
+        if isAmbiguous {
             throw PostgresError(
                 .malformedURL,
                 "The database's URL has an @ that is not the end of its user and password.",
@@ -42,9 +42,9 @@ struct ConnectionString: Sendable {
             )
         }
         // What is neither a URL nor a list of keywords would be the name of a database too.
-        if self.text.isEmpty { return }
+        if text.isEmpty { return }
         var complaint: UnsafeMutablePointer<CChar>?
-        if let options = PQconninfoParse(self.text, &complaint) {
+        if let options = PQconninfoParse(text, &complaint) {
             PQconninfoFree(options)
             return
         }
@@ -61,8 +61,8 @@ struct ConnectionString: Sendable {
     /// database, and show them in its messages. To libpq the first `@` ends the user and the password, unless a slash comes
     /// before it.
     private var isAmbiguous: Bool {
-        guard self.isURL, let start = self.text.range(of: "://")?.upperBound else { return false }
-        let rest = self.text[start...]
+        guard isURL, let start = text.range(of: "://")?.upperBound else { return false }
+        let rest = text[start...]
         let end = rest.firstIndex { $0 == "@" || $0 == "/" }
         let place = end.map { rest[$0] == "@" ? rest[rest.index(after: $0)...] : rest } ?? rest
         guard let another = place.prefix(while: { $0 != "?" }).firstIndex(of: "@") else { return false }
@@ -94,7 +94,7 @@ struct ConnectionString: Sendable {
             keywords.append(("target_session_attrs", "read-write"))
         }
         // An empty value would be the name of a database to libpq; without any it looks at the environment.
-        if !self.text.isEmpty { keywords.append(("dbname", self.text)) }
+        if !text.isEmpty { keywords.append(("dbname", text)) }
         // Text is bytes that pass through here, and JSON and Swift both are UTF-8.
         keywords.append(("client_encoding", "UTF8"))
         return keywords
@@ -102,7 +102,7 @@ struct ConnectionString: Sendable {
 
     /// The seconds that the user allows for connecting to a host, as libpq would have found them.
     var timeout: Duration? {
-        guard let seconds = self.value("connect_timeout", "PGCONNECT_TIMEOUT").flatMap({ Int64($0.trimmed) }),
+        guard let seconds = value("connect_timeout", "PGCONNECT_TIMEOUT").flatMap({ Int64($0.trimmed) }),
             seconds > 0
         else { return nil }
         return .seconds(seconds)
@@ -111,14 +111,14 @@ struct ConnectionString: Sendable {
     /// Whether it, or the environment, says where the server is.
     var isNamed: Bool {
         let variables: [String] = ["PGHOST", "PGHOSTADDR", "PGSERVICE"]
-        return !self.text.isEmpty || variables.contains { getenv($0) != nil }
+        return !text.isEmpty || variables.contains { getenv($0) != nil }
     }
 
     /// How many hosts it names.
     var hostCount: Int {
         let hosts = HostList(
-            host: self.value("host", "PGHOST") ?? "",
-            address: self.value("hostaddr", "PGHOSTADDR") ?? "",
+            host: value("host", "PGHOST") ?? "",
+            address: value("hostaddr", "PGHOSTADDR") ?? "",
             port: ""
         )
         return max(1, hosts.count)
@@ -142,10 +142,10 @@ struct ConnectionString: Sendable {
 extension String {
     /// The first place where the text stands.
     func range(of text: String) -> Range<String.Index>? {
-        var start = self.startIndex
-        while start < self.endIndex {
-            if self[start...].hasPrefix(text) { return start..<self.index(start, offsetBy: text.count) }
-            start = self.index(after: start)
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
+            start = index(after: start)
         }
         return nil
     }

@@ -27,14 +27,14 @@ final class Connector: Sendable {
         self.string = string
         self.application = application
         self.kind = kind
-        self.allowed = timeout
-        self.deadline = .now + timeout * string.hostCount
+        allowed = timeout
+        deadline = .now + timeout * string.hostCount
     }
 
     func connect(on loop: EventLoop) async throws(PostgresError) -> Wire {
         let alarm = Task {
-            try await loop.sleep(until: self.deadline)
-            self.end(.failure(self.tookTooLong))
+            try await loop.sleep(until: deadline)
+            end(.failure(tookTooLong))
         }
         defer { alarm.cancel() }
         await withTaskCancellationHandler {
@@ -48,13 +48,13 @@ final class Connector: Sendable {
                 do throws(IOError) {
                     try Thread.detach(name: "pg-connect") { self.end(self.run()) }
                 } catch {
-                    self.end(.failure(PostgresError(.unreachable, error.message)))
+                    end(.failure(PostgresError(.unreachable, error.message)))
                 }
             }
         } onCancel: {
-            self.end(.failure(Self.cancelled))
+            end(.failure(Self.cancelled))
         }
-        return try self.answer.get()
+        return try answer.get()
     }
 
     /// What came of it, once somebody was woken for it.
@@ -70,7 +70,7 @@ final class Connector: Sendable {
     private var tookTooLong: PostgresError {
         PostgresError(
             .unreachable,
-            "PostgreSQL did not answer within \(self.allowed)",
+            "PostgreSQL did not answer within \(allowed)",
             hint: "look whether the address is right and whether a firewall lies between"
         )
     }
@@ -99,15 +99,15 @@ final class Connector: Sendable {
         var hosts: HostList?
         var reports = ""
         while true {
-            switch self.tryHosts(hosts) {
+            switch tryHosts(hosts) {
             case .connected(let wire):
                 guard wire.enterPipeline() else { return .failure(PostgresError(.unreachable, wire.message)) }
                 return .success(wire)
             case .failed(let report):
-                return .failure(Refusal(reports + report).error(isNamed: self.string.isNamed))
+                return .failure(Refusal(reports + report).error(isNamed: string.isNamed))
             case .silent(let report, let rest):
                 reports += report + "\n"
-                guard let rest, self.deadline > .now else { return .failure(self.tookTooLong) }
+                guard let rest, deadline > .now else { return .failure(tookTooLong) }
                 hosts = rest
             }
         }
@@ -115,14 +115,14 @@ final class Connector: Sendable {
 
     /// Nil: as the string says.
     private func tryHosts(_ hosts: HostList?) -> Ending {
-        guard let session = self.begin(hosts) else {
+        guard let session = begin(hosts) else {
             return .failed(report: "there is no memory for a connection to PostgreSQL")
         }
         // With its number the server's refusal can be told apart in every language it may speak.
         PQsetErrorVerbosity(session, PQERRORS_VERBOSE)
         var step = PGRES_POLLING_WRITING
         var host = Self.host(of: session)
-        var deadline = MonotonicInstant.now + self.allowed
+        var deadline = MonotonicInstant.now + allowed
         while PQstatus(session) != CONNECTION_BAD, step == PGRES_POLLING_READING || step == PGRES_POLLING_WRITING {
             guard Self.wait(for: step, on: PQsocket(session), until: min(deadline, self.deadline)) else {
                 defer { PQfinish(session) }
@@ -133,7 +133,7 @@ final class Connector: Sendable {
             }
             step = PQconnectPoll(session)
             let next = Self.host(of: session)
-            if next != host { (host, deadline) = (next, .now + self.allowed) }
+            if next != host { (host, deadline) = (next, .now + allowed) }
         }
         guard PQstatus(session) == CONNECTION_OK else {
             defer { PQfinish(session) }
@@ -149,7 +149,7 @@ final class Connector: Sendable {
     }
 
     private func begin(_ hosts: HostList?) -> OpaquePointer? {
-        let pairs = self.string.keywords(application: self.application, to: self.kind) + (hosts?.keywords ?? [])
+        let pairs = string.keywords(application: application, to: kind) + (hosts?.keywords ?? [])
         let keywords = pairs.map { strdup($0.keyword) }
         let values = pairs.map { strdup($0.value) }
         defer {

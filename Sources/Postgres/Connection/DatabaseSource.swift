@@ -7,7 +7,7 @@ package struct DatabaseSource: Sendable {
 
     /// The same string for every connection.
     package init(_ string: String) {
-        self.ask = { () throws(PostgresError) in string }
+        ask = { () throws(PostgresError) in string }
     }
 
     package init(asking ask: @escaping @Sendable () throws(PostgresError) -> String) {
@@ -15,7 +15,7 @@ package struct DatabaseSource: Sendable {
     }
 
     /// What it says now.
-    package func current() throws(PostgresError) -> String { try self.ask() }
+    package func current() throws(PostgresError) -> String { try ask() }
 }
 
 extension PostgresConnection {
@@ -28,7 +28,7 @@ extension PostgresConnection {
         settings: SessionSettings = [:],
         timeout: Duration = .seconds(10)
     ) async throws(PostgresError) -> PostgresConnection {
-        try await self.connect(
+        try await connect(
             try source.current(),
             on: loop,
             application: application,

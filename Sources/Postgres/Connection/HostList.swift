@@ -36,32 +36,32 @@ struct HostList {
         text.isEmpty ? [] : text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     }
 
-    var count: Int { max(self.hosts.count, self.addresses.count) }
+    var count: Int { max(hosts.count, addresses.count) }
 
     /// The hosts behind the first one of that name, or address, and port. Nil: there is none.
     func after(host: String, port: String) -> HostList? {
-        let place = (0..<self.count).first { index in
-            (self.hosts.indices.contains(index) && self.hosts[index] == host
-                || self.addresses.indices.contains(index) && self.addresses[index] == host)
+        let place = (0..<count).first { index in
+            (hosts.indices.contains(index) && hosts[index] == host
+                || addresses.indices.contains(index) && addresses[index] == host)
                 && (self.port(index) == port || self.port(index) == nil)
         }
-        guard let place, place + 1 < self.count else { return nil }
+        guard let place, place + 1 < count else { return nil }
         let rest = place + 1
         return HostList(
-            hosts: Array(self.hosts.dropFirst(rest)),
-            addresses: Array(self.addresses.dropFirst(rest)),
+            hosts: Array(hosts.dropFirst(rest)),
+            addresses: Array(addresses.dropFirst(rest)),
             // One port goes for all hosts.
-            ports: self.ports.count > 1 ? Array(self.ports.dropFirst(rest)) : self.ports
+            ports: ports.count > 1 ? Array(ports.dropFirst(rest)) : ports
         )
     }
 
     private func port(_ index: Int) -> String? {
-        self.ports.count > 1 ? self.ports[index] : self.ports.first
+        ports.count > 1 ? ports[index] : ports.first
     }
 
     /// For libpq, after what the string says.
     var keywords: [(keyword: String, value: String)] {
-        [("host", self.hosts), ("hostaddr", self.addresses), ("port", self.ports)]
+        [("host", hosts), ("hostaddr", addresses), ("port", ports)]
             .filter { !$0.1.isEmpty }.map { ($0.0, $0.1.joined(separator: ",")) }
     }
 }

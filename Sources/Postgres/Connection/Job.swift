@@ -30,26 +30,26 @@ struct Job {
     }
 
     mutating func succeeded(_ result: ServerResult) {
-        if self.preludes > 0 { self.preludes -= 1 } else { self.result = result }
+        if preludes > 0 { preludes -= 1 } else { self.result = result }
     }
 
     /// The first failure counts, the others follow from it.
     mutating func failed(_ error: PostgresError) {
         guard self.error == nil else { return }
         var error = error
-        error.statement = self.work.name
+        error.statement = work.name
         self.error = error
     }
 
     /// The server has said all about it. Only now is it committed: results come before that.
     func land() {
         if let error {
-            self.reply.resume(returning: .failure(error))
+            reply.resume(returning: .failure(error))
         } else if let result {
-            self.reply.resume(returning: .success(result))
+            reply.resume(returning: .success(result))
         } else {
-            self.reply.resume(
-                returning: .failure(PostgresError(.server, "the server gave no result", statement: self.work.name))
+            reply.resume(
+                returning: .failure(PostgresError(.server, "the server gave no result", statement: work.name))
             )
         }
     }
@@ -57,10 +57,10 @@ struct Job {
     /// The connection broke before the server had said all. An error that ended only the statement stands: such a
     /// statement is rolled back.
     func landLost(_ reason: PostgresError) {
-        if let error, error.outcome == .nothingDone { return self.reply.resume(returning: .failure(error)) }
+        if let error, error.outcome == .nothingDone { return reply.resume(returning: .failure(error)) }
         let cause = self.error?.message ?? reason.message
         var loss: PostgresError
-        if case .greeting = self.work {
+        if case .greeting = work {
             // A pooler logs in only now, and says here why it cannot.
             loss = PostgresError(.closed, cause, sqlState: self.error?.sqlState, hint: self.error?.hint ?? reason.hint)
         } else {
@@ -69,11 +69,11 @@ struct Job {
                 cause + "; whether the statement was carried out is unknown",
                 outcome: .unknown,
                 sqlState: self.error?.sqlState,
-                statement: self.work.name
+                statement: work.name
             )
         }
         loss.isOfThisSide = reason.isOfThisSide
-        self.reply.resume(returning: .failure(loss))
+        reply.resume(returning: .failure(loss))
     }
 }
 

@@ -21,48 +21,48 @@ struct Pipeline<Job> {
 
     /// The one whose answer the server sends now.
     var current: Job? {
-        get { self.inFlight.first }
-        set { self.inFlight.first = newValue }
+        get { inFlight.first }
+        set { inFlight.first = newValue }
     }
 
     /// The one that departed last.
     var last: Job? {
-        get { self.inFlight.last }
-        set { self.inFlight.last = newValue }
+        get { inFlight.last }
+        set { inFlight.last = newValue }
     }
 
     mutating func enqueue(_ kind: Kind, _ job: Job) {
-        self.waiting.append((kind, job))
+        waiting.append((kind, job))
     }
 
     /// The next one that may be sent now; it is in flight from here on.
     mutating func depart() -> Job? {
-        guard let (kind, job) = self.waiting.first, !self.isRunningScript else { return nil }
+        guard let (kind, job) = waiting.first, !isRunningScript else { return nil }
         switch kind {
         case .statement:
-            guard self.inFlight.count < self.limit else { return nil }
+            guard inFlight.count < limit else { return nil }
         case .script:
-            guard self.inFlight.isEmpty else { return nil }
-            self.isRunningScript = true
+            guard inFlight.isEmpty else { return nil }
+            isRunningScript = true
         }
-        _ = self.waiting.popFirst()
-        self.inFlight.append(job)
+        _ = waiting.popFirst()
+        inFlight.append(job)
         return job
     }
 
     /// The current one has its answer.
     mutating func landed() -> Job? {
-        self.isRunningScript = false
-        return self.inFlight.popFirst()
+        isRunningScript = false
+        return inFlight.popFirst()
     }
 
     /// Everything ends: those that were sent, and those that never were.
     mutating func takeAll() -> (sent: [Job], unsent: [Job]) {
         var sent: [Job] = []
         var unsent: [Job] = []
-        while let job = self.inFlight.popFirst() { sent.append(job) }
-        while let (_, job) = self.waiting.popFirst() { unsent.append(job) }
-        self.isRunningScript = false
+        while let job = inFlight.popFirst() { sent.append(job) }
+        while let (_, job) = waiting.popFirst() { unsent.append(job) }
+        isRunningScript = false
         return (sent, unsent)
     }
 }

@@ -12,7 +12,7 @@ struct PreparedStatements {
 
     /// The name to execute, and whether it has to be prepared first.
     mutating func use(_ statement: Statement, types: [UInt32]) throws(PostgresError) -> (name: String, isNew: Bool) {
-        if let entry = self.entries[statement.name] {
+        if let entry = entries[statement.name] {
             guard entry.types == types, entry.sql == statement.sql else {
                 throw PostgresError(
                     .unexpectedValue,
@@ -22,19 +22,19 @@ struct PreparedStatements {
             }
             return (entry.nameOnServer, false)
         }
-        let name = self.forgotten[statement.name].map { "\(statement.name)_\($0 + 1)" } ?? statement.name
-        self.entries[statement.name] = Entry(nameOnServer: name, sql: statement.sql, types: types)
+        let name = forgotten[statement.name].map { "\(statement.name)_\($0 + 1)" } ?? statement.name
+        entries[statement.name] = Entry(nameOnServer: name, sql: statement.sql, types: types)
         return (name, true)
     }
 
     /// The server did not prepare it, so the name is still free.
     mutating func failed(_ statement: Statement) {
-        self.entries[statement.name] = nil
+        entries[statement.name] = nil
     }
 
     /// What the server has is of no use any more: a table changed under the plan, or a pooler gave us another session.
     mutating func forget(_ statement: Statement) {
-        guard self.entries.removeValue(forKey: statement.name) != nil else { return }
-        self.forgotten[statement.name, default: 0] += 1
+        guard entries.removeValue(forKey: statement.name) != nil else { return }
+        forgotten[statement.name, default: 0] += 1
     }
 }

@@ -22,28 +22,28 @@ struct Refusal {
                 sentences.append(text)
             }
         }
-        self.message = sentences.joined(separator: "; ")
+        message = sentences.joined(separator: "; ")
         self.sqlState = sqlState
     }
 
     /// - Parameter isNamed: somebody has said where the server is.
     func error(isNamed: Bool = true) -> PostgresError {
         let (code, hint): (PostgresError.Code, String) =
-            switch self.sqlState {
+            switch sqlState {
             case "28P01"?, "28000"?: (.authentication, "check the user and the password, and the server's pg_hba.conf")
             case "3D000"?: (.authentication, "create the database, or name another one in the connection string")
             case "57P03"?: (.unreachable, "it is starting or stopping: try again in a moment")
             case "53300"?: (.unreachable, "it has no connection left: raise max_connections or use fewer workers")
-            case nil where self.message.hasPrefix("invalid "): (.malformedURL, ConnectionString.advice)
-            case nil where self.message.contains("no password supplied"):
+            case nil where message.hasPrefix("invalid "): (.malformedURL, ConnectionString.advice)
+            case nil where message.contains("no password supplied"):
                 (.authentication, "it asks for a password: put one into the URL, PGPASSWORD or ~/.pgpass")
-            case nil where self.message.contains("session is read-only"):
+            case nil where message.contains("session is read-only"):
                 (
                     .unreachable,
                     "it is a standby, or was set read-only: name the server that takes writes, or all of them, as in "
                         + "postgresql://HOST1,HOST2/DATABASE"
                 )
-            case nil where self.message.contains(IOError.text(of: EMFILE)):
+            case nil where message.contains(IOError.text(of: EMFILE)):
                 (.unreachable, IOError.advice(onShortage: EMFILE) ?? "")
             case nil where !isNamed: (.unnamed, "name the server")
             case nil:
@@ -51,7 +51,7 @@ struct Refusal {
             case let state? where state.hasPrefix("28"): (.authentication, "check how this user may log in")
             default: (.unreachable, "see the server's log")
             }
-        return PostgresError(code, self.message, sqlState: self.sqlState, hint: hint)
+        return PostgresError(code, message, sqlState: sqlState, hint: hint)
     }
 
     /// `LOCATION:  auth_failed, auth.c:326`, in whatever language.

@@ -12,43 +12,43 @@ final class ServerResult: @unchecked Sendable {
     }
 
     deinit {
-        PQclear(self.pointer)
+        PQclear(pointer)
     }
 
-    var status: ExecStatusType { PQresultStatus(self.pointer) }
-    var rowCount: Int { Int(PQntuples(self.pointer)) }
-    var columnCount: Int { Int(PQnfields(self.pointer)) }
+    var status: ExecStatusType { PQresultStatus(pointer) }
+    var rowCount: Int { Int(PQntuples(pointer)) }
+    var columnCount: Int { Int(PQnfields(pointer)) }
 
     /// The rows that a statement inserted, updated, deleted or selected.
-    var affectedRows: Int { Int(String(cString: PQcmdTuples(self.pointer))) ?? 0 }
+    var affectedRows: Int { Int(String(cString: PQcmdTuples(pointer))) ?? 0 }
 
     /// The server's word for what it did, as in "COMMIT".
-    var commandTag: String { String(cString: PQcmdStatus(self.pointer)) }
+    var commandTag: String { String(cString: PQcmdStatus(pointer)) }
 
-    func columnType(_ column: Int) -> UInt32 { PQftype(self.pointer, CInt(column)) }
+    func columnType(_ column: Int) -> UInt32 { PQftype(pointer, CInt(column)) }
 
     func columnName(_ column: Int) -> String {
-        PQfname(self.pointer, CInt(column)).map { String(cString: $0) } ?? ""
+        PQfname(pointer, CInt(column)).map { String(cString: $0) } ?? ""
     }
 
     func place(of column: String) -> Int? {
-        let place = PQfnumber(self.pointer, column)
+        let place = PQfnumber(pointer, column)
         return place < 0 ? nil : Int(place)
     }
 
     /// The server's error, as it stands in this result.
     func error(outcome: PostgresError.Outcome) -> PostgresError {
-        let sqlState = self.field("C")
+        let sqlState = field("C")
         var error = PostgresError(
             .server,
-            self.field("M") ?? String(cString: PQresultErrorMessage(self.pointer)).trimmed,
+            field("M") ?? String(cString: PQresultErrorMessage(pointer)).trimmed,
             outcome: outcome,
             sqlState: sqlState,
-            hint: self.field("H"),
-            detail: self.field("D"),
-            constraint: self.field("n")
+            hint: field("H"),
+            detail: field("D"),
+            constraint: field("n")
         )
-        if sqlState == "55P03" { error.lockedRelation = self.field("W").flatMap(Self.relation) }
+        if sqlState == "55P03" { error.lockedRelation = field("W").flatMap(Self.relation) }
         return error
     }
 
@@ -63,15 +63,15 @@ final class ServerResult: @unchecked Sendable {
 
     /// `ERROR` ends a statement, `FATAL` the session; `V` is the severity that is never translated.
     var endsSession: Bool {
-        let severity = self.field("V")
+        let severity = field("V")
         return severity == nil || severity == "FATAL" || severity == "PANIC"
     }
 
     /// Whether an error is none of the server's, which always has a severity: libpq says so that the connection broke, or
     /// that it could not take an answer in.
-    var isOfLibpq: Bool { self.field("V") == nil }
+    var isOfLibpq: Bool { field("V") == nil }
 
     private func field(_ code: Unicode.Scalar) -> String? {
-        PQresultErrorField(self.pointer, CInt(code.value)).map { String(cString: $0) }
+        PQresultErrorField(pointer, CInt(code.value)).map { String(cString: $0) }
     }
 }

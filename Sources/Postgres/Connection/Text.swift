@@ -8,6 +8,6 @@ extension String {
     }
 
     func replacing(_ secret: String, with replacement: String) -> String {
-        self.split(separator: secret, omittingEmptySubsequences: false).joined(separator: replacement)
+        split(separator: secret, omittingEmptySubsequences: false).joined(separator: replacement)
     }
 }

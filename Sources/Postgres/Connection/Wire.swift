@@ -23,39 +23,39 @@ final class Wire: @unchecked Sendable {
     }
 
     deinit {
-        PQfinish(self.session)
+        PQfinish(session)
     }
 
-    var socket: CInt { PQsocket(self.session) }
-    var isAlive: Bool { PQstatus(self.session) == CONNECTION_OK }
-    var serverVersion: Int { Int(PQserverVersion(self.session)) }
-    var backendProcessID: Int32 { PQbackendPID(self.session) }
-    var message: String { String(cString: PQerrorMessage(self.session)).trimmed }
+    var socket: CInt { PQsocket(session) }
+    var isAlive: Bool { PQstatus(session) == CONNECTION_OK }
+    var serverVersion: Int { Int(PQserverVersion(session)) }
+    var backendProcessID: Int32 { PQbackendPID(session) }
+    var message: String { String(cString: PQerrorMessage(session)).trimmed }
 
     // MARK: Sending
 
     func enterPipeline() -> Bool {
-        PQsetnonblocking(self.session, 1) == 0 && PQenterPipelineMode(self.session) == 1
+        PQsetnonblocking(session, 1) == 0 && PQenterPipelineMode(session) == 1
     }
 
     func exitPipeline() -> Bool {
-        PQexitPipelineMode(self.session) == 1
+        PQexitPipelineMode(session) == 1
     }
 
     func prepare(_ name: String, _ sql: String, _ types: [UInt32]) -> Bool {
-        PQsendPrepare(self.session, name, sql, CInt(types.count), types) == 1
+        PQsendPrepare(session, name, sql, CInt(types.count), types) == 1
     }
 
     func execute(_ name: String, _ parameters: Parameters) -> Bool {
         Self.withPointers(to: parameters) { count, values, lengths, formats in
-            PQsendQueryPrepared(self.session, name, count, values, lengths, formats, 1) == 1
+            PQsendQueryPrepared(session, name, count, values, lengths, formats, 1) == 1
         }
     }
 
     /// Without a name, which leaves nothing behind.
     func execute(sql: String, _ parameters: Parameters) -> Bool {
         Self.withPointers(to: parameters) { count, values, lengths, formats in
-            PQsendQueryParams(self.session, sql, count, parameters.types, values, lengths, formats, 1) == 1
+            PQsendQueryParams(session, sql, count, parameters.types, values, lengths, formats, 1) == 1
         }
     }
 
@@ -98,29 +98,29 @@ final class Wire: @unchecked Sendable {
 
     /// Ends a statement's own implicit transaction, so that its failure harms no other.
     func sync() -> Bool {
-        PQpipelineSync(self.session) == 1
+        PQpipelineSync(session) == 1
     }
 
     /// Several statements by the simple protocol, outside the pipeline.
     func send(_ sql: String) -> Bool {
-        PQsendQuery(self.session, sql) == 1
+        PQsendQuery(session, sql) == 1
     }
 
     /// Input of the `COPY` that the server waits to be fed. libpq keeps what the kernel does not take, however much.
     func put(_ bytes: ArraySlice<UInt8>) -> Bool {
         bytes.withUnsafeBytes { bytes in
-            PQputCopyData(self.session, bytes.assumingMemoryBound(to: CChar.self).baseAddress, CInt(bytes.count)) == 1
+            PQputCopyData(session, bytes.assumingMemoryBound(to: CChar.self).baseAddress, CInt(bytes.count)) == 1
         }
     }
 
     /// All of the input is there: from here on the server answers.
     func endInput() -> Bool {
-        PQputCopyEnd(self.session, nil) == 1
+        PQputCopyEnd(session, nil) == 1
     }
 
     /// Nil: the connection is lost. True: the kernel took all there is. False: it has no room.
     func flush() -> Bool? {
-        switch PQflush(self.session) {
+        switch PQflush(session) {
         case 0: true
         case 1: false
         default: nil
@@ -130,12 +130,12 @@ final class Wire: @unchecked Sendable {
     // MARK: Receiving
 
     func read() -> Bool {
-        PQconsumeInput(self.session) == 1
+        PQconsumeInput(session) == 1
     }
 
     func next() -> Arrival {
-        if PQisBusy(self.session) != 0 { return .incomplete }
-        guard let result = PQgetResult(self.session) else { return .end }
+        if PQisBusy(session) != 0 { return .incomplete }
+        guard let result = PQgetResult(session) else { return .end }
         return .result(ServerResult(owning: result))
     }
 }

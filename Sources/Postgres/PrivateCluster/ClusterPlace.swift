@@ -20,9 +20,9 @@ struct ClusterPlace: Sendable {
             )
         }
         self.user = user
-        self.folder = "\(parent)/carillon-\(String(UInt64.random(in: .min ... .max), radix: 36))"
-        self.data = try data.map(Self.absolute) ?? self.folder + "/data"
-        if data != nil { try self.prepareData() }
+        folder = "\(parent)/carillon-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+        self.data = try data.map(Self.absolute) ?? folder + "/data"
+        if data != nil { try prepareData() }
     }
 
     /// A socket's path has at most 107 bytes; the longest name of ours and the server's takes this from it.
@@ -85,19 +85,19 @@ struct ClusterPlace: Sendable {
     }
 
     private func prepareData() throws(PostgresError) {
-        let isNew = mkdir(self.data, 0o700) == 0
+        let isNew = mkdir(data, 0o700) == 0
         guard isNew || errno == EEXIST else {
-            throw PostgresError(.clusterFailed, "The folder \(self.data) cannot be made: \(IOError.text(of: errno)).")
+            throw PostgresError(.clusterFailed, "The folder \(data) cannot be made: \(IOError.text(of: errno)).")
         }
-        guard let user, Self.owner(of: self.data) == 0 else { return }
-        guard isNew || rmdir(self.data) == 0 && mkdir(self.data, 0o700) == 0 else {
+        guard let user, Self.owner(of: data) == 0 else { return }
+        guard isNew || rmdir(data) == 0 && mkdir(data, 0o700) == 0 else {
             throw PostgresError(
                 .clusterFailed,
-                "The folder \(self.data) belongs to root and is not empty.",
+                "The folder \(data) belongs to root and is not empty.",
                 hint:
                     "Name an empty folder, or give this one to the user \(user.name) if it holds a PostgreSQL cluster."
             )
         }
-        chown(self.data, user.id, user.group)
+        chown(data, user.id, user.group)
     }
 }

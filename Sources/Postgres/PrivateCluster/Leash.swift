@@ -26,12 +26,12 @@ final class Leash: Sendable {
     }
 
     deinit {
-        close(self.descriptor)
+        close(descriptor)
     }
 
     /// A guard that is gone reads nothing, which is fine: so is its cluster.
     func say(_ line: String) {
         let bytes = Array((line + "\n").utf8)
-        _ = send(self.descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL))
+        _ = send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL))
     }
 }

@@ -28,13 +28,13 @@ extension PrivateCluster {
                 // Short statements gain nothing from compilation, which can cost more than they do.
                 "jit": "off",
             ]
-            if !self.isDurable {
+            if !isDurable {
                 for name in ["fsync", "synchronous_commit", "full_page_writes"] { settings[name] = "off" }
             }
-            settings.merge(self.parameters) { $1 }
+            settings.merge(parameters) { $1 }
             // These make it private; they cannot be set otherwise.
             settings["unix_socket_directories"] = place.folder
-            settings["listen_addresses"] = self.listensOnLoopback ? "127.0.0.1" : ""
+            settings["listen_addresses"] = listensOnLoopback ? "127.0.0.1" : ""
             settings["port"] = String(port)
             settings["logging_collector"] = "off"
             settings["log_destination"] = "stderr"
@@ -45,7 +45,7 @@ extension PrivateCluster {
         /// Local connections need no password, because only the server's user and root reach the socket.
         var preparation: String {
             "--username=postgres --auth-local=trust --auth-host=scram-sha-256 --encoding=UTF8 --locale=C"
-                + (self.isDurable ? "" : " --no-sync")
+                + (isDurable ? "" : " --no-sync")
         }
     }
 

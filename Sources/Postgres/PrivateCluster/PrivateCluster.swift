@@ -16,7 +16,7 @@ package actor PrivateCluster {
     package nonisolated let port: UInt16
     private var server: (process: ChildProcess, leash: Leash)?
 
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// Prepares and starts one. With `data` its data is kept in that folder and used again; without, it goes with the
     /// cluster.
@@ -54,38 +54,38 @@ package actor PrivateCluster {
         self.place = place
         self.settings = settings
         self.loop = loop
-        self.password =
+        password =
             String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
         // Without a port on the network the number is only part of the socket's name.
-        self.port = settings.listensOnLoopback ? try Self.freePort() : 5432
+        port = settings.listensOnLoopback ? try Self.freePort() : 5432
     }
 
     /// The folder with the server's socket and log.
-    package nonisolated var folder: String { self.place.folder }
+    package nonisolated var folder: String { place.folder }
 
     /// For connecting through the socket, as the superuser.
     package nonisolated func url(database: String = "postgres") -> String {
-        "postgresql:///\(Self.encoded(database))?host=\(Self.encoded(self.place.folder))&port=\(self.port)&user=postgres"
+        "postgresql:///\(Self.encoded(database))?host=\(Self.encoded(place.folder))&port=\(port)&user=postgres"
     }
 
     /// For connecting through 127.0.0.1, with the password, where the settings have the server listen there.
     package nonisolated func loopbackURL(database: String = "postgres") -> String {
-        "postgresql://postgres:\(self.password)@127.0.0.1:\(self.port)/\(Self.encoded(database))"
+        "postgresql://postgres:\(password)@127.0.0.1:\(port)/\(Self.encoded(database))"
     }
 
     /// Stops the server, waits for its end, and removes its folder. A second time it does nothing.
     package func stop(_ mode: StopMode = .fast) async {
-        await self.end(mode, "remove")
+        await end(mode, "remove")
     }
 
     /// Stops the server and starts it again, with the same data, socket and port.
     package func restart(_ mode: StopMode = .fast) async throws(PostgresError) {
-        await self.end(mode, "keep")
-        try await self.run()
+        await end(mode, "keep")
+        try await run()
     }
 
     private func end(_ mode: StopMode, _ fate: String) async {
-        guard let (process, leash) = self.server.take() else { return }
+        guard let (process, leash) = server.take() else { return }
         leash.say("\(mode.rawValue) \(fate)")
         // A task of its own, because also who was cancelled wants to see the end of it.
         let loop = self.loop
@@ -98,7 +98,7 @@ package actor PrivateCluster {
         do {
             let (leash, other) = try Leash.make()
             defer { close(other) }
-            var command = ChildProcess.Command("/bin/sh", self.arguments)
+            var command = ChildProcess.Command("/bin/sh", arguments)
             // None of the variables of ours that mean something to a server.
             command.environment = [
                 "PATH": getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin", "LC_ALL": "C",
@@ -107,51 +107,51 @@ package actor PrivateCluster {
             command.input = .descriptor(other)
             command.output = .nothing
             command.error = .nothing
-            command.user = self.place.user
+            command.user = place.user
             command.startsSession = true
             let process = try ChildProcess(command)
-            leash.say(self.password)
-            self.server = (process, leash)
+            leash.say(password)
+            server = (process, leash)
         } catch {
             throw PostgresError(.clusterFailed, "A private PostgreSQL cannot be started: \(error.message).")
         }
         do {
-            try await self.waitUntilReady()
+            try await waitUntilReady()
         } catch {
-            await self.stop(.immediate)
+            await stop(.immediate)
             throw error
         }
     }
 
     private var arguments: [String] {
-        ["-c", ClusterGuard.script, "carillon-postgres", self.place.folder, self.place.data, self.programs.initdb]
-            + [self.settings.preparation] + self.settings.commandLine(self.programs, self.place, port: self.port)
+        ["-c", ClusterGuard.script, "carillon-postgres", place.folder, place.data, programs.initdb]
+            + [settings.preparation] + settings.commandLine(programs, place, port: port)
     }
 
     /// The server says so in its lock file, once it takes connections.
     private func waitUntilReady() async throws(PostgresError) {
         let deadline = MonotonicInstant.now + .seconds(120)
-        while !self.isReady {
-            guard let (process, _) = self.server else {
+        while !isReady {
+            guard let (process, _) = server else {
                 throw PostgresError(.clusterFailed, "The private PostgreSQL was stopped while it started.")
             }
             if let exit = process.exitIfEnded() {
                 throw PostgresError(
                     .clusterFailed,
-                    "The private PostgreSQL's folder \(self.folder) cannot be made (\(exit))."
+                    "The private PostgreSQL's folder \(folder) cannot be made (\(exit))."
                 )
             }
-            if access(self.path(ClusterGuard.ended), F_OK) == 0 {
-                throw PostgresError(.clusterFailed, "The private PostgreSQL did not start: \(self.lastWords).")
+            if access(path(ClusterGuard.ended), F_OK) == 0 {
+                throw PostgresError(.clusterFailed, "The private PostgreSQL did not start: \(lastWords).")
             }
             if .now > deadline {
                 throw PostgresError(
                     .clusterFailed,
-                    "The private PostgreSQL was not ready in two minutes: \(self.lastWords)."
+                    "The private PostgreSQL was not ready in two minutes: \(lastWords)."
                 )
             }
             do {
-                try await self.loop.sleep(for: .milliseconds(10))
+                try await loop.sleep(for: .milliseconds(10))
             } catch {
                 throw PostgresError(.cancelled, "Starting the private PostgreSQL was cancelled.")
             }
@@ -159,18 +159,18 @@ package actor PrivateCluster {
     }
 
     private var isReady: Bool {
-        let lines = Self.text(of: self.place.data + "/postmaster.pid").split(
+        let lines = Self.text(of: place.data + "/postmaster.pid").split(
             separator: "\n",
             omittingEmptySubsequences: false
         )
         // A server that was killed leaves such a file too, with another number.
         return lines.count > 7 && lines[7].hasPrefix("ready")
-            && String(lines[0]) == Self.text(of: self.path(ClusterGuard.server)).trimmed
+            && String(lines[0]) == Self.text(of: path(ClusterGuard.server)).trimmed
     }
 
     /// The last complaint in its logs.
     private var lastWords: String {
-        let texts = [ClusterGuard.log, ClusterGuard.preparationLog].map { Self.text(of: self.path($0)) }
+        let texts = [ClusterGuard.log, ClusterGuard.preparationLog].map { Self.text(of: path($0)) }
         let lines = texts.flatMap { $0.split(separator: "\n") }
         let complaints = lines.filter { line in
             ["FATAL:", "PANIC:", "ERROR:", "error:", "could not"].contains { line.contains($0) }
@@ -179,7 +179,7 @@ package actor PrivateCluster {
             ? lines.suffix(3).joined(separator: "; ") : complaints.suffix(4).joined(separator: "; ")
     }
 
-    private func path(_ name: String) -> String { self.place.folder + "/" + name }
+    private func path(_ name: String) -> String { place.folder + "/" + name }
 }
 
 extension PrivateCluster {

@@ -4,8 +4,8 @@ import Glibc
 struct ServerPrograms: Sendable {
     let folder: String
 
-    var initdb: String { self.folder + "/initdb" }
-    var postgres: String { self.folder + "/postgres" }
+    var initdb: String { folder + "/initdb" }
+    var postgres: String { folder + "/postgres" }
 
     /// The first folder of `path` that has both programs, then Debian's folders, the highest version first.
     static func find(

@@ -2,10 +2,10 @@
 extension Array where Element == UInt8 {
     @inline(__always)
     mutating func append(bigEndian value: some FixedWidthInteger) {
-        Swift.withUnsafeBytes(of: value.bigEndian) { self.append(contentsOf: $0) }
+        Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
     }
 
     mutating func append(copying span: RawSpan) {
-        span.withUnsafeBytes { self.append(contentsOf: $0) }
+        span.withUnsafeBytes { append(contentsOf: $0) }
     }
 }

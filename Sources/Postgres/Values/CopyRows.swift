@@ -5,43 +5,43 @@ package struct CopyRows: Sendable {
 
     /// - Parameter capacity: how many bytes to make room for.
     package init(capacity: Int = 0) {
-        self.data = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0]
-        self.data.reserveCapacity(capacity)
-        self.data.append(bigEndian: Int32(0))  // no flags
-        self.data.append(bigEndian: Int32(0))  // no extension of the header
+        data = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0]
+        data.reserveCapacity(capacity)
+        data.append(bigEndian: Int32(0))  // no flags
+        data.append(bigEndian: Int32(0))  // no extension of the header
     }
 
     package mutating func begin(columns: Int16) {
-        self.count += 1
-        self.data.append(bigEndian: columns)
+        count += 1
+        data.append(bigEndian: columns)
     }
 
     package mutating func append(_ value: Int32) {
-        self.data.append(bigEndian: Int32(4))
-        self.data.append(bigEndian: value)
+        data.append(bigEndian: Int32(4))
+        data.append(bigEndian: value)
     }
 
     /// Microseconds since 1970.
     package mutating func append(timestamp microseconds: Int64?) {
-        guard let microseconds else { return self.appendNull() }
-        self.data.append(bigEndian: Int32(8))
-        self.data.append(bigEndian: Timestamp.fromUnix(microseconds))
+        guard let microseconds else { return appendNull() }
+        data.append(bigEndian: Int32(8))
+        data.append(bigEndian: Timestamp.fromUnix(microseconds))
     }
 
     /// The bytes of a text, which must be UTF-8 without a NUL.
     package mutating func append(text bytes: ArraySlice<UInt8>?) {
-        guard let bytes else { return self.appendNull() }
-        self.data.append(bigEndian: Int32(bytes.count))
-        self.data.append(contentsOf: bytes)
+        guard let bytes else { return appendNull() }
+        data.append(bigEndian: Int32(bytes.count))
+        data.append(contentsOf: bytes)
     }
 
     private mutating func appendNull() {
-        self.data.append(bigEndian: Int32(-1))
+        data.append(bigEndian: Int32(-1))
     }
 
     /// All that is sent, with the mark of its end.
     consuming func bytes() -> [UInt8] {
-        self.data.append(bigEndian: Int16(-1))
-        return self.data
+        data.append(bigEndian: Int16(-1))
+        return data
     }
 }

@@ -18,67 +18,67 @@ package struct Parameters: Sendable {
     package init() {}
 
     package init(capacity: Int) {
-        self.bytes.reserveCapacity(capacity)
+        bytes.reserveCapacity(capacity)
     }
 
-    package var count: Int { self.places.count }
+    package var count: Int { places.count }
 
     package mutating func removeAll(keepingCapacity: Bool = true) {
-        self.bytes.removeAll(keepingCapacity: keepingCapacity)
-        self.places.removeAll(keepingCapacity: keepingCapacity)
-        self.types.removeAll(keepingCapacity: keepingCapacity)
+        bytes.removeAll(keepingCapacity: keepingCapacity)
+        places.removeAll(keepingCapacity: keepingCapacity)
+        types.removeAll(keepingCapacity: keepingCapacity)
     }
 
     package mutating func appendNull(_ type: PostgresType) {
-        self.appendNull(id: type.id)
+        appendNull(id: type.id)
     }
 
     package mutating func appendNull(arrayOf type: PostgresType) {
-        self.appendNull(id: type.arrayID)
+        appendNull(id: type.arrayID)
     }
 
     package mutating func append(_ value: Bool?) {
-        self.append(.bool, value) { bytes, value in bytes.append(value ? 1 : 0) }
+        append(.bool, value) { bytes, value in bytes.append(value ? 1 : 0) }
     }
 
     package mutating func append(_ value: Int16?) {
-        self.append(.int2, value) { bytes, value in bytes.append(bigEndian: value) }
+        append(.int2, value) { bytes, value in bytes.append(bigEndian: value) }
     }
 
     package mutating func append(_ value: Int32?) {
-        self.append(.int4, value) { bytes, value in bytes.append(bigEndian: value) }
+        append(.int4, value) { bytes, value in bytes.append(bigEndian: value) }
     }
 
     package mutating func append(_ value: Int64?) {
-        self.append(.int8, value) { bytes, value in bytes.append(bigEndian: value) }
+        append(.int8, value) { bytes, value in bytes.append(bigEndian: value) }
     }
 
     package mutating func append(_ value: Double?) {
-        self.append(.float8, value) { bytes, value in bytes.append(bigEndian: value.bitPattern) }
+        append(.float8, value) { bytes, value in bytes.append(bigEndian: value.bitPattern) }
     }
 
     /// Microseconds since 1970; `Int64.max` and `.min` are the infinities.
     package mutating func append(timestamp microseconds: Int64?) {
-        self.append(.timestamptz, microseconds) { bytes, value in bytes.append(bigEndian: Timestamp.fromUnix(value)) }
+        append(.timestamptz, microseconds) { bytes, value in bytes.append(bigEndian: Timestamp.fromUnix(value)) }
     }
 
     package mutating func append(uuid value: (high: UInt64, low: UInt64)?) {
-        self.append(.uuid, value) { bytes, value in
+        append(.uuid, value) { bytes, value in
             bytes.append(bigEndian: value.high)
             bytes.append(bigEndian: value.low)
         }
     }
 
     package mutating func append(_ value: String?) {
-        self.append(.text, value) { bytes, value in bytes.append(contentsOf: value.utf8) }
+        append(.text, value) { bytes, value in bytes.append(contentsOf: value.utf8) }
     }
 
     package mutating func append(json value: String?) {
-        self.append(.json, value) { bytes, value in bytes.append(contentsOf: value.utf8) }
+        append(.json, value) { bytes, value in bytes.append(contentsOf: value.utf8) }
     }
 
     package mutating func append(jsonb value: String?) {
-        self.append(.jsonb, value) { bytes, value in
+        append(.jsonb, value) { bytes, value in
             bytes.append(1)  // the version of the format
             bytes.append(contentsOf: value.utf8)
         }
@@ -87,16 +87,16 @@ package struct Parameters: Sendable {
     /// The bytes of a `text`, `json`, `jsonb` or `bytea`.
     package mutating func append(_ type: PostgresType, bytes span: RawSpan) {
         precondition(type.takesBytes, "only text, json, jsonb and bytea are appended as bytes")
-        let start = self.bytes.count
-        if type == .jsonb { self.bytes.append(1) }
-        self.bytes.append(copying: span)
-        self.finish(type.id, from: start)
+        let start = bytes.count
+        if type == .jsonb { bytes.append(1) }
+        bytes.append(copying: span)
+        finish(type.id, from: start)
     }
 
     package mutating func append(_ array: PostgresArray) {
-        let start = self.bytes.count
-        array.write(into: &self.bytes)
-        self.finish(array.type.arrayID, from: start)
+        let start = bytes.count
+        array.write(into: &bytes)
+        finish(array.type.arrayID, from: start)
     }
 
     private mutating func append<Value>(
@@ -104,20 +104,20 @@ package struct Parameters: Sendable {
         _ value: Value?,
         _ write: (inout [UInt8], Value) -> Void
     ) {
-        guard let value else { return self.appendNull(id: type.id) }
-        let start = self.bytes.count
-        write(&self.bytes, value)
-        self.finish(type.id, from: start)
+        guard let value else { return appendNull(id: type.id) }
+        let start = bytes.count
+        write(&bytes, value)
+        finish(type.id, from: start)
     }
 
     private mutating func appendNull(id: UInt32) {
-        self.types.append(id)
-        self.places.append(Place(offset: 0, length: -1))
+        types.append(id)
+        places.append(Place(offset: 0, length: -1))
     }
 
     private mutating func finish(_ type: UInt32, from start: Int) {
-        self.types.append(type)
-        self.places.append(Place(offset: start, length: self.bytes.count - start))
+        types.append(type)
+        places.append(Place(offset: start, length: bytes.count - start))
     }
 }
 

@@ -9,7 +9,7 @@ extension PostgresConnection {
         of statement: Statement,
         _ parameters: Parameters = Parameters()
     ) async throws -> [Value] {
-        try await self.query(statement, parameters) { rows in
+        try await query(statement, parameters) { rows in
             try rows.indices.map { row in try Value(rows, row) }
         }
     }

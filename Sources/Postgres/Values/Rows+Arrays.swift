@@ -6,11 +6,11 @@ extension Rows {
         _ column: Int,
         _ body: (RawSpan?) throws(PostgresError) -> Void
     ) throws(PostgresError) {
-        let (start, length) = try self.cell(row, column)
+        let (start, length) = try cell(row, column)
         var rest = ArrayReader(UnsafeRawBufferPointer(start: start, count: length))
-        guard var left = rest.readHeader() else { throw self.mismatch(row, column, "an array") }
+        guard var left = rest.readHeader() else { throw mismatch(row, column, "an array") }
         while left > 0 {
-            guard let element = rest.readElement() else { throw self.mismatch(row, column, "a whole array") }
+            guard let element = rest.readElement() else { throw mismatch(row, column, "a whole array") }
             switch element {
             case .null: try body(nil)
             case .bytes(let bytes): try body(bytes.bytes)
@@ -21,16 +21,16 @@ extension Rows {
 
     /// The number of elements, without a look at them.
     package func elementCount(_ row: Int, _ column: Int) throws(PostgresError) -> Int {
-        let (start, length) = try self.cell(row, column)
+        let (start, length) = try cell(row, column)
         var reader = ArrayReader(UnsafeRawBufferPointer(start: start, count: length))
-        guard let count = reader.readHeader() else { throw self.mismatch(row, column, "an array") }
+        guard let count = reader.readHeader() else { throw mismatch(row, column, "an array") }
         return count
     }
 
     /// The elements of a `text[]`; a null is nil.
     package func strings(_ row: Int, _ column: Int) throws(PostgresError) -> [String?] {
         var strings: [String?] = []
-        try self.forEachElement(row, column) { (element: RawSpan?) throws(PostgresError) in
+        try forEachElement(row, column) { (element: RawSpan?) throws(PostgresError) in
             if let element {
                 strings.append(element.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
             } else {
@@ -51,18 +51,18 @@ struct ArrayReader {
     private var rest: UnsafeRawBufferPointer
 
     init(_ bytes: UnsafeRawBufferPointer) {
-        self.rest = bytes
+        rest = bytes
     }
 
     /// The number of elements in all dimensions together; nil when this is no array.
     mutating func readHeader() -> Int? {
-        guard let dimensions = self.readInt32(), dimensions >= 0, dimensions <= 6, self.readInt32() != nil,
-            self.readInt32() != nil
+        guard let dimensions = readInt32(), dimensions >= 0, dimensions <= 6, readInt32() != nil,
+            readInt32() != nil
         else { return nil }
         if dimensions == 0 { return 0 }
         var count = 1
         for _ in 0..<dimensions {
-            guard let length = self.readInt32(), length >= 0, self.readInt32() != nil else { return nil }
+            guard let length = readInt32(), length >= 0, readInt32() != nil else { return nil }
             let (product, overflow) = count.multipliedReportingOverflow(by: Int(length))
             if overflow { return nil }
             count = product
@@ -71,18 +71,18 @@ struct ArrayReader {
     }
 
     mutating func readElement() -> Element? {
-        guard let length = self.readInt32() else { return nil }
+        guard let length = readInt32() else { return nil }
         if length == -1 { return .null }
-        guard length >= 0, Int(length) <= self.rest.count else { return nil }
-        let element = UnsafeRawBufferPointer(rebasing: self.rest[..<Int(length)])
-        self.rest = UnsafeRawBufferPointer(rebasing: self.rest[Int(length)...])
+        guard length >= 0, Int(length) <= rest.count else { return nil }
+        let element = UnsafeRawBufferPointer(rebasing: rest[..<Int(length)])
+        rest = UnsafeRawBufferPointer(rebasing: rest[Int(length)...])
         return .bytes(element)
     }
 
     private mutating func readInt32() -> Int32? {
-        guard self.rest.count >= 4 else { return nil }
-        let value = Int32(bigEndian: self.rest.loadUnaligned(as: Int32.self))
-        self.rest = UnsafeRawBufferPointer(rebasing: self.rest[4...])
+        guard rest.count >= 4 else { return nil }
+        let value = Int32(bigEndian: rest.loadUnaligned(as: Int32.self))
+        rest = UnsafeRawBufferPointer(rebasing: rest[4...])
         return value
     }
 }

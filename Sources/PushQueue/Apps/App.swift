@@ -17,9 +17,9 @@ package struct App: Sendable {
     /// The topic of messages that name none: Apple derives those of most push types from the bundle identifier.
     func topic(for pushType: PushType?) -> [UInt8] {
         // Nearly all messages.
-        guard let pushType, pushType != .alert, !self.topic.isEmpty else { return self.topic }
+        guard let pushType, pushType != .alert, !topic.isEmpty else { return topic }
         let suffix = Array(pushType.topicSuffix.utf8)
-        return self.topic.suffix(suffix.count).elementsEqual(suffix) ? self.topic : self.topic + suffix
+        return topic.suffix(suffix.count).elementsEqual(suffix) ? topic : topic + suffix
     }
 
     /// Where pushes go, and what they are sent with.

@@ -30,22 +30,22 @@ struct AppDirectory: Sendable {
     var tokens: ProviderToken.Supply?
 
     subscript(id: Int32) -> Entry {
-        if let app = self.apps[id] { return .known(app) }
-        return self.absent.contains(id) ? .absent : .unread
+        if let app = apps[id] { return .known(app) }
+        return absent.contains(id) ? .absent : .unread
     }
 
     /// How people call it, as far as that is known.
-    func name(of id: Int32) -> String { self.apps[id]?.name ?? "\(id)" }
+    func name(of id: Int32) -> String { apps[id]?.name ?? "\(id)" }
 
     func isUnread(_ id: Int32) -> Bool {
         if case .unread = self[id] { true } else { false }
     }
 
-    var ids: [Int32] { Array(self.apps.keys) }
+    var ids: [Int32] { Array(apps.keys) }
 
     /// An app may come into being together with its first message, so that there is none is never remembered for long.
     mutating func forgetAbsent() {
-        self.absent.removeAll()
+        absent.removeAll()
     }
 
     /// Everything is known as it is at that fingerprint.
@@ -56,7 +56,7 @@ struct AppDirectory: Sendable {
     func parameters(for ids: [Int32]) -> Parameters {
         var parameters = Parameters()
         parameters.append(PostgresArray(ids))
-        let known = self.certificates.map { ($0.key, $0.value.version) }
+        let known = certificates.map { ($0.key, $0.value.version) }
         parameters.append(PostgresArray(known.map(\.0)))
         parameters.append(PostgresArray(known.map(\.1)))
         return parameters
@@ -65,7 +65,7 @@ struct AppDirectory: Sendable {
     /// Which row holds the credential with that digest, and since when. Of several rows all workers find the same one.
     func row(holding digest: [UInt8]) -> (certificate: Int32, since: Int64)? {
         var found: (certificate: Int32, since: Int64)?
-        for (id, certificate) in self.certificates where found.map({ id < $0.certificate }) ?? true {
+        for (id, certificate) in certificates where found.map({ id < $0.certificate }) ?? true {
             if case .success(let credential) = certificate.credential, credential.digest == digest {
                 found = (id, certificate.since)
             }
@@ -80,32 +80,32 @@ struct AppDirectory: Sendable {
         var left: Set<Credential> = []
         let present = Set(rows.map(\.id))
         for id in ids where !present.contains(id) {
-            if case .success(let route) = self.apps.removeValue(forKey: id)?.route { left.insert(route.credential) }
-            self.absent.insert(id)
+            if case .success(let route) = apps.removeValue(forKey: id)?.route { left.insert(route.credential) }
+            absent.insert(id)
         }
         for row in rows {
             let app = self.app(row)
-            if let before = self.apps[app.id], before.route != app.route {
+            if let before = apps[app.id], before.route != app.route {
                 changed.append(app)
                 if case .success(let route) = before.route { left.insert(route.credential) }
             }
-            self.apps[app.id] = app
-            self.absent.remove(app.id)
+            apps[app.id] = app
+            absent.remove(app.id)
         }
-        if !left.isEmpty { self.unused.formUnion(left.filter { !self.isInUse($0) }) }
+        if !left.isEmpty { unused.formUnion(left.filter { !isInUse($0) }) }
         return changed
     }
 
     private func isInUse(_ credential: Credential) -> Bool {
-        self.apps.values.contains { app in
+        apps.values.contains { app in
             if case .success(let route) = app.route { route.credential == credential } else { false }
         }
     }
 
     /// What was found since this was asked last: what is to be written down, and what is to be let go.
     mutating func takeNews() -> (findings: [CredentialFinding], unused: Set<Credential>) {
-        defer { (self.findings, self.unused) = ([:], []) }
-        return (Array(self.findings.values), self.unused)
+        defer { (findings, unused) = ([:], []) }
+        return (Array(findings.values), unused)
     }
 
     private mutating func app(_ row: AppRow) -> App {
@@ -117,14 +117,14 @@ struct AppDirectory: Sendable {
             mostRate: row.mostRate,
             mostAttempts: Int16(clamping: row.mostAttempts),
             certificate: row.certificate,
-            route: self.route(row)
+            route: route(row)
         )
     }
 
     private mutating func route(_ row: AppRow) -> Result<App.Route, Trouble> {
         do throws(Trouble) {
             let gateway = try row.destination()
-            return .success(App.Route(gateway: gateway, credential: try self.credential(row)))
+            return .success(App.Route(gateway: gateway, credential: try credential(row)))
         } catch {
             return .failure(error)
         }
@@ -137,22 +137,22 @@ struct AppDirectory: Sendable {
         if let secret = row.secret {
             var credential: Result<Credential, Trouble>
             do throws(Trouble) {
-                credential = .success(try secret.credential(supply: self.tokens))
+                credential = .success(try secret.credential(supply: tokens))
             } catch {
                 credential = .failure(error)
             }
             // The same credential in a row that changed otherwise keeps its provider token and its connections.
-            if case .success(let before) = self.certificates[id]?.credential, credential == .success(before) {
+            if case .success(let before) = certificates[id]?.credential, credential == .success(before) {
                 credential = .success(before)
             }
             let since = row.credentialSince ?? 0
-            self.certificates[id] = Certificate(version: version, since: since, credential: credential)
+            certificates[id] = Certificate(version: version, since: since, credential: credential)
         }
-        guard let certificate = self.certificates[id] else {
+        guard let certificate = certificates[id] else {
             throw Trouble(.setting, "The credential of app “\(row.name)” was not read.")
         }
         if row.isUnjudged {
-            self.findings[id] = CredentialFinding(
+            findings[id] = CredentialFinding(
                 certificate: id,
                 since: certificate.since,
                 facts: certificate.credential.map(\.facts)

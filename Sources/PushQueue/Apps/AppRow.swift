@@ -74,23 +74,23 @@ struct AppRow: Sendable {
         guard self.protocol == "http2" else {
             throw Trouble(
                 .setting,
-                "App “\(self.name)” asks for the binary protocol; Apple has switched it off. Set it to http2."
+                "App “\(name)” asks for the binary protocol; Apple has switched it off. Set it to http2."
             )
         }
-        guard let gateway else { return self.environment == "sandbox" ? .sandbox : .production }
+        guard let gateway else { return environment == "sandbox" ? .sandbox : .production }
         return try self.gateway(at: gateway)
     }
 
     /// Where the app's list of dead tokens is read, of the time before HTTP/2.
     func feedbackDestination() throws(Trouble) -> Gateway {
-        guard let feedbackGateway else { return self.environment == "sandbox" ? .feedbackSandbox : .feedback }
-        return try self.gateway(at: feedbackGateway)
+        guard let feedbackGateway else { return environment == "sandbox" ? .feedbackSandbox : .feedback }
+        return try gateway(at: feedbackGateway)
     }
 
     /// One that was set for the app, and is trusted by what was set for it.
     private func gateway(at address: String) throws(Trouble) -> Gateway {
         do {
-            return try Gateway(address, trust: self.gatewayAuthority.map { .pem($0) } ?? .system)
+            return try Gateway(address, trust: gatewayAuthority.map { .pem($0) } ?? .system)
         } catch {
             throw Trouble(.setting, error.message)
         }
@@ -100,26 +100,26 @@ struct AppRow: Sendable {
 extension AppRow {
     /// Reads a row of the statement's.
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        self.id = try rows.int32(row, 0)
-        self.name = try rows.string(row, 1)
-        self.topic = try rows.stringIfPresent(row, 2)
-        self.environment = try rows.string(row, 3)
+        id = try rows.int32(row, 0)
+        name = try rows.string(row, 1)
+        topic = try rows.stringIfPresent(row, 2)
+        environment = try rows.string(row, 3)
         self.protocol = try rows.string(row, 4)
-        self.gateway = try rows.stringIfPresent(row, 5)
-        self.gatewayAuthority = try rows.stringIfPresent(row, 6)
-        self.isPaused = try rows.bool(row, 7)
-        self.mostRate = try rows.int32IfPresent(row, 8)
-        self.mostAttempts = try rows.int32(row, 9)
-        self.certificate = try rows.int32IfPresent(row, 10)
-        self.version = try rows.int64IfPresent(row, 11)
-        self.credentialSince = try rows.timestampIfPresent(row, 18)
-        self.isUnjudged = try rows.bool(row, 19)
-        self.feedbackGateway = try rows.stringIfPresent(row, 20)
+        gateway = try rows.stringIfPresent(row, 5)
+        gatewayAuthority = try rows.stringIfPresent(row, 6)
+        isPaused = try rows.bool(row, 7)
+        mostRate = try rows.int32IfPresent(row, 8)
+        mostAttempts = try rows.int32(row, 9)
+        certificate = try rows.int32IfPresent(row, 10)
+        version = try rows.int64IfPresent(row, 11)
+        credentialSince = try rows.timestampIfPresent(row, 18)
+        isUnjudged = try rows.bool(row, 19)
+        feedbackGateway = try rows.stringIfPresent(row, 20)
         guard try rows.bool(row, 12) else {
-            self.secret = nil
+            secret = nil
             return
         }
-        self.secret = Secret(
+        secret = Secret(
             certificate: try rows.stringIfPresent(row, 13),
             privateKey: try rows.stringIfPresent(row, 14),
             passphrase: try rows.stringIfPresent(row, 15),
@@ -137,9 +137,9 @@ extension AppRow.Secret {
                 return try Credential(signingKey: privateKey, keyID: keyID, teamID: teamID, supply: supply)
             }
             return try Credential(
-                certificate: self.certificate ?? "",
+                certificate: certificate ?? "",
                 privateKey: self.privateKey,
-                passphrase: self.passphrase
+                passphrase: passphrase
             )
         } catch {
             throw Trouble(.credential, error.message)

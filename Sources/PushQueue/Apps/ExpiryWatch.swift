@@ -16,6 +16,6 @@ struct ExpiryWatch: Sendable {
 
     /// Whether to say that so many days are left.
     mutating func mustWarn(of certificate: Int32, days: Int64) -> Bool {
-        self.warned.updateValue(days, forKey: certificate) != days
+        warned.updateValue(days, forKey: certificate) != days
     }
 }

@@ -14,36 +14,36 @@ struct Admission: Sendable {
         self.limit = limit
     }
 
-    private var left: Int { min(self.limit - self.inFlight, self.leftByOthers) }
+    private var left: Int { min(limit - inFlight, leftByOthers) }
 
     /// What one app may have: all but a quarter.
-    private var share: Int { max(1, self.limit - self.limit / 4) }
+    private var share: Int { max(1, limit - limit / 4) }
 
     /// How many more pushes of that app may be claimed now.
     func room(for app: Int32) -> Int {
-        min(self.left, self.share - self.byApp[app, default: 0])
+        min(left, share - byApp[app, default: 0])
     }
 
     /// Whether any more pushes may be claimed now, of whatever app.
-    var hasRoom: Bool { self.left > 0 }
+    var hasRoom: Bool { left > 0 }
 
     /// The most pushes of one app that could ever be claimed at once.
-    var most: Int { self.share }
+    var most: Int { share }
 
-    func inFlight(of app: Int32) -> Int { self.byApp[app, default: 0] }
+    func inFlight(of app: Int32) -> Int { byApp[app, default: 0] }
 
     mutating func admit(_ pushes: Int, of app: Int32) {
-        precondition(pushes <= self.room(for: app), "more pushes than there is room for")
-        self.inFlight += pushes
-        self.byApp[app, default: 0] += pushes
+        precondition(pushes <= room(for: app), "more pushes than there is room for")
+        inFlight += pushes
+        byApp[app, default: 0] += pushes
     }
 
     /// Outcomes were committed, or the claim turned out smaller than planned.
     mutating func release(_ pushes: Int, of app: Int32) {
         guard pushes > 0 else { return }
-        let left = self.byApp[app, default: 0] - pushes
+        let left = byApp[app, default: 0] - pushes
         precondition(left >= 0, "more pushes came back than had gone")
-        self.byApp[app] = left == 0 ? nil : left
-        self.inFlight -= pushes
+        byApp[app] = left == 0 ? nil : left
+        inFlight -= pushes
     }
 }

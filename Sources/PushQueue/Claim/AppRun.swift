@@ -3,5 +3,5 @@ package struct AppRun: Hashable, Sendable {
     let first: Int32
     let last: Int32
 
-    func contains(_ app: Int32) -> Bool { self.first <= app && app <= self.last }
+    func contains(_ app: Int32) -> Bool { first <= app && app <= last }
 }

@@ -14,14 +14,14 @@ struct Capacities: Sendable {
     }
 
     /// A delivery returned with what is known now.
-    mutating func learned(_ capacity: Int?, of app: Int32) { self.byApp[app] = capacity }
+    mutating func learned(_ capacity: Int?, of app: Int32) { byApp[app] = capacity }
 
     /// How many more pushes may be claimed for that app. Where several claims fit, the last is a whole one too: a small one
     /// costs the database, and the way through the worker, as much as a large one.
     func room(for app: Int32, inFlight: Int) -> Int {
-        guard let capacity = self.byApp[app] else { return .max }
+        guard let capacity = byApp[app] else { return .max }
         let most = max(1, capacity * Self.depth)
         let room = most - inFlight
-        return room > 0 && most >= 2 * self.claimSize ? max(room, self.claimSize) : room
+        return room > 0 && most >= 2 * claimSize ? max(room, claimSize) : room
     }
 }

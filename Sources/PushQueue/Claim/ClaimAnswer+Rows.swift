@@ -100,7 +100,7 @@ extension ClaimAnswer {
                 }
                 try self.jobs?.read(rows, row, of: app, unlessIn: &seen)
                 let id = try rows.int64(row, Column.id)
-                self.first = min(self.first ?? id, id)
+                first = min(first ?? id, id)
                 self.rows += 1
             } else if try rows.int16(row, Column.kind) == 1 {
                 var jobs = ClaimedJobs(
@@ -115,7 +115,7 @@ extension ClaimAnswer {
                 self.jobs = consume jobs
             } else {
                 let pushes = Int(try rows.int64(row, Column.origin))
-                self.next = NextRow(id: try rows.int64(row, Column.id), pushes: pushes)
+                next = NextRow(id: try rows.int64(row, Column.id), pushes: pushes)
             }
         }
     }
@@ -131,7 +131,7 @@ extension ClaimedJobs {
     ) throws(PostgresError) {
         var reference: Extent?
         if !rows.isNull(row, Column.reference) {
-            reference = try rows.withBytes(row, Column.reference) { self.store($0) }
+            reference = try rows.withBytes(row, Column.reference) { store($0) }
         }
         let onUnknown = try rows.stringIfPresent(row, Column.onUnknown)
         let job = Job(
@@ -143,14 +143,14 @@ extension ClaimedJobs {
             attempt: try rows.int16IfPresent(row, Column.attempt) ?? 1,
             mayRepeat: onUnknown == nil
         )
-        self.waited(since: try rows.timestamp(row, Column.createdAt), attempt: job.attempt)
+        waited(since: try rows.timestamp(row, Column.createdAt), attempt: job.attempt)
         let priority = try rows.int16IfPresent(row, Column.priority)
         let pushType = try rows.stringIfPresent(row, Column.pushType).map { PushType(name: $0) } ?? .alert
         let usualTopic = app?.topic(for: pushType) ?? []
         try rows.withBytes(row, Column.payload) { (payload: RawSpan) throws(PostgresError) in
             try rows.withText(row, Column.topic, else: usualTopic) { (topic: RawSpan) throws(PostgresError) in
                 try rows.withText(row, Column.collapseID, else: []) { collapseID in
-                    self.begin(
+                    begin(
                         job,
                         payload: payload,
                         topic: topic,
@@ -165,7 +165,7 @@ extension ClaimedJobs {
         }
         seen.begin()
         try rows.forEachElement(row, Column.tokens) { token in
-            if let token { self.add(token, unlessIn: &seen) } else { self.add(RawSpan(), unlessIn: &seen) }
+            if let token { add(token, unlessIn: &seen) } else { add(RawSpan(), unlessIn: &seen) }
         }
     }
 }
@@ -177,11 +177,11 @@ extension Rows {
         else fallback: [UInt8],
         _ body: (RawSpan) throws(PostgresError) -> Void
     ) throws(PostgresError) {
-        if self.isNull(row, column) {
+        if isNull(row, column) {
             // A span of bytes has no padding that could be read uninitialised, which is what makes `bytes` unsafe.
             try body(unsafe fallback.span.bytes)
         } else {
-            try self.withBytes(row, column, body)
+            try withBytes(row, column, body)
         }
     }
 }

@@ -6,5 +6,5 @@ struct ClaimKey: Hashable, Sendable {
 }
 
 extension ClaimedJobs {
-    var key: ClaimKey { ClaimKey(id: self.id, claimedAt: self.claimedAt) }
+    var key: ClaimKey { ClaimKey(id: id, claimedAt: claimedAt) }
 }

@@ -4,16 +4,16 @@ struct ClaimSlots: Sendable {
     private var taken = Depth.allCases.map { _ in 0 }
 
     /// The lanes that may claim now: the small claims first, which are soon done.
-    var open: [Depth] { Depth.allCases.filter { self.taken[$0.rawValue] < $0.slots } }
+    var open: [Depth] { Depth.allCases.filter { taken[$0.rawValue] < $0.slots } }
 
-    var areEmpty: Bool { self.taken.allSatisfy { $0 == 0 } }
+    var areEmpty: Bool { taken.allSatisfy { $0 == 0 } }
 
     mutating func take(_ depth: Depth) {
-        self.taken[depth.rawValue] += 1
+        taken[depth.rawValue] += 1
     }
 
     mutating func free(_ depth: Depth) {
-        self.taken[depth.rawValue] -= 1
-        precondition(self.taken[depth.rawValue] >= 0, "more claims were answered than asked for")
+        taken[depth.rawValue] -= 1
+        precondition(taken[depth.rawValue] >= 0, "more claims were answered than asked for")
     }
 }

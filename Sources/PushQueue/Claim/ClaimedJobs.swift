@@ -8,7 +8,7 @@ package struct ClaimedJobs: Sendable {
         let start: Int32
         let count: Int32
 
-        var range: Range<Int> { Int(self.start)..<Int(self.start) + Int(self.count) }
+        var range: Range<Int> { Int(start)..<Int(start) + Int(count) }
     }
 
     /// One row of the queue.
@@ -33,16 +33,16 @@ package struct ClaimedJobs: Sendable {
 
         /// When it is too late to send it, in microseconds since 1970. The epoch itself is no time but Apple's word for a push
         /// that is delivered at once or never.
-        var deadline: Int64? { self.expiresAt == 0 ? nil : self.expiresAt }
+        var deadline: Int64? { expiresAt == 0 ? nil : expiresAt }
 
         /// How many attempts were begun, this one included: it is none if nothing of the job can be sent.
-        var attempts: Int16 { self.pushes > 0 ? self.attempt : self.attempt - 1 }
+        var attempts: Int16 { pushes > 0 ? attempt : attempt - 1 }
 
         /// The places of its pushes in the batch.
-        var places: Range<Int32> { self.firstPush..<self.firstPush + self.pushes }
+        var places: Range<Int32> { firstPush..<firstPush + pushes }
 
         /// The message that people know.
-        var message: Int64 { self.origin ?? self.id }
+        var message: Int64 { origin ?? id }
     }
 
     /// A token that is not sent.
@@ -99,13 +99,13 @@ package struct ClaimedJobs: Sendable {
     }
 
     /// How many jobs.
-    package var count: Int { self.jobs.count }
+    package var count: Int { jobs.count }
 
-    func reference(of job: Job) -> [UInt8]? { job.reference.map { Array(self.texts[$0.range]) } }
+    func reference(of job: Job) -> [UInt8]? { job.reference.map { Array(texts[$0.range]) } }
 
     mutating func reserve(jobs: Int) {
         self.jobs.reserveCapacity(jobs)
-        self.batch.reserve(pushes: jobs, headings: jobs, bytes: jobs * 256)
+        batch.reserve(pushes: jobs, headings: jobs, bytes: jobs * 256)
     }
 
     // MARK: Reading
@@ -114,13 +114,13 @@ package struct ClaimedJobs: Sendable {
     mutating func waited(since createdAt: Int64, attempt: Int16) {
         guard attempt == 1 else { return }
         // Whoever says when a row was made may say anything, infinity too.
-        let (wait, overflowed) = self.claimedAt.subtractingReportingOverflow(createdAt)
-        self.waits.add(nanoseconds: overflowed || wait > .max / 1000 ? .max : max(0, wait) * 1000)
+        let (wait, overflowed) = claimedAt.subtractingReportingOverflow(createdAt)
+        waits.add(nanoseconds: overflowed || wait > .max / 1000 ? .max : max(0, wait) * 1000)
     }
 
     mutating func store(_ text: RawSpan) -> Extent {
-        let extent = Extent(start: Int32(self.texts.count), count: Int32(text.byteCount))
-        self.texts.append(copying: text)
+        let extent = Extent(start: Int32(texts.count), count: Int32(text.byteCount))
+        texts.append(copying: text)
         return extent
     }
 
@@ -145,11 +145,11 @@ package struct ClaimedJobs: Sendable {
                 pushType: pushType,
                 onUnknown: onUnknown
             ) : .unknownApp
-        self.current = Reading(hasExpired: job.deadline.map { $0 <= self.claimedAt } ?? false, refusal: refusal)
-        self.jobs.append(job)
-        self.jobs[self.jobs.count - 1].firstPush = Int32(self.batch.count)
-        guard refusal == nil, !self.current.hasExpired else { return }
-        self.current.heading = self.batch.addHeading(
+        current = Reading(hasExpired: job.deadline.map { $0 <= claimedAt } ?? false, refusal: refusal)
+        jobs.append(job)
+        jobs[jobs.count - 1].firstPush = Int32(batch.count)
+        guard refusal == nil, !current.hasExpired else { return }
+        current.heading = batch.addHeading(
             payload: payload,
             topic: topic,
             pushType: pushType ?? .alert,
@@ -162,26 +162,26 @@ package struct ClaimedJobs: Sendable {
 
     /// Adds a token to the job that was begun last.
     mutating func add(_ token: RawSpan, unlessIn seen: inout TokenSet) {
-        let last = self.jobs.count - 1
+        let last = jobs.count - 1
         let form = TokenForm(token)
-        let id = self.identity(of: token, form, in: self.jobs[last].message)
+        let id = identity(of: token, form, in: jobs[last].message)
         guard seen.insert(id) else { return }
-        self.tokens += 1
-        if self.current.hasExpired {
-            self.jobs[last].expired += 1
-        } else if let reason = self.current.refusal ?? (form == .malformed ? .malformedToken : nil) {
-            self.jobs[last].refused += 1
-            self.refusals.append(Refusal(job: Int32(last), token: self.store(token), id: id, reason: reason))
+        tokens += 1
+        if current.hasExpired {
+            jobs[last].expired += 1
+        } else if let reason = current.refusal ?? (form == .malformed ? .malformedToken : nil) {
+            jobs[last].refused += 1
+            refusals.append(Refusal(job: Int32(last), token: store(token), id: id, reason: reason))
         } else {
-            self.jobs[last].pushes += 1
-            self.batch.addPush(token: token, heading: self.current.heading, id: id)
+            jobs[last].pushes += 1
+            batch.addPush(token: token, heading: current.heading, id: id)
         }
     }
 
     /// A token is the same in upper and in lower case, so its pushes have one identity.
     private func identity(of token: RawSpan, _ form: TokenForm, in message: Int64) -> PushID {
         guard form == .mixedCase else {
-            return .derived(installation: self.installation, message: message, token: token)
+            return .derived(installation: installation, message: message, token: token)
         }
         var lower: [UInt8] = []
         lower.append(copying: token)
@@ -189,6 +189,6 @@ package struct ClaimedJobs: Sendable {
             lower[place] |= 0x20
         }
         // A span of bytes has no padding that could be read uninitialised, which is what makes `bytes` unsafe.
-        return .derived(installation: self.installation, message: message, token: unsafe lower.span.bytes)
+        return .derived(installation: installation, message: message, token: unsafe lower.span.bytes)
     }
 }

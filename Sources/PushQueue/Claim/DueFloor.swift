@@ -25,23 +25,23 @@ struct DueFloor: Sendable {
 
     /// Where to begin a look.
     mutating func start(at now: MonotonicInstant) -> DuePlace {
-        if self.isLow { return .beginning }
-        if let beganAt, now - beganAt < Self.leastPause { return self.tip }
+        if isLow { return .beginning }
+        if let beganAt, now - beganAt < Self.leastPause { return tip }
         self.beganAt = now
-        return self.floor
+        return floor
     }
 
     /// A look began there, and has moved jobs to the queue.
     mutating func moved(_ promotion: PromotionAnswer, from start: DuePlace, at now: MonotonicInstant) {
         if start == .beginning {
             let isCheap = promotion.cost <= Self.cheap + Self.cheapForJob * promotion.rows
-            if isCheap { self = DueFloor() } else { self.isLow = false }
+            if isCheap { self = DueFloor() } else { isLow = false }
         }
-        guard !self.isLow else { return }
-        self.tip = promotion.place
+        guard !isLow else { return }
+        tip = promotion.place
         // A sweep has found so much that it did not get through, or the database's clock was set back.
-        if promotion.place < self.floor {
-            self.floor = promotion.place
+        if promotion.place < floor {
+            floor = promotion.place
             self.candidate = nil
         }
         guard let candidate else {
@@ -49,7 +49,7 @@ struct DueFloor: Sendable {
             return
         }
         guard now - candidate.since >= Self.leastAge else { return }
-        self.floor = max(self.floor, candidate.place)
+        floor = max(floor, candidate.place)
         self.candidate = (promotion.place, now)
     }
 }

@@ -23,7 +23,7 @@ package final class FlightCeiling: Sendable {
 
     package init(limit: Int, workers: Int) {
         self.limit = limit
-        self.members = Guarded(Array(repeating: Member(), count: workers))
+        members = Guarded(Array(repeating: Member(), count: workers))
     }
 
     package func share(_ place: Int) -> Share { Share(ceiling: self, place: place) }
@@ -31,8 +31,8 @@ package final class FlightCeiling: Sendable {
     fileprivate func reserve(at place: Int, holding pushes: Int, now: MonotonicInstant) -> Int {
         self.members.withLock { members in
             members[place].held = pushes
-            let left = self.limit - members.reduce(0) { $0 + $1.held + $1.reserved }
-            let part = max(1, self.limit / members.count)
+            let left = limit - members.reduce(0) { $0 + $1.held + $1.reserved }
+            let part = max(1, limit / members.count)
             if left <= 0, pushes < part { members[place].waitsUntil = now + .seconds(1) }
             let isWanted = members.indices.contains { other in
                 other != place && (members[other].waitsUntil.map { $0 > now } ?? false)
@@ -56,9 +56,9 @@ extension FlightCeiling.Share {
     /// How many more pushes this worker, which has so many in flight, may claim: they are kept for it until it says what
     /// it holds.
     func reserve(holding pushes: Int, at now: MonotonicInstant) -> Int {
-        self.ceiling.reserve(at: self.place, holding: pushes, now: now)
+        ceiling.reserve(at: place, holding: pushes, now: now)
     }
 
     /// So many of its pushes are in flight now.
-    func hold(_ pushes: Int) { self.ceiling.hold(pushes, at: self.place) }
+    func hold(_ pushes: Int) { ceiling.hold(pushes, at: place) }
 }

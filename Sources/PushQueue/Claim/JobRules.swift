@@ -22,9 +22,9 @@ enum JobRules {
         // Null is the default, retry.
         guard onUnknown == nil || onUnknown == "fail" else { return .malformedOnUnknown }
         if payload.byteCount > pushType.payloadLimit { return .payloadTooLarge }
-        if !self.isObject(payload) { return .malformedPayload }
-        if !self.isTopic(topic) { return .malformedTopic }
-        if !self.isCollapseID(collapseID) { return .malformedCollapseID }
+        if !isObject(payload) { return .malformedPayload }
+        if !isTopic(topic) { return .malformedTopic }
+        if !isCollapseID(collapseID) { return .malformedCollapseID }
         switch priority {
         case nil, 1, 5, 10: return nil
         default: return .unknownPriority

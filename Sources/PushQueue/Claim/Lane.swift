@@ -11,7 +11,7 @@ package struct Lane: Hashable, Sendable {
 
     /// How urgent it is.
     package var urgency: Urgency {
-        switch self.number {
+        switch number {
         case ...0: .urgent
         case 1: .normal
         default: .bulk

@@ -54,7 +54,7 @@ struct LaneBoard: Sendable {
     /// The lanes that are scanned from a floor, in the order of the index. A deep lane with a claim under way is known to
     /// have rows: looking for them, past all that were claimed already, would tell nothing and take long.
     var floors: [(lane: Lane, id: Int64)] {
-        self.entries.lazy.compactMap { lane, entry in
+        entries.lazy.compactMap { lane, entry in
             if entry.depth == .deep, entry.asked > 0 { return (lane, .max) }
             return entry.floor.isLow ? nil : (lane, entry.floor.id)
         }.sorted { $0.lane < $1.lane }
@@ -62,7 +62,7 @@ struct LaneBoard: Sendable {
 
     /// Where rows may be that no claim sees: below these ids.
     var risenFloors: [(lane: Lane, id: Int64)] {
-        self.entries.compactMap { lane, entry in entry.floor.isLow ? nil : (lane, entry.floor.id) }
+        entries.compactMap { lane, entry in entry.floor.isLow ? nil : (lane, entry.floor.id) }
     }
 
     // MARK: What happened
@@ -70,11 +70,11 @@ struct LaneBoard: Sendable {
     /// A look found rows in these lanes.
     mutating func found(_ lanes: some Sequence<Lane>, at now: MonotonicInstant) {
         for lane in lanes {
-            var entry = self.entries[lane] ?? Entry(usedAt: now)
+            var entry = entries[lane] ?? Entry(usedAt: now)
             entry.usedAt = now
             // A claim under way takes what the look has seen; of what came between them, the next look will know.
-            if entry.asked == 0 || entry.depth == .deep { self.makeReady(lane, &entry) }
-            self.entries[lane] = entry
+            if entry.asked == 0 || entry.depth == .deep { makeReady(lane, &entry) }
+            entries[lane] = entry
         }
     }
 
@@ -88,7 +88,7 @@ struct LaneBoard: Sendable {
         next: Int?,
         at now: MonotonicInstant
     ) {
-        guard var entry = self.entries[plan.lane] else { return }
+        guard var entry = entries[plan.lane] else { return }
         entry.asked -= 1
         entry.usedAt = now
         entry.mostRows = min(Self.mostRows, entry.mostRows * 2)
@@ -102,63 +102,63 @@ struct LaneBoard: Sendable {
         // A claim from below a floor that has risen meanwhile tells nothing about where rows begin now.
         if let first, first >= entry.floor.id { entry.floor.claimed(first: first, rows: rows, at: now) }
         if entry.depth == .deep {
-            self.makeReady(plan.lane, &entry)
+            makeReady(plan.lane, &entry)
         } else if entry.asked == 0 {
             entry.isReady = false
             entry.deficit = 0
         }
         // Its depth may have changed, and its round with it.
-        if entry.isReady { self.join(plan.lane, entry) }
-        self.entries[plan.lane] = entry
+        if entry.isReady { join(plan.lane, entry) }
+        entries[plan.lane] = entry
     }
 
     /// The claim was not made after all; its rows are where they were.
     /// - Parameter wasTooLarge: They were too many for the server at once: half of them may not be. Where even one is, it
     ///   is short of memory, and the lane rests for a while.
     mutating func abandoned(_ plan: ClaimPlan, wasTooLarge: Bool = false, at now: MonotonicInstant) {
-        guard var entry = self.entries[plan.lane] else { return }
+        guard var entry = entries[plan.lane] else { return }
         entry.asked -= 1
         entry.deficit += Int(plan.pushes)
         if wasTooLarge { entry.mostRows = max(1, Int(plan.rows) / 2) }
-        self.makeReady(plan.lane, &entry)
-        self.entries[plan.lane] = entry
+        makeReady(plan.lane, &entry)
+        entries[plan.lane] = entry
         guard wasTooLarge, plan.rows == 1 else { return }
-        self.turns[entry.depth.rawValue][plan.lane.urgency].remove(plan.lane)
-        self.parked.park(plan.lane, until: now + Self.rest)
+        turns[entry.depth.rawValue][plan.lane.urgency].remove(plan.lane)
+        parked.park(plan.lane, until: now + Self.rest)
     }
 
     /// Rows came back to the lane, the lowest of them with that id.
     mutating func returned(to lane: Lane, lowest: Int64, at now: MonotonicInstant) {
-        var entry = self.entries[lane] ?? Entry(usedAt: now)
+        var entry = entries[lane] ?? Entry(usedAt: now)
         entry.floor.lower(to: lowest)
-        self.makeReady(lane, &entry)
-        self.entries[lane] = entry
+        makeReady(lane, &entry)
+        entries[lane] = entry
     }
 
     /// A trial in the lane is over, the first row of which had that id. As many more wait for theirs, perhaps.
     mutating func tried(_ lane: Lane, first: Int64) {
-        guard var entry = self.entries[lane] else { return }
+        guard var entry = entries[lane] else { return }
         entry.floor.lower(to: first)
         entry.depth = .deep
         entry.isReady = true
         // Its round may have changed with its depth.
-        self.join(lane, entry)
-        self.entries[lane] = entry
+        join(lane, entry)
+        entries[lane] = entry
     }
 
     /// What kept the app from claiming may be over.
     mutating func freed(_ app: Int32) {
-        self.rejoin(self.parked.free(app))
+        rejoin(parked.free(app))
     }
 
     /// Starts every scan from the beginning again, for those who must be sure that nothing is left.
     mutating func forgetFloors() {
-        for lane in self.entries.keys { self.entries[lane]?.floor = LaneFloor() }
+        for lane in entries.keys { entries[lane]?.floor = LaneFloor() }
     }
 
     /// Forgets lanes that have had nothing for a while.
     mutating func forgetIdle(at now: MonotonicInstant) {
-        self.entries = self.entries.filter {
+        entries = entries.filter {
             $0.value.isReady || $0.value.asked > 0 || now - $0.value.usedAt < Self.memory
         }
     }
@@ -173,15 +173,15 @@ struct LaneBoard: Sendable {
         within limits: inout Limits,
         allowance: (inout Limits, Lane) -> Allowance
     ) -> ClaimPlan? {
-        while let lanes = self.parked.freeDue(at: now) { self.rejoin(lanes) }
-        for depth in depths where !self.turns[depth.rawValue].isEmpty {
+        while let lanes = parked.freeDue(at: now) { rejoin(lanes) }
+        for depth in depths where !turns[depth.rawValue].isEmpty {
             // Once around and back to the urgency that has used up part of its turn, which may be the only one with rows.
             for _ in 0...Urgency.allCases.count {
-                if let plan = self.next(of: depth, at: now, &limits, allowance) {
-                    self.turns[depth.rawValue].claimed()
+                if let plan = next(of: depth, at: now, &limits, allowance) {
+                    turns[depth.rawValue].claimed()
                     return plan
                 }
-                self.turns[depth.rawValue].pass()
+                turns[depth.rawValue].pass()
             }
         }
         return nil
@@ -194,36 +194,36 @@ struct LaneBoard: Sendable {
         _ limits: inout Limits,
         _ allowance: (inout Limits, Lane) -> Allowance
     ) -> ClaimPlan? {
-        let urgency = self.turns[depth.rawValue].urgency
+        let urgency = turns[depth.rawValue].urgency
         // A lane in debt passes its turn; where all others have nothing, the debt is soon paid.
-        for _ in 0..<self.turns[depth.rawValue][urgency].count * 4 {
-            guard let lane = self.turns[depth.rawValue][urgency].first else { return nil }
-            guard var entry = self.entries[lane], entry.isReady, entry.depth == depth else {
-                self.turns[depth.rawValue][urgency].removeFirst()
+        for _ in 0..<turns[depth.rawValue][urgency].count * 4 {
+            guard let lane = turns[depth.rawValue][urgency].first else { return nil }
+            guard var entry = entries[lane], entry.isReady, entry.depth == depth else {
+                turns[depth.rawValue][urgency].removeFirst()
                 continue
             }
             let allowance = allowance(&limits, lane)
             if case .blocked(let until) = allowance {
-                self.turns[depth.rawValue][urgency].removeFirst()
-                self.parked.park(lane, until: until)
+                turns[depth.rawValue][urgency].removeFirst()
+                parked.park(lane, until: until)
                 continue
             }
             if let plan = self.plan(lane, &entry, at: now, allowance: allowance) {
-                if self.isTurnOver(entry) { self.turns[depth.rawValue][urgency].rotate() }
+                if isTurnOver(entry) { turns[depth.rawValue][urgency].rotate() }
                 // One look at what may be the lane's last rows is enough; the answer says whether there are more.
                 if depth == .shallow { entry.isReady = false }
-                self.entries[lane] = entry
+                entries[lane] = entry
                 return plan
             }
-            self.entries[lane] = entry
-            self.turns[depth.rawValue][urgency].rotate()
+            entries[lane] = entry
+            turns[depth.rawValue][urgency].rotate()
         }
         return nil
     }
 
     /// A turn is over when the allowance that is left is not worth a claim; a row that was larger than the allowance
     /// leaves a debt, which the next turns pay off.
-    private func isTurnOver(_ entry: Entry) -> Bool { entry.deficit * 2 < self.quantum }
+    private func isTurnOver(_ entry: Entry) -> Bool { entry.deficit * 2 < quantum }
 
     private func plan(
         _ lane: Lane,
@@ -234,10 +234,10 @@ struct LaneBoard: Sendable {
         guard case .pushes(let room, let most) = allowance, entry.depth == .deep || entry.asked == 0 else {
             return nil
         }
-        if self.isTurnOver(entry) { entry.deficit += self.quantum }
-        guard !self.isTurnOver(entry) else { return nil }
+        if isTurnOver(entry) { entry.deficit += quantum }
+        guard !isTurnOver(entry) else { return nil }
         // What a lane has is unknown until a claim leaves rows behind: until then it should not take the room of others.
-        let size = entry.depth == .deep ? self.quantum : max(1, self.quantum / Self.caution)
+        let size = entry.depth == .deep ? quantum : max(1, quantum / Self.caution)
         let wanted = max(entry.least, min(size, entry.deficit, most))
         guard wanted <= room else { return nil }
         let rows = min(entry.mostRows, max(1, Int((Double(wanted) / max(1, entry.pushesPerRow)).rounded(.up))))
@@ -254,17 +254,17 @@ struct LaneBoard: Sendable {
 
     private mutating func rejoin(_ lanes: [Lane]) {
         for lane in lanes {
-            if let entry = self.entries[lane], entry.isReady { self.join(lane, entry) }
+            if let entry = entries[lane], entry.isReady { join(lane, entry) }
         }
     }
 
     private mutating func makeReady(_ lane: Lane, _ entry: inout Entry) {
         guard !entry.isReady else { return }
         entry.isReady = true
-        self.join(lane, entry)
+        join(lane, entry)
     }
 
     private mutating func join(_ lane: Lane, _ entry: Entry) {
-        self.turns[entry.depth.rawValue][lane.urgency].append(lane)
+        turns[entry.depth.rawValue][lane.urgency].append(lane)
     }
 }

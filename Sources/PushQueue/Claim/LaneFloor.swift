@@ -26,18 +26,18 @@ struct LaneFloor: Sendable {
     private var candidate: (id: Int64, since: MonotonicInstant)?
     private var rows = 0
 
-    var isLow: Bool { self.id == .min }
+    var isLow: Bool { id == .min }
 
     /// Where to begin a claim from a lane that has more rows than one takes.
     mutating func amidst(at now: MonotonicInstant) -> Int64 {
-        if let beganAt, now - beganAt < Self.leastPause { return max(self.id, self.tip) }
+        if let beganAt, now - beganAt < Self.leastPause { return max(id, tip) }
         self.beganAt = now
-        return self.id
+        return id
     }
 
     /// Rows were claimed, the first of them with that id.
     mutating func claimed(first: Int64, rows: Int, at now: MonotonicInstant) {
-        self.tip = first
+        tip = first
         guard let candidate else {
             self.candidate = (first, now)
             self.rows = rows
@@ -45,7 +45,7 @@ struct LaneFloor: Sendable {
         }
         self.rows += rows
         guard self.rows >= Self.leastRows, now - candidate.since >= Self.leastAge else { return }
-        self.id = max(self.id, candidate.id)
+        id = max(id, candidate.id)
         self.candidate = (first, now)
         self.rows = 0
     }
@@ -53,7 +53,7 @@ struct LaneFloor: Sendable {
     /// A row came back, or was found, below.
     mutating func lower(to id: Int64) {
         self.id = min(self.id, id)
-        self.tip = min(self.tip, id)
+        tip = min(tip, id)
         if let candidate, candidate.id > id { self.candidate = nil }
     }
 }

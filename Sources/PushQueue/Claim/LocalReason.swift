@@ -17,10 +17,10 @@ package enum LocalReason: UInt8, CaseIterable, Sendable {
     case unreadable
 
     /// What `failures.reason` says.
-    package var name: String { Self.table[Int(self.rawValue)].name }
+    package var name: String { Self.table[Int(rawValue)].name }
 
     /// What that means, for the documentation.
-    package var meaning: String { Self.table[Int(self.rawValue)].meaning }
+    package var meaning: String { Self.table[Int(rawValue)].meaning }
 
     private static let table: [(name: String, meaning: String)] = [
         ("MalformedToken", "The token is no hexadecimal number of 1 to 256 bytes."),

@@ -13,23 +13,23 @@ struct ParkedLanes: Sendable {
 
     /// Nil: the lane waits until its app is freed.
     mutating func park(_ lane: Lane, until instant: MonotonicInstant?) {
-        var place = self.apps[lane.app] ?? Place()
+        var place = apps[lane.app] ?? Place()
         if !place.lanes.contains(lane) { place.lanes.append(lane) }
-        if let alarm = place.alarm { self.alarms.remove(alarm) }
-        place.alarm = instant.map { self.alarms.insert(at: $0, lane.app) }
-        self.apps[lane.app] = place
+        if let alarm = place.alarm { alarms.remove(alarm) }
+        place.alarm = instant.map { alarms.insert(at: $0, lane.app) }
+        apps[lane.app] = place
     }
 
     /// The lanes of that app, which may claim again, perhaps.
     mutating func free(_ app: Int32) -> [Lane] {
-        guard let place = self.apps.removeValue(forKey: app) else { return [] }
-        if let alarm = place.alarm { self.alarms.remove(alarm) }
+        guard let place = apps.removeValue(forKey: app) else { return [] }
+        if let alarm = place.alarm { alarms.remove(alarm) }
         return place.lanes
     }
 
     /// The lanes of one app whose time has come; nil: there is none any more.
     mutating func freeDue(at now: MonotonicInstant) -> [Lane]? {
-        guard let app = self.alarms.popDue(at: now) else { return nil }
-        return self.apps.removeValue(forKey: app)?.lanes ?? []
+        guard let app = alarms.popDue(at: now) else { return nil }
+        return apps.removeValue(forKey: app)?.lanes ?? []
     }
 }

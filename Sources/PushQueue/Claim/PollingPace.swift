@@ -17,8 +17,8 @@ struct PollingPace: Sendable {
 
     /// A look took so long and found rows, in lanes that go on by themselves or not. How long to wait before the next.
     mutating func foundWork(after cost: Duration, isBusy: Bool) -> Duration {
-        self.current = Self.shortest
-        return max(isBusy ? Self.busy : Self.shortest, self.pause(after: cost))
+        current = Self.shortest
+        return max(isBusy ? Self.busy : Self.shortest, pause(after: cost))
     }
 
     /// A look took so long and found nothing. How long to wait before the next.
@@ -26,14 +26,14 @@ struct PollingPace: Sendable {
         after cost: Duration,
         using generator: inout some RandomNumberGenerator
     ) -> Duration {
-        let wait = self.current * Double.random(in: 0.5...1, using: &generator)
-        self.current = min(self.current * 2, Self.longest)
-        return max(wait, self.pause(after: cost))
+        let wait = current * Double.random(in: 0.5...1, using: &generator)
+        current = min(current * 2, Self.longest)
+        return max(wait, pause(after: cost))
     }
 
     private mutating func pause(after cost: Duration) -> Duration {
-        if self.costs.count == Self.memory { self.costs.removeFirst() }
-        self.costs.append(cost)
-        return min((self.costs.min() ?? cost) * Self.rest, .seconds(3))
+        if costs.count == Self.memory { costs.removeFirst() }
+        costs.append(cost)
+        return min((costs.min() ?? cost) * Self.rest, .seconds(3))
     }
 }

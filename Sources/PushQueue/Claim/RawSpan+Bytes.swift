@@ -2,11 +2,11 @@ extension RawSpan {
     /// The byte at that offset.
     subscript(byte offset: Int) -> UInt8 {
         // Every bit pattern is a UInt8 and the load itself checks the bounds, so nothing here can go wrong.
-        unsafe self.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+        unsafe unsafeLoad(fromByteOffset: offset, as: UInt8.self)
     }
 
     func allSatisfy(_ condition: (UInt8) -> Bool) -> Bool {
-        for offset in self.byteOffsets where !condition(self[byte: offset]) { return false }
+        for offset in byteOffsets where !condition(self[byte: offset]) { return false }
         return true
     }
 }
@@ -16,7 +16,7 @@ extension [UInt8] {
     mutating func append(copying bytes: RawSpan) {
         // To an empty array, nothing would be written where all empty arrays of the program have their count.
         guard bytes.byteCount > 0 else { return }
-        self.append(addingCapacity: bytes.byteCount) { output in
+        append(addingCapacity: bytes.byteCount) { output in
             for offset in bytes.byteOffsets { output.append(bytes[byte: offset]) }
         }
     }
@@ -26,6 +26,6 @@ extension Array where Element == UInt8 {
     /// Hands the bytes over where they are.
     func withSpan<R>(_ range: Range<Int>, _ body: (RawSpan) -> R) -> R {
         // A span of bytes has no padding that could be read uninitialised, which is what makes `bytes` unsafe.
-        body(unsafe self.span.bytes.extracting(range))
+        body(unsafe span.bytes.extracting(range))
     }
 }

@@ -16,33 +16,33 @@ struct TokenSet: Sendable {
 
     /// Begins a message: nothing was seen yet.
     mutating func begin() {
-        self.count = 0
-        self.round &+= 1
-        if self.round == 0 {
+        count = 0
+        round &+= 1
+        if round == 0 {
             self = Self()
-            self.round = 1
+            round = 1
         }
     }
 
     /// Whether the push is new.
     mutating func insert(_ id: PushID) -> Bool {
-        let mask = self.slots.count - 1
+        let mask = slots.count - 1
         var place = Int(truncatingIfNeeded: id.low) & mask
-        while self.slots[place].round == self.round {
-            if self.slots[place].id == id { return false }
+        while slots[place].round == round {
+            if slots[place].id == id { return false }
             place = (place + 1) & mask
         }
-        self.slots[place] = Slot(id: id, round: self.round)
-        self.count += 1
-        if self.count * 2 > self.slots.count { self.grow() }
+        slots[place] = Slot(id: id, round: round)
+        count += 1
+        if count * 2 > slots.count { grow() }
         return true
     }
 
     private mutating func grow() {
-        let seen = self.slots.filter { $0.round == self.round }
-        self.slots = Array(repeating: Slot(), count: self.slots.count * 4)
-        self.round = 1
-        self.count = 0
-        for slot in seen { _ = self.insert(slot.id) }
+        let seen = slots.filter { $0.round == round }
+        slots = Array(repeating: Slot(), count: slots.count * 4)
+        round = 1
+        count = 0
+        for slot in seen { _ = insert(slot.id) }
     }
 }

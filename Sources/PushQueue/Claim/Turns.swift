@@ -6,24 +6,24 @@ struct Turns: Sendable {
 
     /// No lane waits for its turn.
     var isEmpty: Bool {
-        for round in self.rounds where !round.isEmpty { return false }
+        for round in rounds where !round.isEmpty { return false }
         return true
     }
 
     subscript(urgency: Urgency) -> Round {
-        get { self.rounds[urgency.rawValue] }
-        _modify { yield &self.rounds[urgency.rawValue] }
+        get { rounds[urgency.rawValue] }
+        _modify { yield &rounds[urgency.rawValue] }
     }
 
     /// A claim was planned: the turn gets shorter.
     mutating func claimed() {
-        self.left -= 1
-        if self.left == 0 { self.pass() }
+        left -= 1
+        if left == 0 { pass() }
     }
 
     /// The next urgency has its turn.
     mutating func pass() {
-        self.urgency = Urgency.allCases[(self.urgency.rawValue + 1) % Urgency.allCases.count]
-        self.left = self.urgency.turns
+        urgency = Urgency.allCases[(urgency.rawValue + 1) % Urgency.allCases.count]
+        left = urgency.turns
     }
 }

@@ -18,19 +18,19 @@ package struct FeedbackLists: Sendable {
 
     /// - Parameter app: nil: of all apps.
     package init(of app: String?, on connection: PostgresConnection) async throws(PostgresError) {
-        self.waiting = try await FeedbackOrigin.read(of: app, on: connection)[...]
+        waiting = try await FeedbackOrigin.read(of: app, on: connection)[...]
     }
 
     /// Something was read that is not in the table yet, or is still coming.
-    package var isUnderWay: Bool { self.reading != nil }
+    package var isUnderWay: Bool { reading != nil }
 
     /// How many reports were read and are not in the table yet.
-    package var unwritten: Int { self.reading?.unwritten ?? 0 }
+    package var unwritten: Int { reading?.unwritten ?? 0 }
 
     /// What came of those that were read since this was asked last.
     package mutating func takeReports() -> [FeedbackReport] {
-        defer { self.reports = [] }
-        return self.reports
+        defer { reports = [] }
+        return reports
     }
 
     /// Reads all of them. A list that was begun is read to its end, since nobody will ever be told again what is on its way.
@@ -39,19 +39,19 @@ package struct FeedbackLists: Sendable {
         on connection: PostgresConnection,
         whileTrue mayGoOn: () -> Bool
     ) async throws(PostgresError) {
-        while self.isUnderWay || mayGoOn() {
-            guard self.reading == nil else {
-                try await self.finish(on: connection)
+        while isUnderWay || mayGoOn() {
+            guard reading == nil else {
+                try await finish(on: connection)
                 continue
             }
-            guard let origin = self.waiting.first else { return }
+            guard let origin = waiting.first else { return }
             try await FeedbackReading.check(origin, on: connection)
             do throws(Trouble) {
-                self.reading = try await Self.open(origin, by: backend)
+                reading = try await Self.open(origin, by: backend)
             } catch {
-                try await self.tell(of: origin, 0, error.message, on: connection)
+                try await tell(of: origin, 0, error.message, on: connection)
             }
-            self.waiting.removeFirst()
+            waiting.removeFirst()
         }
     }
 
@@ -69,7 +69,7 @@ package struct FeedbackLists: Sendable {
         guard var reading = self.reading else { return }
         do throws(PostgresError) {
             try await reading.goOn(on: connection)
-            try await self.tell(of: reading.origin, reading.kept, await reading.failure?.message, on: connection)
+            try await tell(of: reading.origin, reading.kept, await reading.failure?.message, on: connection)
             self.reading = nil
         } catch {
             self.reading = reading
@@ -88,7 +88,7 @@ package struct FeedbackLists: Sendable {
         parameters.append(failure)
         try await connection.execute(Self.tell, parameters)
         let gateway = (try? origin.route.get())?.gateway.description
-        self.reports += origin.names.map { name in
+        reports += origin.names.map { name in
             FeedbackReport(app: name, gateway: gateway, tokens: tokens, failure: failure)
         }
     }

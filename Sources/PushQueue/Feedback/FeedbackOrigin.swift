@@ -55,16 +55,16 @@ struct FeedbackOrigin: Sendable {
     }
 
     private init(_ row: AppRow) {
-        self.apps = [row.id]
-        self.names = [row.name]
+        apps = [row.id]
+        names = [row.name]
         do throws(Trouble) {
             guard let secret = row.secret else {
                 throw Trouble(.setting, "App “\(row.name)” has no credential: set its certificate_id.")
             }
             let gateway = try row.feedbackDestination()
-            self.route = .success(App.Route(gateway: gateway, credential: try secret.credential(supply: nil)))
+            route = .success(App.Route(gateway: gateway, credential: try secret.credential(supply: nil)))
         } catch {
-            self.route = .failure(error)
+            route = .failure(error)
         }
     }
 }

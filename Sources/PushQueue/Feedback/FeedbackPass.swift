@@ -22,8 +22,8 @@ package struct FeedbackPass: Sendable {
 
     /// The database answered, after so long: how long to wait before the next batch; nil: there is none.
     mutating func answered(_ batch: ReapBatch, after cost: Duration) -> Duration? {
-        self.tally.add(batch)
-        self.place = batch.next
+        tally.add(batch)
+        place = batch.next
         switch batch.state {
         case .more: return min(cost * Self.leisure, Self.longestRest)
         // Perhaps a worker that has died, whose last batch PostgreSQL has not given up yet: what is left is ours.
@@ -40,11 +40,11 @@ package struct FeedbackPass: Sendable {
     ) async throws(PostgresError) {
         while mayGoOn() {
             var parameters = Parameters()
-            parameters.append(self.app)
-            parameters.append(self.place)
+            parameters.append(app)
+            parameters.append(place)
             let began = MonotonicInstant.now
             let batch = try await Self.ask(connection, parameters)
-            guard let rest = self.answered(batch, after: .now - began) else { return }
+            guard let rest = answered(batch, after: .now - began) else { return }
             try? await loop.sleep(for: rest)
         }
     }

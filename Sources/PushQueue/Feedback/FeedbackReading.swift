@@ -26,24 +26,24 @@ struct FeedbackReading: Sendable {
     }
 
     /// How many reports were read and are not in the table yet.
-    var unwritten: Int { self.inHand.count }
+    var unwritten: Int { inHand.count }
 
     /// Why the list broke off, at its end.
-    var failure: PushError? { get async { await self.list.failure } }
+    var failure: PushError? { get async { await list.failure } }
 
     /// Reads to the end of the list.
     mutating func goOn(on connection: PostgresConnection) async throws(PostgresError) {
         repeat {
-            guard !self.inHand.isEmpty else { continue }
-            try await Self.keep(self.inHand, of: self.origin, on: connection)
-            self.kept += self.inHand.count
-            self.inHand = []
-        } while await self.readOn()
+            guard !inHand.isEmpty else { continue }
+            try await Self.keep(inHand, of: origin, on: connection)
+            kept += inHand.count
+            inHand = []
+        } while await readOn()
     }
 
     /// Throws where nothing can be written, so that a gateway is not asked for what would then be lost.
     static func check(_ origin: FeedbackOrigin, on connection: PostgresConnection) async throws(PostgresError) {
-        try await self.keep([], of: origin, on: connection)
+        try await keep([], of: origin, on: connection)
     }
 
     private static func keep(
@@ -59,8 +59,8 @@ struct FeedbackReading: Sendable {
     }
 
     private mutating func readOn() async -> Bool {
-        guard let piece = await self.list.nextPiece() else { return false }
-        self.inHand = piece
+        guard let piece = await list.nextPiece() else { return false }
+        inHand = piece
         return true
     }
 }

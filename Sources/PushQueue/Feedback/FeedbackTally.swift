@@ -11,12 +11,12 @@ package struct FeedbackTally: Equatable, Sendable {
 
     package init() {}
 
-    package var total: Int { self.deleted.values.reduce(0, +) }
+    package var total: Int { deleted.values.reduce(0, +) }
 
     mutating func add(_ batch: ReapBatch) {
-        if batch.deleted > 0 { self.deleted[batch.app ?? "", default: 0] += batch.deleted }
-        self.handled += batch.handled
-        for fault in batch.faults where !self.faults.contains(fault) { self.faults.append(fault) }
-        if batch.state == .over { self.isWhole = true }
+        if batch.deleted > 0 { deleted[batch.app ?? "", default: 0] += batch.deleted }
+        handled += batch.handled
+        for fault in batch.faults where !faults.contains(fault) { faults.append(fault) }
+        if batch.state == .over { isWhole = true }
     }
 }

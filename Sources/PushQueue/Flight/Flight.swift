@@ -39,24 +39,24 @@ struct Flight: Sendable {
     }
 
     /// What it needs first.
-    var first: FlightStep { .claim(self.plan) }
+    var first: FlightStep { .claim(plan) }
 
-    var app: Int32 { self.plan.lane.app }
+    var app: Int32 { plan.lane.app }
 
     mutating func takeNews() -> [FlightNews] {
-        defer { self.news = [] }
-        return self.news
+        defer { news = [] }
+        return news
     }
 
     /// What it needs next.
     mutating func next(after event: FlightEvent, in state: inout WorkerState, at now: MonotonicInstant) -> FlightStep {
-        switch self.stage {
-        case .asking: self.asked(event, &state, now)
-        case .waiting(let claim, let turn): self.waited(claim, turn, event, &state, now)
-        case .givingBack(let claim, let refusals): self.gaveBack(claim, refusals, event, &state, now)
-        case .delivering(let claim), .awaitingRest(let claim): self.delivered(claim, event, &state, now)
-        case .settling(let settling): self.settled(settling, event, &state, now)
-        case .splitting(let message): self.split(message, event, &state, now)
+        switch stage {
+        case .asking: asked(event, &state, now)
+        case .waiting(let claim, let turn): waited(claim, turn, event, &state, now)
+        case .givingBack(let claim, let refusals): gaveBack(claim, refusals, event, &state, now)
+        case .delivering(let claim), .awaitingRest(let claim): delivered(claim, event, &state, now)
+        case .settling(let settling): settled(settling, event, &state, now)
+        case .splitting(let message): split(message, event, &state, now)
         case .over: .end
         }
     }
@@ -67,15 +67,15 @@ struct Flight: Sendable {
         _ step: FlightStep,
         _ state: inout WorkerState
     ) -> FlightStep {
-        self.metLock = error.metLock
-        return state.retryWait(&self.pace).map { .wait($0) } ?? step
+        metLock = error.metLock
+        return state.retryWait(&pace).map { .wait($0) } ?? step
     }
 
     /// A statement of another kind begins afresh.
     private mutating func enter(_ stage: Stage) {
         self.stage = stage
-        self.metLock = false
-        self.pace = RetryPace()
+        metLock = false
+        pace = RetryPace()
     }
 
     // MARK: Claiming
@@ -88,16 +88,16 @@ struct Flight: Sendable {
         guard case .claimed(let answer) = event else {
             var isTooLarge = false
             if case .claimFailed(let wasTooLarge) = event { isTooLarge = wasTooLarge }
-            state.claimFailed(self.plan, wasTooLarge: isTooLarge, at: now)
-            self.stage = .over
+            state.claimFailed(plan, wasTooLarge: isTooLarge, at: now)
+            stage = .over
             return .end
         }
-        self.large = state.claimAnswered(answer, to: self.plan, at: now)
-        guard let jobs = answer.jobs else { return self.finish() }
-        self.news.append(.claimed(jobs: jobs.count, waits: jobs.waits))
-        let claim = HeldClaim(jobs, claimedAs: self.worker, answeredAt: now)
-        let isPaced = state.limits.isPaced(self.app) && !jobs.batch.isEmpty
-        return isPaced ? self.lineUp(claim, &state, now) : self.depart(claim, hasTurn: true, &state, now)
+        large = state.claimAnswered(answer, to: plan, at: now)
+        guard let jobs = answer.jobs else { return finish() }
+        news.append(.claimed(jobs: jobs.count, waits: jobs.waits))
+        let claim = HeldClaim(jobs, claimedAs: worker, answeredAt: now)
+        let isPaced = state.limits.isPaced(app) && !jobs.batch.isEmpty
+        return isPaced ? lineUp(claim, &state, now) : depart(claim, hasTurn: true, &state, now)
     }
 
     // MARK: Keeping to a rate
@@ -107,8 +107,8 @@ struct Flight: Sendable {
         _ state: inout WorkerState,
         _ now: MonotonicInstant
     ) -> FlightStep {
-        guard state.phase == .working else { return self.depart(claim, hasTurn: false, &state, now) }
-        self.stage = .waiting(claim, nil)
+        guard state.phase == .working else { return depart(claim, hasTurn: false, &state, now) }
+        stage = .waiting(claim, nil)
         var route: App.Route?
         if case .known(let app) = state.limits.apps[self.app] { route = try? app.route.get() }
         return .takeTurn(pushes: claim.jobs.batch.count, by: route)
@@ -124,21 +124,21 @@ struct Flight: Sendable {
         switch event {
         case .turnGiven(let wait?):
             let turn = RateTurn(in: wait, from: now)
-            guard wait > .zero else { return self.depart(claim, hasTurn: true, &state, now) }
-            self.stage = .waiting(claim, turn)
+            guard wait > .zero else { return depart(claim, hasTurn: true, &state, now) }
+            stage = .waiting(claim, turn)
             return .wait(wait)
         case .turnGiven(nil):
-            state.foundNoTurn(for: self.app, at: now)
-            return self.depart(claim, hasTurn: false, &state, now)
+            state.foundNoTurn(for: app, at: now)
+            return depart(claim, hasTurn: false, &state, now)
         case .waited:
-            if let turn, !turn.isMissed(at: now) { return self.depart(claim, hasTurn: true, &state, now) }
-            return self.lineUp(claim, &state, now)
+            if let turn, !turn.isMissed(at: now) { return depart(claim, hasTurn: true, &state, now) }
+            return lineUp(claim, &state, now)
         case .failed(let error):
-            let step = self.lineUp(claim, &state, now)
+            let step = lineUp(claim, &state, now)
             guard case .takeTurn = step else { return step }
-            return self.again(after: error, step, &state)
+            return again(after: error, step, &state)
         default:
-            return self.depart(claim, hasTurn: false, &state, now)
+            return depart(claim, hasTurn: false, &state, now)
         }
     }
 
@@ -150,17 +150,17 @@ struct Flight: Sendable {
         _ state: inout WorkerState,
         _ now: MonotonicInstant
     ) -> FlightStep {
-        state.departed(self.app)
+        state.departed(app)
         var claim = claim
-        switch hasTurn ? state.departure(of: claim.jobs, claimedAs: self.worker, at: now) : .giveBack {
+        switch hasTurn ? state.departure(of: claim.jobs, claimedAs: worker, at: now) : .giveBack {
         case .giveBack:
-            self.enter(.givingBack(claim, refusals: 0))
+            enter(.givingBack(claim, refusals: 0))
             return .giveBack(claim.jobs)
         case .nothingToSend:
-            return self.settle(claim, Outcomes(repeating: .delivered, count: 0), hasRest: false, &state, now)
+            return settle(claim, Outcomes(repeating: .delivered, count: 0), hasRest: false, &state, now)
         case .send(let route, let mostAttempts):
             claim.mostAttempts = mostAttempts
-            self.enter(.delivering(claim))
+            enter(.delivering(claim))
             return .deliver(claim.jobs, by: route)
         }
     }
@@ -178,12 +178,12 @@ struct Flight: Sendable {
         case .waited: return .giveBack(claim.jobs)
         case .failed(let error):
             let refusals = error.isTransient ? refusals : refusals + 1
-            self.stage = .givingBack(claim, refusals: refusals)
-            if refusals < SettlementWriting.tries { return self.again(after: error, .giveBack(claim.jobs), &state) }
+            stage = .givingBack(claim, refusals: refusals)
+            if refusals < SettlementWriting.tries { return again(after: error, .giveBack(claim.jobs), &state) }
         case .released: state.gaveBack(claim.jobs, at: now)
         default: break
         }
-        return self.land(claim, &state)
+        return land(claim, &state)
     }
 
     private mutating func delivered(
@@ -192,8 +192,8 @@ struct Flight: Sendable {
         _ state: inout WorkerState,
         _ now: MonotonicInstant
     ) -> FlightStep {
-        guard case .delivered(let outcomes, let hasRest) = event else { return self.land(claim, &state) }
-        return self.settle(claim, outcomes, hasRest: hasRest, &state, now)
+        guard case .delivered(let outcomes, let hasRest) = event else { return land(claim, &state) }
+        return settle(claim, outcomes, hasRest: hasRest, &state, now)
     }
 
     // MARK: Settling
@@ -205,11 +205,11 @@ struct Flight: Sendable {
         _ state: inout WorkerState,
         _ now: MonotonicInstant
     ) -> FlightStep {
-        if claim.isLost { return self.goOn(claim, hasRest: hasRest, &state) }
+        if claim.isLost { return goOn(claim, hasRest: hasRest, &state) }
         let settlement = state.landed(claim, outcomes, at: now)
         let settling = Settling(claim, settlement, outcomes, hasRest: hasRest)
-        self.enter(.settling(settling))
-        return settling.write.map { .write($0) } ?? self.goOn(claim, hasRest: hasRest, &state)
+        enter(.settling(settling))
+        return settling.write.map { .write($0) } ?? goOn(claim, hasRest: hasRest, &state)
     }
 
     private mutating func settled(
@@ -221,33 +221,33 @@ struct Flight: Sendable {
         var settling = settling
         switch event {
         case .written(let answer):
-            settling.answered(answer, name: state.limits.apps.name(of: self.app))
-            self.pace.succeeded()
+            settling.answered(answer, name: state.limits.apps.name(of: app))
+            pace.succeeded()
         case .failed(let error):
             switch settling.failed(error) {
             case .triesNext: break
-            case .leavesItToTheRest: return self.goOn(settling.claim, hasRest: settling.hasRest, &state)
+            case .leavesItToTheRest: return goOn(settling.claim, hasRest: settling.hasRest, &state)
             case .triesAgain(let stuck):
                 if let stuck, state.errors.heard("ending a claim", at: now) != nil {
-                    let name = state.limits.apps.name(of: self.app)
-                    self.tell(.cannotEnd(app: name, message: stuck, error: error.description))
+                    let name = state.limits.apps.name(of: app)
+                    tell(.cannotEnd(app: name, message: stuck, error: error.description))
                 }
-                self.stage = .settling(settling)
+                stage = .settling(settling)
                 guard let write = settling.write else { break }
-                return self.again(after: error, .write(write), &state)
+                return again(after: error, .write(write), &state)
             }
         case .waited: break
         case .counted:
-            self.learn(settling, &state, now)
-            return self.goOn(settling.claim, hasRest: settling.hasRest, &state)
+            learn(settling, &state, now)
+            return goOn(settling.claim, hasRest: settling.hasRest, &state)
         default:
-            return self.goOn(settling.claim, hasRest: settling.hasRest, &state)
+            return goOn(settling.claim, hasRest: settling.hasRest, &state)
         }
         if let write = settling.write {
-            self.stage = .settling(settling)
+            stage = .settling(settling)
             return .write(write)
         }
-        return self.conclude(settling, &state, now)
+        return conclude(settling, &state, now)
     }
 
     private mutating func conclude(
@@ -266,30 +266,30 @@ struct Flight: Sendable {
                 at: now
             )
         else {
-            self.tell(.stale(claim: settling.claim.jobs.id))
-            return self.goOn(settling.claim, hasRest: settling.hasRest, &state)
+            tell(.stale(claim: settling.claim.jobs.id))
+            return goOn(settling.claim, hasRest: settling.hasRest, &state)
         }
-        for event in settling.unrecorded { self.tell(event) }
-        self.news.append(.settled(settlement, app: self.app))
-        for event in state.retried(settlement, of: self.app, at: now) { self.tell(event) }
-        for event in state.refused(settlement, of: settling.claim.jobs, at: now) { self.tell(event) }
-        if state.isSuspect(self.app) {
-            self.stage = .settling(settling)
+        for event in settling.unrecorded { tell(event) }
+        news.append(.settled(settlement, app: app))
+        for event in state.retried(settlement, of: app, at: now) { tell(event) }
+        for event in state.refused(settlement, of: settling.claim.jobs, at: now) { tell(event) }
+        if state.isSuspect(app) {
+            stage = .settling(settling)
             return .countActivity
         }
-        self.learn(settling, &state, now)
-        return self.goOn(settling.claim, hasRest: settling.hasRest, &state)
+        learn(settling, &state, now)
+        return goOn(settling.claim, hasRest: settling.hasRest, &state)
     }
 
     private mutating func learn(_ settling: Settling, _ state: inout WorkerState, _ now: MonotonicInstant) {
         if let report = state.learned(from: settling.settlement, of: settling.claim.jobs, at: now) {
-            self.news.append(.reported(report))
+            news.append(.reported(report))
         }
     }
 
     private mutating func goOn(_ claim: HeldClaim, hasRest: Bool, _ state: inout WorkerState) -> FlightStep {
-        guard hasRest else { return self.land(claim, &state) }
-        self.enter(.awaitingRest(claim))
+        guard hasRest else { return land(claim, &state) }
+        enter(.awaitingRest(claim))
         return .awaitRest
     }
 
@@ -297,15 +297,15 @@ struct Flight: Sendable {
 
     private mutating func land(_ claim: HeldClaim, _ state: inout WorkerState) -> FlightStep {
         state.ended(claim)
-        return self.finish()
+        return finish()
     }
 
     private mutating func finish() -> FlightStep {
         guard let large = self.large.take() else {
-            self.stage = .over
+            stage = .over
             return .end
         }
-        self.enter(.splitting(large))
+        enter(.splitting(large))
         return .split(large)
     }
 
@@ -316,12 +316,12 @@ struct Flight: Sendable {
         _ now: MonotonicInstant
     ) -> FlightStep {
         if case .cut(let parts?) = event {
-            state.split(in: self.plan.lane, at: now)
-            if parts > 0 { self.tell(.split(app: self.app, message: message, parts: parts)) }
+            state.split(in: plan.lane, at: now)
+            if parts > 0 { tell(.split(app: app, message: message, parts: parts)) }
         }
-        self.stage = .over
+        stage = .over
         return .end
     }
 
-    private mutating func tell(_ event: WorkerEvent) { self.news.append(.happened(event)) }
+    private mutating func tell(_ event: WorkerEvent) { news.append(.happened(event)) }
 }

@@ -19,9 +19,9 @@ struct HeldClaim: Sendable {
         self.jobs = jobs
         self.worker = worker
         self.answeredAt = answeredAt
-        self.pushes = jobs.batch.count
+        pushes = jobs.batch.count
     }
 
     /// How many parts are settled.
-    var part: Int16 { self.settled == nil ? 0 : 1 }
+    var part: Int16 { settled == nil ? 0 : 1 }
 }

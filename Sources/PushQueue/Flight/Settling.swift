@@ -28,25 +28,25 @@ struct Settling: Sendable {
         self.settlement = settlement
         self.outcomes = outcomes
         self.hasRest = hasRest
-        self.writing = SettlementWriting(settlement, part: claim.part)
+        writing = SettlementWriting(settlement, part: claim.part)
     }
 
     /// What to write next; nil: it is over.
     var write: SettlementWrite? {
-        self.writing.write(of: self.claim.jobs, self.outcomes, after: self.claim.settled, as: self.claim.worker)
+        writing.write(of: claim.jobs, outcomes, after: claim.settled, as: claim.worker)
     }
 
     /// All is written, by this worker.
-    var isWritten: Bool { self.writing.next == .over(isWritten: true) }
+    var isWritten: Bool { writing.next == .over(isWritten: true) }
 
     mutating func answered(_ answer: SettlementAnswer, name: String) {
-        self.writing.answered(answer)
-        guard self.writing.refused.count > self.unrecorded.count, let job = self.writing.refused.last else { return }
-        self.unrecorded.append(
+        writing.answered(answer)
+        guard writing.refused.count > unrecorded.count, let job = writing.refused.last else { return }
+        unrecorded.append(
             .unrecorded(
                 app: name,
-                message: self.claim.jobs.jobs[Int(job)].message,
-                error: self.refusal,
+                message: claim.jobs.jobs[Int(job)].message,
+                error: refusal,
                 isWritten: answer != .unwritten
             )
         )
@@ -54,16 +54,16 @@ struct Settling: Sendable {
 
     mutating func failed(_ error: PostgresError) -> Way {
         guard !error.isTransient else {
-            self.writing.failed(mayBeWritten: error.outcome == .unknown)
+            writing.failed(mayBeWritten: error.outcome == .unknown)
             return .triesAgain(stuck: nil)
         }
-        self.refusal = error.message
+        refusal = error.message
         // A first part that PostgreSQL refuses is written with the rest.
-        if self.settlement.pending > 0 { return .leavesItToTheRest }
+        if settlement.pending > 0 { return .leavesItToTheRest }
         // The claim cannot leave `inflight`. Whoever gave it up would have its pushes sent again: so it is tried again for
         // as long as the worker runs.
         var stuck: Int64?
-        if case .refused(let job) = self.writing.next { stuck = self.claim.jobs.jobs[Int(job)].message }
-        return self.writing.refusedByDatabase() ? .triesNext : .triesAgain(stuck: stuck)
+        if case .refused(let job) = writing.next { stuck = claim.jobs.jobs[Int(job)].message }
+        return writing.refusedByDatabase() ? .triesNext : .triesAgain(stuck: stuck)
     }
 }

@@ -23,7 +23,7 @@ struct HeartbeatWatch: Sendable {
         /// A take-over was tried, and somebody had the row locked.
         var wasLocked = false
 
-        var end: MonotonicInstant { self.since + self.sighting.lease }
+        var end: MonotonicInstant { since + sighting.lease }
     }
 
     private var entries: [Int64: Entry] = [:]
@@ -44,26 +44,26 @@ struct HeartbeatWatch: Sendable {
 
     /// The workers to take over from, as they were read last.
     func dead(at now: MonotonicInstant) -> [Sighting] {
-        self.entries.values.filter { $0.end <= now }.map(\.sighting).sorted { $0.worker < $1.worker }
+        entries.values.filter { $0.end <= now }.map(\.sighting).sorted { $0.worker < $1.worker }
     }
 
     /// The earliest instant at which one of them may be dead.
-    var nextEnd: MonotonicInstant? { self.entries.values.lazy.map(\.end).min() }
+    var nextEnd: MonotonicInstant? { entries.values.lazy.map(\.end).min() }
 
     /// A worker may turn out to be dead soon, which `worker --once` waits for.
-    var hasSuspects: Bool { self.entries.values.contains { $0.sighting.looksDead && !$0.wasLocked } }
+    var hasSuspects: Bool { entries.values.contains { $0.sighting.looksDead && !$0.wasLocked } }
 
     /// It could not be taken over from: its row is locked, say, and its heartbeat may be waiting for that lock. It gets a
     /// third of its lease to show a heartbeat once the lock is gone.
     mutating func couldNotTakeOver(_ worker: Int64, at now: MonotonicInstant) {
-        guard var entry = self.entries[worker] else { return }
+        guard var entry = entries[worker] else { return }
         entry.since = max(entry.since, now + entry.sighting.lease * -2 / 3)
         entry.wasLocked = true
-        self.entries[worker] = entry
+        entries[worker] = entry
     }
 
     /// No heartbeat got through for a while, not even this worker's own: every worker gets its whole lease to show one.
     mutating func restart(at now: MonotonicInstant) {
-        for worker in self.entries.keys { self.entries[worker]?.since = now }
+        for worker in entries.keys { entries[worker]?.since = now }
     }
 }

@@ -17,20 +17,20 @@ struct Lease: Sendable {
     }
 
     /// How often to renew it: four renewals may get lost.
-    var interval: Duration { self.duration / 5 }
+    var interval: Duration { duration / 5 }
 
     /// The database has granted what was asked for at that instant.
     mutating func granted(askedAt: MonotonicInstant) {
-        let end = askedAt + (self.duration - min(Self.margin, self.duration / 4))
+        let end = askedAt + (duration - min(Self.margin, duration / 4))
         self.end = max(self.end ?? end, end)
     }
 
     /// Others have declared the worker dead.
     mutating func lost() {
-        self.end = nil
+        end = nil
     }
 
     func holds(at now: MonotonicInstant) -> Bool {
-        self.end.map { now < $0 } ?? false
+        end.map { now < $0 } ?? false
     }
 }

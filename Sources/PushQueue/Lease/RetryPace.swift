@@ -8,10 +8,10 @@ struct RetryPace: Sendable {
 
     private var most = Self.shortest
 
-    mutating func succeeded() { self.most = Self.shortest }
+    mutating func succeeded() { most = Self.shortest }
 
     mutating func failed(using generator: inout some RandomNumberGenerator) -> Duration {
-        defer { self.most = min(self.most * 2, Self.longest) }
-        return self.most * Double.random(in: 0.5...1, using: &generator)
+        defer { most = min(most * 2, Self.longest) }
+        return most * Double.random(in: 0.5...1, using: &generator)
     }
 }

@@ -13,9 +13,9 @@ struct StrayClaims: Sendable {
 
     /// These were found at that instant.
     mutating func found(_ claims: [ClaimKey], at now: MonotonicInstant, patience: Duration) {
-        let known = self.since
-        self.since = [:]
-        for claim in claims { self.since[claim] = known[claim] ?? now }
-        self.lost = self.since.filter { now - $0.value >= patience }.map(\.key).sorted { $0.id < $1.id }
+        let known = since
+        since = [:]
+        for claim in claims { since[claim] = known[claim] ?? now }
+        lost = since.filter { now - $0.value >= patience }.map(\.key).sorted { $0.id < $1.id }
     }
 }

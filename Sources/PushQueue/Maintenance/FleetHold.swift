@@ -43,7 +43,7 @@ package struct FleetHold: Sendable {
     ///   - worker: whose lease says that it is at it; nil: nobody's.
     func parameters(every interval: Duration?, worker: Int64?) -> Parameters {
         var parameters = Parameters()
-        parameters.append(self.name)
+        parameters.append(name)
         parameters.append(interval?.inSeconds)
         parameters.append(worker)
         return parameters
@@ -51,13 +51,13 @@ package struct FleetHold: Sendable {
 
     func parameters(of worker: Int64) -> Parameters {
         var parameters = Parameters()
-        parameters.append(self.name)
+        parameters.append(name)
         parameters.append(worker)
         return parameters
     }
 
     /// For programs that are no workers: whether it is due, and theirs.
     package func take(every interval: Duration, on connection: PostgresConnection) async throws(PostgresError) -> Bool {
-        try await connection.execute(Self.take, self.parameters(every: interval, worker: nil)) == 1
+        try await connection.execute(Self.take, parameters(every: interval, worker: nil)) == 1
     }
 }

@@ -25,28 +25,28 @@ extension MaintenanceTask {
 
 extension Worker {
     fileprivate func runFeedback(on connection: PostgresConnection) async throws(PostgresError) {
-        try await self.readLists(on: connection)
+        try await readLists(on: connection)
         let began = MonotonicInstant.now
         var pass = FeedbackPass()
-        defer { self.tell(.reaped(pass.tally, in: .now - began)) }
-        try await pass.run(on: connection, self.loop, whileTrue: { self.goesOn })
+        defer { tell(.reaped(pass.tally, in: .now - began)) }
+        try await pass.run(on: connection, loop, whileTrue: { goesOn })
     }
 
     /// What the legacy feedback service has to tell, before anything is reaped.
     fileprivate func readLists(on connection: PostgresConnection) async throws(PostgresError) {
         var lists: FeedbackLists
-        if let begun = self.feedbackLists.take() {
+        if let begun = feedbackLists.take() {
             lists = begun
         } else {
             lists = try await FeedbackLists(of: nil, on: connection)
         }
         defer {
-            for report in lists.takeReports() { self.tell(.feedbackRead(report)) }
-            if lists.isUnderWay { self.feedbackLists = lists }
-            self.state.isReadingFeedback = lists.isUnderWay
-            self.dispatchBell.ring()
+            for report in lists.takeReports() { tell(.feedbackRead(report)) }
+            if lists.isUnderWay { feedbackLists = lists }
+            state.isReadingFeedback = lists.isUnderWay
+            dispatchBell.ring()
         }
-        self.state.isReadingFeedback = true
-        try await lists.goOn(by: self.backend, on: connection, whileTrue: { self.goesOn })
+        state.isReadingFeedback = true
+        try await lists.goOn(by: backend, on: connection, whileTrue: { goesOn })
     }
 }

@@ -13,18 +13,18 @@ extension MaintenanceTask {
 
 extension Worker {
     fileprivate func maintain(on connection: PostgresConnection) async throws(PostgresError) {
-        let steps = try await self.ask(connection, WorkerStatements.maintenance, Parameters()) { rows in
+        let steps = try await ask(connection, WorkerStatements.maintenance, Parameters()) { rows in
             try rows.indices.map { try rows.string($0, 0) }
         }
         var failures = 0
         for step in steps where !Task.isCancelled {
-            guard let fault = try await self.finish(step, on: connection) else { continue }
+            guard let fault = try await finish(step, on: connection) else { continue }
             failures += 1
-            let holders = fault.metLock || fault.sqlState == "55006" ? await self.lockHolders(of: nil) : []
-            self.tell(.maintenanceFailed(step: step, error: fault.description, holders: holders))
+            let holders = fault.metLock || fault.sqlState == "55006" ? await lockHolders(of: nil) : []
+            tell(.maintenanceFailed(step: step, error: fault.description, holders: holders))
         }
         if failures > 0 { try await connection.execute(WorkerStatements.maintainSoon) }
-        self.tell(.maintained)
+        tell(.maintained)
     }
 
     /// Runs a step until nothing of it is left; returns what went wrong. Other steps do not suffer from that.
@@ -32,10 +32,10 @@ extension Worker {
     {
         var parameters = Parameters()
         parameters.append(step)
-        parameters.append(self.options.retention.inSeconds)
+        parameters.append(options.retention.inSeconds)
         while !Task.isCancelled {
             do throws(PostgresError) {
-                let (more, fault) = try await self.ask(connection, WorkerStatements.maintainStep, parameters) { rows in
+                let (more, fault) = try await ask(connection, WorkerStatements.maintainStep, parameters) { rows in
                     (
                         try rows.bool(0, 0),
                         try rows.stringIfPresent(0, 1).map {

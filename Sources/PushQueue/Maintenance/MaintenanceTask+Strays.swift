@@ -15,18 +15,18 @@ extension MaintenanceTask {
 
 extension Worker {
     fileprivate func findStrays(on connection: PostgresConnection) async throws(PostgresError) -> Bool {
-        self.state.foundStrays(try await self.strays(on: connection), at: .now)
-        return !self.state.strays.lost.isEmpty
+        state.foundStrays(try await strays(on: connection), at: .now)
+        return !state.strays.lost.isEmpty
     }
 
     fileprivate func releaseStrays(on connection: PostgresConnection) async throws(PostgresError) {
-        for claim in self.state.strays.lost {
+        for claim in state.strays.lost {
             do throws(PostgresError) {
-                try await connection.execute(WorkerStatements.release, .release([claim], of: self.state.id))
+                try await connection.execute(WorkerStatements.release, .release([claim], of: state.id))
             } catch {
                 // One that PostgreSQL refuses to take back keeps none of the others.
                 guard error.code == .server else { throw error }
-                self.complain(of: error)
+                complain(of: error)
             }
         }
     }

@@ -17,19 +17,19 @@ extension MaintenanceTask {
 
 extension Worker {
     fileprivate func sweep(on connection: PostgresConnection) async throws(PostgresError) {
-        let floors = self.state.sweep
-        if self.state.sweepsScheduled, try await self.promote(from: .beginning, on: connection) > 0 {
-            self.dispatchBell.ring()
+        let floors = state.sweep
+        if state.sweepsScheduled, try await promote(from: .beginning, on: connection) > 0 {
+            dispatchBell.ring()
         }
         guard !floors.isEmpty else { return }
-        let found = try await self.ask(connection, WorkerStatements.lookBelow, .lookBelow(floors)) { rows in
+        let found = try await ask(connection, WorkerStatements.lookBelow, .lookBelow(floors)) { rows in
             try rows.indices.map { row in
                 let lane = Lane(app: try rows.int32(row, 0), number: try rows.int16(row, 1))
                 return (lane: lane, lowest: try rows.int64(row, 2))
             }
         }
         guard !found.isEmpty else { return }
-        self.state.swept(found, at: .now)
-        self.dispatchBell.ring()
+        state.swept(found, at: .now)
+        dispatchBell.ring()
     }
 }

@@ -7,15 +7,15 @@ package struct Migration: Sendable, Identifiable, Equatable, CustomStringConvert
     /// Takes it back, and the record too.
     package let down: String
 
-    package var id: Int { self.version }
+    package var id: Int { version }
 
     /// As its files are named, "0003_queue".
     package var title: String {
-        let digits = String(self.version)
-        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "_" + self.name
+        let digits = String(version)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "_" + name
     }
 
-    package var description: String { self.title }
+    package var description: String { title }
 
     init(_ version: Int, _ name: String, up: [UInt8], down: [UInt8]) {
         self.version = version

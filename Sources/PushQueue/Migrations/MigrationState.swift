@@ -17,5 +17,5 @@ package struct MigrationState: Sendable, Identifiable, Equatable {
     /// Microseconds since 1970.
     package let appliedAt: Int64?
 
-    package var id: Int { self.version }
+    package var id: Int { version }
 }

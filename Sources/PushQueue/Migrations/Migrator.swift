@@ -29,7 +29,7 @@ package struct Migrator: Sendable {
         to target: Int? = nil,
         _ told: (Migration) -> Void = { _ in }
     ) async throws(SchemaError) -> [Migration] {
-        try await self.walk(told) { state, connection in
+        try await walk(told) { state, connection in
             guard let migration = try state.nextUp(to: target ?? Migration.latest) else { return nil }
             try await Self.run(migration, "up", migration.up, on: connection)
             var parameters = Parameters()
@@ -45,7 +45,7 @@ package struct Migrator: Sendable {
         to target: Int = 0,
         _ told: (Migration) -> Void = { _ in }
     ) async throws(SchemaError) -> [Migration] {
-        try await self.walk(told) { state, connection in
+        try await walk(told) { state, connection in
             guard let migration = try state.nextDown(to: target) else { return nil }
             try await Self.run(migration, "down", migration.down, on: connection)
             return migration
@@ -55,7 +55,7 @@ package struct Migrator: Sendable {
     /// Every migration that is known or applied, in order.
     package func status() async throws(SchemaError) -> [MigrationState] {
         do {
-            return try await SchemaCatalog(connection: self.connection).state().migrations
+            return try await SchemaCatalog(connection: connection).state().migrations
         } catch {
             throw SchemaError(error)
         }
@@ -81,9 +81,9 @@ package struct Migrator: Sendable {
     ) async throws(SchemaError) -> [Migration] {
         var done: [Migration] = []
         do {
-            while let migration = try await self.connection.transaction({
-                _ = try await self.connection.query(Self.lock) { $0.count }
-                return try await step(try await SchemaCatalog(connection: self.connection).state(), self.connection)
+            while let migration = try await connection.transaction({
+                _ = try await connection.query(Self.lock) { $0.count }
+                return try await step(try await SchemaCatalog(connection: connection).state(), connection)
             }) {
                 done.append(migration)
                 told(migration)

@@ -27,15 +27,15 @@ struct SchemaCatalog: Sendable {
     )
 
     func state() async throws -> SchemaState {
-        let records = try await self.read()
-        return SchemaState(records: records, checksums: try await self.checksums(of: Migration.all))
+        let records = try await read()
+        return SchemaState(records: records, checksums: try await checksums(of: Migration.all))
     }
 
     /// Nil: there is no schema.
     private func read() async throws -> [SchemaRecord]? {
-        let exists = try await self.connection.query(Self.exists) { rows in try rows.bool(0, 0) }
+        let exists = try await connection.query(Self.exists) { rows in try rows.bool(0, 0) }
         guard exists else { return nil }
-        return try await self.connection.query(Self.records) { rows in
+        return try await connection.query(Self.records) { rows in
             try rows.indices.map { row in
                 SchemaRecord(
                     version: Int(try rows.int64(row, 0)),
@@ -53,7 +53,7 @@ struct SchemaCatalog: Sendable {
         for migration in migrations { scripts.append(migration.up) }
         var parameters = Parameters()
         parameters.append(scripts)
-        let sums = try await self.connection.query(Self.checksums, parameters) { rows in
+        let sums = try await connection.query(Self.checksums, parameters) { rows in
             try rows.indices.map { try rows.string($0, 0) }
         }
         return Dictionary(uniqueKeysWithValues: zip(migrations.map(\.version), sums))

@@ -16,7 +16,7 @@ package enum SchemaCheck {
     /// Also whether the schema serves a worker well: that its statements go by their indexes. The connection is used by
     /// nobody else meanwhile.
     package static func runWithPlans(on connection: PostgresConnection) async throws(SchemaError) {
-        try await self.run(on: connection)
+        try await run(on: connection)
         let faults: [String]
         do {
             faults = try await PlanCheck.run(on: connection)

@@ -28,7 +28,7 @@ package struct SchemaError: Error, Sendable, CustomStringConvertible {
     package let message: String
     package let underlying: PostgresError?
 
-    package var description: String { self.message }
+    package var description: String { message }
 
     private init(_ code: Code, _ message: String, underlying: PostgresError? = nil) {
         self.code = code

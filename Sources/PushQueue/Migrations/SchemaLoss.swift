@@ -33,11 +33,11 @@ package struct SchemaLoss: Sendable {
         var roles: [String] = []
         do {
             if migrations.contains(where: { $0.name == "isolation" }) {
-                roles = try await connection.query(self.isolated) { rows in
+                roles = try await connection.query(isolated) { rows in
                     try rows.indices.map { try rows.string($0, 0) }
                 }
             }
-            for name in migrations.flatMap(\.droppedTables) where !self.own.contains(name) {
+            for name in migrations.flatMap(\.droppedTables) where !own.contains(name) {
                 // A name of ours, from a file of ours, and one that is not there is an error.
                 let isThere = Statement("loss_there_\(name)", "SELECT to_regclass('\(name)') IS NOT NULL")
                 let found = try await connection.query(isThere) { rows in try rows.bool(0, 0) }
@@ -56,7 +56,7 @@ package struct SchemaLoss: Sendable {
 extension Migration {
     /// The tables that undoing it drops, as its script names them.
     var droppedTables: [String] {
-        self.down.split(separator: ";").flatMap { statement -> [String] in
+        down.split(separator: ";").flatMap { statement -> [String] in
             let words = statement.split(whereSeparator: { $0.isWhitespace || $0 == "," }).map(String.init)
             guard let start = words.firstIndex(of: "DROP"), words.dropFirst(start + 1).first == "TABLE" else {
                 return []

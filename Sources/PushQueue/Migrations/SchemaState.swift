@@ -12,66 +12,66 @@ struct SchemaState: Sendable {
         self.checksums = checksums
     }
 
-    private var applied: [SchemaRecord] { self.records ?? [] }
+    private var applied: [SchemaRecord] { records ?? [] }
 
     /// Every migration that is known or applied, in order.
     var migrations: [MigrationState] {
         let applied = Dictionary(self.applied.map { ($0.version, $0) }, uniquingKeysWith: { first, _ in first })
-        let states = self.known.map { migration in
+        let states = known.map { migration in
             let record = applied[migration.version]
             return MigrationState(
                 version: migration.version,
                 name: migration.name,
-                condition: record.map(self.condition) ?? .pending,
+                condition: record.map(condition) ?? .pending,
                 appliedAt: record?.appliedAt
             )
         }
-        let strangers = self.applied.filter { record in !self.known.contains { $0.version == record.version } }.map {
+        let strangers = self.applied.filter { record in !known.contains { $0.version == record.version } }.map {
             MigrationState(version: $0.version, name: $0.name, condition: .unknown, appliedAt: $0.appliedAt)
         }
         return (states + strangers).sorted { $0.version < $1.version }
     }
 
     private func condition(of record: SchemaRecord) -> MigrationState.Condition {
-        guard let migration = self.known.first(where: { $0.version == record.version }) else { return .unknown }
+        guard let migration = known.first(where: { $0.version == record.version }) else { return .unknown }
         if migration.name != record.name { return .changed }
-        if let checksum = record.checksum, checksum != self.checksums[record.version] { return .changed }
+        if let checksum = record.checksum, checksum != checksums[record.version] { return .changed }
         return .applied
     }
 
     /// What is to be applied next on the way to that version; nil when nothing is.
     func nextUp(to target: Int) throws(SchemaError) -> Migration? {
-        try self.checkWhatIsThere()
-        guard self.known.contains(where: { $0.version == target }) else {
-            throw .unknownVersion(target, known: self.known)
+        try checkWhatIsThere()
+        guard known.contains(where: { $0.version == target }) else {
+            throw .unknownVersion(target, known: known)
         }
         let applied = Set(self.applied.map(\.version))
-        return self.known.first { $0.version <= target && !applied.contains($0.version) }
+        return known.first { $0.version <= target && !applied.contains($0.version) }
     }
 
     /// What is to be undone next on the way back to that version; nil when nothing is. Zero is no schema at all.
     func nextDown(to target: Int) throws(SchemaError) -> Migration? {
-        try self.checkWhatIsThere()
-        guard target == 0 || self.known.contains(where: { $0.version == target }) else {
-            throw .unknownVersion(target, known: self.known)
+        try checkWhatIsThere()
+        guard target == 0 || known.contains(where: { $0.version == target }) else {
+            throw .unknownVersion(target, known: known)
         }
-        guard let last = self.applied.last, last.version > target else { return nil }
-        return self.known.first { $0.version == last.version }
+        guard let last = applied.last, last.version > target else { return nil }
+        return known.first { $0.version == last.version }
     }
 
     /// Whether a program of this version can work here.
     func checkReadiness() throws(SchemaError) {
         guard let records = self.records, !records.isEmpty else { throw .missing }
-        try self.checkWhatIsThere()
-        if let pending = self.migrations.first(where: { $0.condition == .pending }) {
+        try checkWhatIsThere()
+        if let pending = migrations.first(where: { $0.condition == .pending }) {
             throw .outdated(at: records.last?.version ?? 0, next: pending)
         }
     }
 
     private func checkWhatIsThere() throws(SchemaError) {
-        for migration in self.migrations {
+        for migration in migrations {
             switch migration.condition {
-            case .unknown: throw .newer(migration, latest: self.known.last?.version ?? 0)
+            case .unknown: throw .newer(migration, latest: known.last?.version ?? 0)
             case .changed: throw .changed(migration)
             case .applied, .pending: continue
             }

@@ -24,17 +24,17 @@ struct PlanNode: Decodable {
     /// In which way the rows of one of the tables are found otherwise than by an index, in their order.
     func fault(reading tables: Set<String>) -> String? {
         if let relation, tables.contains(relation) {
-            switch self.kind {
+            switch kind {
             case "ModifyTable", "Tid Scan": break
             case "Index Scan", "Index Only Scan":
-                if self.condition == nil { return "walks the whole of an index of carillon.\(relation)" }
-            default: return "reads the whole of carillon.\(relation) (\(self.kind))"
+                if condition == nil { return "walks the whole of an index of carillon.\(relation)" }
+            default: return "reads the whole of carillon.\(relation) (\(kind))"
             }
         }
-        if self.kind.hasSuffix("Sort"), let relation = self.firstTable(of: tables) {
+        if kind.hasSuffix("Sort"), let relation = firstTable(of: tables) {
             return "sorts rows of carillon.\(relation), instead of reading them in order"
         }
-        for child in self.children ?? [] {
+        for child in children ?? [] {
             if let fault = child.fault(reading: tables) { return fault }
         }
         return nil
@@ -42,6 +42,6 @@ struct PlanNode: Decodable {
 
     private func firstTable(of tables: Set<String>) -> String? {
         if let relation, tables.contains(relation) { return relation }
-        return (self.children ?? []).lazy.compactMap { $0.firstTable(of: tables) }.first
+        return (children ?? []).lazy.compactMap { $0.firstTable(of: tables) }.first
     }
 }

@@ -28,10 +28,10 @@ package struct AppChange: Sendable, Equatable {
     package var isEmpty: Bool { self == AppChange() }
 
     func apply(to app: inout NewApp) {
-        if self.cleared.contains(.topic) { app.topic = nil }
-        if self.cleared.contains(.gateway) { app.gateway = nil }
-        if self.cleared.contains(.feedbackGateway) { app.feedbackGateway = nil }
-        if self.cleared.contains(.maxRate) { app.maxRate = nil }
+        if cleared.contains(.topic) { app.topic = nil }
+        if cleared.contains(.gateway) { app.gateway = nil }
+        if cleared.contains(.feedbackGateway) { app.feedbackGateway = nil }
+        if cleared.contains(.maxRate) { app.maxRate = nil }
         if let name { app.name = name }
         if let topic { app.topic = topic }
         if let credential { app.credential = credential }
@@ -44,7 +44,7 @@ package struct AppChange: Sendable, Equatable {
         if let reapsBadTokens { app.reapsBadTokens = reapsBadTokens }
         // A trust root is for a gateway of one's own: it goes with the last of them.
         let hasNone = app.gateway == nil && app.feedbackGateway == nil
-        if self.cleared.contains(.gatewayCA) || hasNone { app.gatewayCA = nil }
+        if cleared.contains(.gatewayCA) || hasNone { app.gatewayCA = nil }
         if let gatewayCA { app.gatewayCA = gatewayCA }
     }
 }

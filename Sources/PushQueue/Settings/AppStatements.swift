@@ -102,7 +102,7 @@ enum AppStatements {
     static func app(_ rows: borrowing Rows, _ row: Int) throws -> StoredApp {
         StoredApp(
             id: try rows.int32(row, "id"),
-            settings: try self.settings(rows, row),
+            settings: try settings(rows, row),
             maxAttempts: try rows.int32(row, "max_attempts"),
             isPaused: try rows.bool(row, "paused"),
             pauseReason: try rows.stringIfPresent(row, "paused_reason"),

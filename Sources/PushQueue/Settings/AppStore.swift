@@ -14,7 +14,7 @@ package struct AppStore: Sendable {
         do {
             let credential = try await self.credential(of: app)
             if let problem = app.problem(with: credential) { throw problem }
-            try await self.connection.execute(AppStatements.add, AppStatements.parameters(app, credential?.id))
+            try await connection.execute(AppStatements.add, AppStatements.parameters(app, credential?.id))
             return try await self.app(named: app.name)
         } catch let error as PostgresError where error.constraint == "apps_name_is_unique" {
             throw SettingsError(
@@ -32,19 +32,19 @@ package struct AppStore: Sendable {
     package func change(_ name: String, _ change: AppChange) async throws(SettingsError) -> StoredApp {
         do {
             let named = AppStatements.parameters(name: name)
-            let changed = try await self.connection.transaction {
-                let settings = try await self.connection.query(AppStatements.settings, named) { rows in
+            let changed = try await connection.transaction {
+                let settings = try await connection.query(AppStatements.settings, named) { rows in
                     rows.isEmpty ? nil : try AppStatements.settings(rows, 0)
                 }
                 guard var app = settings else {
-                    throw SettingsError.unknown("app", name, known: try await self.list().map(\.name))
+                    throw SettingsError.unknown("app", name, known: try await list().map(\.name))
                 }
                 change.apply(to: &app)
                 let credential = try await self.credential(of: app)
                 if let problem = app.problem(with: credential) { throw problem }
                 var parameters = AppStatements.parameters(app, credential?.id)
                 parameters.append(name)
-                try await self.connection.execute(AppStatements.change, parameters)
+                try await connection.execute(AppStatements.change, parameters)
                 return app.name
             }
             return try await self.app(named: changed)
@@ -58,7 +58,7 @@ package struct AppStore: Sendable {
     /// The app of that name.
     package func find(_ name: String) async throws(SettingsError) -> StoredApp {
         do {
-            return try await self.app(named: name)
+            return try await app(named: name)
         } catch {
             throw SettingsError(error)
         }
@@ -69,7 +69,7 @@ package struct AppStore: Sendable {
     /// Fails when there is no app of that name. It reads names alone, which every role may.
     package func require(_ name: String) async throws(SettingsError) {
         do {
-            let names = try await self.connection.query(Self.names) { rows in
+            let names = try await connection.query(Self.names) { rows in
                 try rows.indices.map { try rows.string($0, 0) }
             }
             guard !names.contains(name) else { return }
@@ -82,7 +82,7 @@ package struct AppStore: Sendable {
     /// Every app, in order of name.
     package func list() async throws(SettingsError) -> [StoredApp] {
         do {
-            return try await self.connection.query(AppStatements.list) { rows in
+            return try await connection.query(AppStatements.list) { rows in
                 try rows.indices.map { try AppStatements.app(rows, $0) }
             }
         } catch {
@@ -93,12 +93,12 @@ package struct AppStore: Sendable {
     /// Keeps its pushes waiting until it is resumed.
     @discardableResult
     package func pause(_ name: String) async throws(SettingsError) -> StoredApp {
-        try await self.setPaused(true, name)
+        try await setPaused(true, name)
     }
 
     @discardableResult
     package func resume(_ name: String) async throws(SettingsError) -> StoredApp {
-        try await self.setPaused(false, name)
+        try await setPaused(false, name)
     }
 
     /// What would go with an app, if it may be removed: it has nothing left to send, and no worker sends for it.
@@ -106,7 +106,7 @@ package struct AppStore: Sendable {
         do {
             let app = try await self.app(named: name)
             let parameters = AppStatements.parameters(id: app.id)
-            let pending = try await self.connection.query(AppStatements.pending, parameters) { try $0.int64(0, 0) }
+            let pending = try await connection.query(AppStatements.pending, parameters) { try $0.int64(0, 0) }
             guard pending == 0 else {
                 throw SettingsError(
                     .inUse,
@@ -114,7 +114,7 @@ package struct AppStore: Sendable {
                         + "ended, or cancel them with 'carillon message cancel'."
                 )
             }
-            let workers = try await LiveWorkers.names(on: self.connection)
+            let workers = try await LiveWorkers.names(on: connection)
             guard workers.isEmpty || app.isPaused else {
                 throw SettingsError(
                     .inUse,
@@ -123,7 +123,7 @@ package struct AppStore: Sendable {
                         + "the \(workers.count == 1 ? "worker" : "workers")."
                 )
             }
-            return try await self.connection.query(AppStatements.losses, parameters) { rows in
+            return try await connection.query(AppStatements.losses, parameters) { rows in
                 AppRemoval(
                     app: app,
                     tokens: try rows.int64(0, "tokens"),
@@ -143,9 +143,9 @@ package struct AppStore: Sendable {
     /// any.
     package func remove(_ name: String) async throws(SettingsError) {
         do {
-            let parameters = AppStatements.parameters(id: try await self.removal(of: name).app.id)
-            try await self.connection.transaction {
-                for statement in AppStatements.removal { try await self.connection.execute(statement, parameters) }
+            let parameters = AppStatements.parameters(id: try await removal(of: name).app.id)
+            try await connection.transaction {
+                for statement in AppStatements.removal { try await connection.execute(statement, parameters) }
             }
         } catch {
             throw SettingsError(error)
@@ -158,7 +158,7 @@ package struct AppStore: Sendable {
             var jobs: Int64 = 0
             for app in apps {
                 let parameters = AppStatements.parameters(id: app.id)
-                jobs += try await self.connection.query(AppStatements.pending, parameters) { try $0.int64(0, 0) }
+                jobs += try await connection.query(AppStatements.pending, parameters) { try $0.int64(0, 0) }
             }
             return jobs
         } catch {
@@ -171,15 +171,15 @@ package struct AppStore: Sendable {
             var parameters = Parameters()
             parameters.append(name)
             parameters.append(paused)
-            try await self.connection.execute(AppStatements.setPaused, parameters)
-            return try await self.app(named: name)
+            try await connection.execute(AppStatements.setPaused, parameters)
+            return try await app(named: name)
         } catch {
             throw SettingsError(error)
         }
     }
 
     private func app(named name: String) async throws(SettingsError) -> StoredApp {
-        let apps = try await self.list()
+        let apps = try await list()
         guard let app = apps.first(where: { $0.name == name }) else {
             throw .unknown("app", name, known: apps.map(\.name))
         }
@@ -188,7 +188,7 @@ package struct AppStore: Sendable {
 
     private func credential(of app: NewApp) async throws(SettingsError) -> StoredCredential? {
         guard let name = app.credential else { return nil }
-        let credentials = try await CredentialStore(self.connection).list()
+        let credentials = try await CredentialStore(connection).list()
         guard let credential = credentials.first(where: { $0.name == name }) else {
             throw .unknown("credential", name, known: credentials.map(\.name))
         }
@@ -206,7 +206,7 @@ extension NewApp {
                 "The binary protocol knows certificates only, and \(credential.name) is a signing key."
             )
         }
-        if self.topic == nil, credential.kind == .token {
+        if topic == nil, credential.kind == .token {
             return SettingsError(
                 .invalid,
                 "An app with a signing key needs a topic: \(credential.name) does not say one, as a certificate does."

@@ -15,15 +15,15 @@ package struct CredentialStore: Sendable {
     package func save(_ text: CredentialText, as name: String) async throws(SettingsError) -> StoredCredential {
         let facts = try text.credential().facts
         do {
-            try await self.refuseExpired(facts)
-            try await self.connection.transaction {
-                try await self.connection.execute(
+            try await refuseExpired(facts)
+            try await connection.transaction {
+                try await connection.execute(
                     CredentialStatements.save,
                     CredentialStatements.parameters(text, name)
                 )
-                try await self.record(facts, of: name)
+                try await record(facts, of: name)
             }
-            return try await self.credential(named: name)
+            return try await credential(named: name)
         } catch {
             throw SettingsError(error)
         }
@@ -32,7 +32,7 @@ package struct CredentialStore: Sendable {
     /// Every credential, in order of name.
     package func list() async throws(SettingsError) -> [StoredCredential] {
         do {
-            return try await self.connection.query(CredentialStatements.list) { rows in
+            return try await connection.query(CredentialStatements.list) { rows in
                 try rows.indices.map { try CredentialStatements.credential(rows, $0) }
             }
         } catch {
@@ -45,14 +45,14 @@ package struct CredentialStore: Sendable {
         do {
             let text = try await self.text(of: name)
             do {
-                try await self.record(try text.credential().facts, of: name)
+                try await record(try text.credential().facts, of: name)
             } catch let error as SettingsError where error.code == .invalid {
                 var parameters = Parameters()
                 parameters.append(name)
                 parameters.append(error.message)
-                try await self.connection.execute(CredentialStatements.recordError, parameters)
+                try await connection.execute(CredentialStatements.recordError, parameters)
             }
-            return try await self.credential(named: name)
+            return try await credential(named: name)
         } catch {
             throw SettingsError(error)
         }
@@ -62,7 +62,7 @@ package struct CredentialStore: Sendable {
     /// stays.
     package func inspect() async throws(SettingsError) -> [StoredCredential] {
         do {
-            var credentials = try await self.list()
+            var credentials = try await list()
             for place in credentials.indices where credentials[place].status != "rejected" {
                 let text = try await self.text(of: credentials[place].name)
                 do {
@@ -72,7 +72,7 @@ package struct CredentialStore: Sendable {
                     credentials[place].notAfter = notAfter
                     credentials[place].topics = facts.topics
                     credentials[place].lastError = nil
-                    credentials[place].status = try await self.connection.query(
+                    credentials[place].status = try await connection.query(
                         CredentialStatements.validity,
                         parameters
                     ) { rows in try rows.string(0, 0) }
@@ -91,10 +91,10 @@ package struct CredentialStore: Sendable {
     package func remove(_ name: String) async throws(SettingsError) {
         do {
             let credential = try await self.credential(named: name)
-            guard credential.apps.isEmpty else { throw self.inUse(credential) }
+            guard credential.apps.isEmpty else { throw inUse(credential) }
             var parameters = Parameters()
             parameters.append(name)
-            try await self.connection.execute(CredentialStatements.remove, parameters)
+            try await connection.execute(CredentialStatements.remove, parameters)
         } catch let error as PostgresError where error.sqlState == "23503" {  // an app has just begun to use it
             throw SettingsError(.inUse, "Credential \(name) is in use.", underlying: error)
         } catch {
@@ -115,7 +115,7 @@ package struct CredentialStore: Sendable {
         guard let notAfter = facts.notAfter else { return }
         var parameters = Parameters()
         parameters.append(timestamp: notAfter * 1_000_000)
-        let expiry = try await self.connection.query(CredentialStatements.expiry, parameters) { rows in
+        let expiry = try await connection.query(CredentialStatements.expiry, parameters) { rows in
             try rows.stringIfPresent(0, 0)
         }
         guard let expiry else { return }
@@ -129,26 +129,26 @@ package struct CredentialStore: Sendable {
         parameters.append(name)
         parameters.append(timestamp: facts.notAfter.map { $0 * 1_000_000 })
         parameters.append(topics)
-        try await self.connection.execute(CredentialStatements.record, parameters)
+        try await connection.execute(CredentialStatements.record, parameters)
     }
 
     private func text(of name: String) async throws -> CredentialText {
         var parameters = Parameters()
         parameters.append(name)
-        let text = try await self.connection.query(CredentialStatements.text, parameters) { rows in
+        let text = try await connection.query(CredentialStatements.text, parameters) { rows in
             rows.isEmpty ? nil : try CredentialStatements.text(rows, 0)
         }
-        guard let text else { throw try await self.unknown(name) }
+        guard let text else { throw try await unknown(name) }
         return text
     }
 
     private func credential(named name: String) async throws -> StoredCredential {
-        let credentials = try await self.list()
-        guard let credential = credentials.first(where: { $0.name == name }) else { throw try await self.unknown(name) }
+        let credentials = try await list()
+        guard let credential = credentials.first(where: { $0.name == name }) else { throw try await unknown(name) }
         return credential
     }
 
     private func unknown(_ name: String) async throws -> SettingsError {
-        .unknown("credential", name, known: try await self.list().map(\.name))
+        .unknown("credential", name, known: try await list().map(\.name))
     }
 }

@@ -27,12 +27,12 @@ package struct CredentialText: Sendable {
     /// The credential that it is the text of, if it is whole and fits together.
     package func credential() throws(SettingsError) -> Credential {
         do {
-            if self.keyID != nil || self.teamID != nil { return try self.signingKey() }
+            if keyID != nil || teamID != nil { return try signingKey() }
             if let certificate {
                 return try Credential(
                     certificate: certificate,
-                    privateKey: self.privateKey,
-                    passphrase: self.passphrase
+                    privateKey: privateKey,
+                    passphrase: passphrase
                 )
             }
         } catch let error as PushError {
@@ -42,7 +42,7 @@ package struct CredentialText: Sendable {
         }
         throw SettingsError(
             .invalid,
-            self.privateKey == nil
+            privateKey == nil
                 ? "A credential is a certificate with its key, or a signing key with its key id and team id."
                 : "A key alone is no credential: a signing key (.p8) needs its key id and team id, any other its "
                     + "certificate."
@@ -56,7 +56,7 @@ package struct CredentialText: Sendable {
         guard let privateKey else {
             throw SettingsError(.invalid, "Key id and team id belong to a signing key (.p8), and there is none.")
         }
-        if self.certificate != nil {
+        if certificate != nil {
             throw SettingsError(
                 .invalid,
                 "A credential is a certificate or a signing key, not both: leave out the key id and team id, or the "
@@ -69,7 +69,7 @@ package struct CredentialText: Sendable {
 
 extension CredentialText: CustomStringConvertible, CustomReflectable {
     /// What kind of credential it is, and no more.
-    package var description: String { self.keyID == nil ? "a certificate" : "a signing key" }
+    package var description: String { keyID == nil ? "a certificate" : "a signing key" }
 
-    package var customMirror: Mirror { Mirror(self, children: ["description": self.description]) }
+    package var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

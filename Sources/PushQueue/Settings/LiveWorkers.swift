@@ -10,8 +10,8 @@ package enum LiveWorkers {
     )
 
     package static func names(on connection: PostgresConnection) async throws -> [String] {
-        let isThere = try await connection.query(self.table) { rows in try rows.bool(0, 0) }
+        let isThere = try await connection.query(table) { rows in try rows.bool(0, 0) }
         guard isThere else { return [] }
-        return try await connection.query(self.names) { rows in try rows.indices.map { try rows.string($0, 0) } }
+        return try await connection.query(names) { rows in try rows.indices.map { try rows.string($0, 0) } }
     }
 }

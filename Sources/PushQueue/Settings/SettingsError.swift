@@ -22,7 +22,7 @@ package struct SettingsError: Error, Sendable, CustomStringConvertible {
     package let message: String
     package let underlying: (any Error)?
 
-    package var description: String { self.message }
+    package var description: String { message }
 
     init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
         self.code = code

@@ -11,5 +11,5 @@ package struct StoredApp: Sendable, Equatable, Identifiable {
     package let createdAt: Int64
     package let updatedAt: Int64
 
-    package subscript<Value>(dynamicMember setting: KeyPath<NewApp, Value>) -> Value { self.settings[keyPath: setting] }
+    package subscript<Value>(dynamicMember setting: KeyPath<NewApp, Value>) -> Value { settings[keyPath: setting] }
 }

@@ -9,7 +9,7 @@ package struct RetryCause: Hashable, Sendable {
 
     /// Of an outcome that is followed by another attempt.
     init(_ outcome: Outcome, of outcomes: Outcomes) {
-        self.status = outcome.status == 0 ? nil : Int16(clamping: outcome.status)
+        status = outcome.status == 0 ? nil : Int16(clamping: outcome.status)
         // Verbatim, but no longer than any reason worth keeping.
         let reason =
             outcome.verdict == .unknown ? LocalReason.outcomeUnknown.name : outcomes.text(of: outcome.reason)

@@ -8,20 +8,20 @@ package struct RetryCauses: Equatable, Sendable {
 
     /// The one that holds for most of the pushes, and of several the first.
     var mostFrequent: RetryCause? {
-        self.counts.reduce(nil as (cause: RetryCause, pushes: Int)?) { best, next in
+        counts.reduce(nil as (cause: RetryCause, pushes: Int)?) { best, next in
             if let best, best.pushes >= next.pushes { best } else { next }
         }?.cause
     }
 
     mutating func add(_ cause: RetryCause, pushes: Int = 1) {
-        if let place = self.counts.firstIndex(where: { $0.cause == cause }) {
-            self.counts[place].pushes += pushes
+        if let place = counts.firstIndex(where: { $0.cause == cause }) {
+            counts[place].pushes += pushes
         } else {
-            self.counts.append((cause, pushes))
+            counts.append((cause, pushes))
         }
     }
 
     mutating func add(_ others: Self) {
-        for (cause, pushes) in others.counts { self.add(cause, pushes: pushes) }
+        for (cause, pushes) in others.counts { add(cause, pushes: pushes) }
     }
 }

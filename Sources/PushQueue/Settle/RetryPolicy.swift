@@ -18,11 +18,11 @@ package struct RetryPolicy: Hashable, Sendable {
         using generator: inout some RandomNumberGenerator
     ) -> Duration {
         let doublings = min(max(Int(attempt) - 1, 0), 32)
-        let ceiling = min(self.cap, self.base * (1 << doublings))
+        let ceiling = min(cap, base * (1 << doublings))
         let jittered = ceiling * Double.random(in: 0...1, using: &generator)
         guard let retryAfter else { return jittered }
         // What was asked for, and then some: those who were told the same time should not all come back at it.
         let asked = min(.seconds(Int64(retryAfter)), Self.longest)
-        return asked + min(jittered, self.base)
+        return asked + min(jittered, base)
     }
 }

@@ -14,45 +14,45 @@ extension Settlement {
 
     /// - Parameter part: How many parts of the claim were settled before.
     package func parameters(of claim: ClaimedJobs, worker: Int64, part: Int16 = 0) -> Parameters {
-        var parameters = Parameters(capacity: 1024 + self.ended.count * 24 + self.failures.count * 160)
+        var parameters = Parameters(capacity: 1024 + ended.count * 24 + failures.count * 160)
         parameters.append(claim.id)
         parameters.append(worker)
         parameters.append(timestamp: claim.claimedAt)
         parameters.append(part)
-        self.appendEnded(to: &parameters, claim)
-        self.appendParts(to: &parameters, claim)
-        self.appendFailures(to: &parameters, claim)
-        self.appendDead(to: &parameters, claim)
-        self.appendReturns(to: &parameters, claim)
-        self.appendStays(to: &parameters, claim)
-        self.append(causes: self.returns.lazy.map(\.cause), to: &parameters)
-        parameters.append(PostgresArray(self.unanswered.lazy.map { claim.jobs[Int($0)].message }))
-        self.append(causes: self.ended.lazy.map(\.lastAttempt), to: &parameters)
-        self.append(causes: self.parts.lazy.map(\.lastAttempt), to: &parameters)
+        appendEnded(to: &parameters, claim)
+        appendParts(to: &parameters, claim)
+        appendFailures(to: &parameters, claim)
+        appendDead(to: &parameters, claim)
+        appendReturns(to: &parameters, claim)
+        appendStays(to: &parameters, claim)
+        append(causes: returns.lazy.map(\.cause), to: &parameters)
+        parameters.append(PostgresArray(unanswered.lazy.map { claim.jobs[Int($0)].message }))
+        append(causes: ended.lazy.map(\.lastAttempt), to: &parameters)
+        append(causes: parts.lazy.map(\.lastAttempt), to: &parameters)
         return parameters
     }
 
     private func appendEnded(to parameters: inout Parameters, _ claim: ClaimedJobs) {
-        parameters.append(PostgresArray(self.ended.lazy.map { claim.jobs[Int($0.job)].id }))
-        parameters.append(self.references(of: self.ended, claim))
-        parameters.append(self.broadcasts(of: self.ended, claim))
-        parameters.append(Self.column(self.ended.lazy.map(\.sent), default: 1))
-        parameters.append(Self.column(self.ended.lazy.map(\.failed), default: 0))
-        parameters.append(Self.column(self.ended.lazy.map(\.expired), default: 0))
-        let attempts = self.ended.lazy.map { claim.jobs[Int($0.job)].attempts }
+        parameters.append(PostgresArray(ended.lazy.map { claim.jobs[Int($0.job)].id }))
+        parameters.append(references(of: ended, claim))
+        parameters.append(broadcasts(of: ended, claim))
+        parameters.append(Self.column(ended.lazy.map(\.sent), default: 1))
+        parameters.append(Self.column(ended.lazy.map(\.failed), default: 0))
+        parameters.append(Self.column(ended.lazy.map(\.expired), default: 0))
+        let attempts = ended.lazy.map { claim.jobs[Int($0.job)].attempts }
         parameters.append(PostgresArray(attempts.allSatisfy { $0 == 1 } ? [] : Array(attempts)))
     }
 
     private func appendParts(to parameters: inout Parameters, _ claim: ClaimedJobs) {
-        parameters.append(PostgresArray(self.parts.lazy.map { claim.jobs[Int($0.job)].message }))
-        parameters.append(self.references(of: self.parts, claim))
-        parameters.append(self.broadcasts(of: self.parts, claim))
+        parameters.append(PostgresArray(parts.lazy.map { claim.jobs[Int($0.job)].message }))
+        parameters.append(references(of: parts, claim))
+        parameters.append(broadcasts(of: parts, claim))
         // Of a message that is known to be unfinished already, what comes back was never taken off.
-        parameters.append(PostgresArray(self.parts.lazy.map { $0.isKnown ? 0 : $0.remaining }))
-        parameters.append(PostgresArray(self.parts.lazy.map(\.sent)))
-        parameters.append(PostgresArray(self.parts.lazy.map(\.failed)))
-        parameters.append(PostgresArray(self.parts.lazy.map(\.expired)))
-        parameters.append(PostgresArray(self.parts.lazy.map { claim.jobs[Int($0.job)].attempts }))
+        parameters.append(PostgresArray(parts.lazy.map { $0.isKnown ? 0 : $0.remaining }))
+        parameters.append(PostgresArray(parts.lazy.map(\.sent)))
+        parameters.append(PostgresArray(parts.lazy.map(\.failed)))
+        parameters.append(PostgresArray(parts.lazy.map(\.expired)))
+        parameters.append(PostgresArray(parts.lazy.map { claim.jobs[Int($0.job)].attempts }))
     }
 
     private func appendFailures(to parameters: inout Parameters, _ claim: ClaimedJobs) {
@@ -64,7 +64,7 @@ extension Settlement {
         var dates = PostgresArray(of: .timestamptz)
         var ids = PostgresArray(of: .uuid)
         var attempts = PostgresArray(of: .int2)
-        for failure in self.failures {
+        for failure in failures {
             let job = claim.jobs[Int(failure.job)]
             messages.append(job.message)
             if let reference = job.reference {
@@ -72,7 +72,7 @@ extension Settlement {
             } else {
                 references.appendNull()
             }
-            self.append(failure.token, of: claim, to: &tokens)
+            append(failure.token, of: claim, to: &tokens)
             if let status = failure.status { statuses.append(status) } else { statuses.appendNull() }
             reasons.append(failure.reason)
             if let date = failure.unregisteredAt { dates.append(timestamp: date) } else { dates.appendNull() }
@@ -94,9 +94,9 @@ extension Settlement {
         var tokens = PostgresArray(of: .text)
         var dates = PostgresArray(of: .timestamptz)
         var reasons = PostgresArray(of: .text)
-        for failure in self.failures {
+        for failure in failures {
             guard let date = failure.unregisteredAt else { continue }
-            self.append(failure.token, of: claim, to: &tokens)
+            append(failure.token, of: claim, to: &tokens)
             dates.append(timestamp: date)
             reasons.append(failure.reason)
         }
@@ -112,7 +112,7 @@ extension Settlement {
         var delays = PostgresArray(of: .int4)
         var places = PostgresArray(of: .int4)
         var tokens = PostgresArray(of: .text)
-        for (place, share) in self.returns.enumerated() {
+        for (place, share) in returns.enumerated() {
             jobs.append(claim.jobs[Int(share.job)].id)
             areWhole.append(share.isWhole)
             attempts.append(share.attempt)
@@ -121,7 +121,7 @@ extension Settlement {
             guard !share.isWhole else { continue }
             for push in share.pushes {
                 places.append(Int32(place + 1))
-                self.append(.push(push), of: claim, to: &tokens)
+                append(.push(push), of: claim, to: &tokens)
             }
         }
         parameters.append(jobs)
@@ -135,15 +135,15 @@ extension Settlement {
     private func appendStays(to parameters: inout Parameters, _ claim: ClaimedJobs) {
         var places = PostgresArray(of: .int4)
         var tokens = PostgresArray(of: .text)
-        for (place, stay) in self.stays.enumerated() where !stay.isWhole {
+        for (place, stay) in stays.enumerated() where !stay.isWhole {
             for push in stay.pushes {
                 places.append(Int32(place + 1))
-                self.append(.push(push), of: claim, to: &tokens)
+                append(.push(push), of: claim, to: &tokens)
             }
         }
         var areWhole = PostgresArray(of: .bool)
-        for stay in self.stays { areWhole.append(stay.isWhole) }
-        parameters.append(PostgresArray(self.stays.lazy.map { claim.jobs[Int($0.job)].id }))
+        for stay in stays { areWhole.append(stay.isWhole) }
+        parameters.append(PostgresArray(stays.lazy.map { claim.jobs[Int($0.job)].id }))
         parameters.append(areWhole)
         parameters.append(places)
         parameters.append(tokens)
@@ -211,8 +211,8 @@ extension ClaimedJobs {
     /// The identity of the push.
     func id(of token: Settlement.Failure.Token) -> PushID {
         switch token {
-        case .push(let place): self.batch.pushes[Int(place)].id
-        case .refusal(let place): self.refusals[Int(place)].id
+        case .push(let place): batch.pushes[Int(place)].id
+        case .refusal(let place): refusals[Int(place)].id
         }
     }
 }

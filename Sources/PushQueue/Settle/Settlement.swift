@@ -20,8 +20,8 @@ package struct Settlement: Sendable {
         /// Its message is known to be unfinished: it is a part or a retry, or a part of it was settled before.
         var isKnown = false
 
-        var ended: Int32 { self.sent + self.failed + self.expired }
-        var remaining: Int32 { self.returned + self.pending }
+        var ended: Int32 { sent + failed + expired }
+        var remaining: Int32 { returned + pending }
     }
 
     /// A push that failed for good.
@@ -129,11 +129,11 @@ package struct Settlement: Sendable {
         self.policy = policy
         self.mostAttempts = mostAttempts
         self.now = now
-        self.claimedAt = claim.claimedAt
-        self.credentialWorks = outcomes.contains { $0.verdict == .delivered }
-        self.gatewayAnswers = outcomes.contains { $0.status != 0 }
-        self.trouble = Trouble(outcomes, credentialWorks: self.credentialWorks)
-        self.ended.reserveCapacity(claim.jobs.count)
+        claimedAt = claim.claimedAt
+        credentialWorks = outcomes.contains { $0.verdict == .delivered }
+        gatewayAnswers = outcomes.contains { $0.status != 0 }
+        trouble = Trouble(outcomes, credentialWorks: credentialWorks)
+        ended.reserveCapacity(claim.jobs.count)
         var refusal = 0
         for place in claim.jobs.indices {
             let job = claim.jobs[place]
@@ -148,31 +148,31 @@ package struct Settlement: Sendable {
                 share.failed = job.refused
                 share.expired = job.expired
                 for _ in 0..<job.refused {
-                    self.refuse(claim.refusals[refusal], at: refusal)
+                    refuse(claim.refusals[refusal], at: refusal)
                     refusal += 1
                 }
             }
             let isAsItWas =
                 if let pushes {
-                    self.judge(pushes, of: job, &share, outcomes, using: &generator)
+                    judge(pushes, of: job, &share, outcomes, using: &generator)
                 } else {
-                    self.judge(job.places, of: job, &share, outcomes, using: &generator)
+                    judge(job.places, of: job, &share, outcomes, using: &generator)
                 }
-            self.count(share)
+            count(share)
             // What stays or goes back whole has made no progress that anybody could write down.
             if isAsItWas { continue }
-            if share.isKnown || share.remaining > 0 { self.parts.append(share) } else { self.ended.append(share) }
+            if share.isKnown || share.remaining > 0 { parts.append(share) } else { ended.append(share) }
         }
     }
 
     /// How many pushes of the claim's batch stay in flight.
-    package var pending: Int { self.stays.reduce(0) { $0 + $1.pushes.count } }
+    package var pending: Int { stays.reduce(0) { $0 + $1.pushes.count } }
 
     // MARK: In pieces
 
     /// The jobs that it takes out of flight, in order.
     var settled: [Int32] {
-        Set(self.ended.map(\.job) + self.parts.map(\.job) + self.returns.map(\.job)).sorted()
+        Set(ended.map(\.job) + parts.map(\.job) + returns.map(\.job)).sorted()
     }
 
     /// What it says of some of the settled jobs, next to one another, while others stay in flight as they are.
@@ -190,17 +190,17 @@ package struct Settlement: Sendable {
 
     /// Something else than the app was to blame.
     mutating func forgetTrouble() {
-        self.trouble = nil
+        trouble = nil
     }
 
     /// The lowest id that goes back to the queue at once and keeps its place there.
     func lowestReturned(of claim: ClaimedJobs) -> Int64? {
-        self.returns.lazy.filter { $0.isWhole && $0.delay == nil }.map { claim.jobs[Int($0.job)].id }.min()
+        returns.lazy.filter { $0.isWhole && $0.delay == nil }.map { claim.jobs[Int($0.job)].id }.min()
     }
 
     /// How long those wait that go back as if they had never been claimed, and not at once.
     func rest(of claim: ClaimedJobs) -> Duration? {
-        let rests = self.returns.lazy.filter { $0.attempt == claim.jobs[Int($0.job)].attempt }.compactMap(\.delay)
+        let rests = returns.lazy.filter { $0.attempt == claim.jobs[Int($0.job)].attempt }.compactMap(\.delay)
         return rests.max().map { .milliseconds($0) }
     }
 
@@ -224,26 +224,26 @@ package struct Settlement: Sendable {
         for push in pushes {
             let outcome = outcomes[Int(push)]
             if outcome.verdict == .unknown { unknown += 1 }
-            switch Fate(outcome, mayRepeat: job.mayRepeat, credentialWorks: self.credentialWorks) {
+            switch Fate(outcome, mayRepeat: job.mayRepeat, credentialWorks: credentialWorks) {
             case .sent: share.sent += 1
-            case .failed: self.fail(push, with: outcome, of: outcomes, &share)
+            case .failed: fail(push, with: outcome, of: outcomes, &share)
             case .back:
                 backs.append(push)
                 if outcome.verdict == .rejected { backCauses.add(RetryCause(outcome, of: outcomes)) }
             case .pending: stays.append(push)
-            case .retry where job.attempt >= self.mostAttempts: self.fail(push, with: outcome, of: outcomes, &share)
+            case .retry where job.attempt >= mostAttempts: fail(push, with: outcome, of: outcomes, &share)
             case .retry:
                 retries.append(push)
                 retryCauses.add(RetryCause(outcome, of: outcomes))
                 if let asked = outcome.retryAfter { retryAfter = max(retryAfter ?? 0, asked) }
             }
         }
-        self.tally.unknown += unknown
-        if unknown > 0, job.mayRepeat { self.unanswered.append(share.job) }
+        tally.unknown += unknown
+        if unknown > 0, job.mayRepeat { unanswered.append(share.job) }
         var delay: Int32?
         if !retries.isEmpty {
-            let wait = self.policy.delay(after: job.attempt, retryAfter: retryAfter, using: &generator)
-            if let end = job.deadline, self.microseconds(after: wait) >= end {
+            let wait = policy.delay(after: job.attempt, retryAfter: retryAfter, using: &generator)
+            if let end = job.deadline, microseconds(after: wait) >= end {
                 share.expired += Int32(retries.count)
                 share.lastAttempt = retryCauses.mostFrequent
                 retries = []
@@ -263,7 +263,7 @@ package struct Settlement: Sendable {
         if !retries.isEmpty {
             share.retried = Int32(retries.count)
             self.retryCauses.add(retryCauses)
-            self.returns.append(
+            returns.append(
                 Return(
                     job: share.job,
                     pushes: retries,
@@ -276,8 +276,8 @@ package struct Settlement: Sendable {
         }
         if !backs.isEmpty {
             // A gateway that takes others and refuses these again and again must not keep us busy with nothing else.
-            let pause = self.gatewayAnswers ? Int32.random(in: 100...1000, using: &generator) : nil
-            self.returns.append(
+            let pause = gatewayAnswers ? Int32.random(in: 100...1000, using: &generator) : nil
+            returns.append(
                 Return(
                     job: share.job,
                     pushes: backs,
@@ -292,18 +292,18 @@ package struct Settlement: Sendable {
     }
 
     private mutating func count(_ share: Share) {
-        self.tally.sent += Int(share.sent)
-        self.tally.failed += Int(share.failed)
-        self.tally.expired += Int(share.expired)
-        self.tally.retried += Int(share.retried)
-        self.tally.returned += Int(share.returned - share.retried)
+        tally.sent += Int(share.sent)
+        tally.failed += Int(share.failed)
+        tally.expired += Int(share.expired)
+        tally.retried += Int(share.retried)
+        tally.returned += Int(share.returned - share.retried)
     }
 
     private mutating func fail(_ push: Int32, with outcome: Outcome, of outcomes: Outcomes, _ share: inout Share) {
         share.failed += 1
         if outcome.verdict == .rejected {
-            if outcome.reason == .badDeviceToken { self.tally.badTokens += 1 }
-            if outcome.reason.isAboutTopic { self.refuseTopic(push, with: outcome) }
+            if outcome.reason == .badDeviceToken { tally.badTokens += 1 }
+            if outcome.reason.isAboutTopic { refuseTopic(push, with: outcome) }
         }
         let isDead = outcome.action == .deleteToken
         let failure = Failure(
@@ -312,17 +312,17 @@ package struct Settlement: Sendable {
             status: outcome.status == 0 ? nil : Int16(clamping: outcome.status),
             reason: outcome.verdict == .unknown ? LocalReason.outcomeUnknown.name : outcomes.text(of: outcome.reason),
             unregisteredAt: isDead
-                ? TimeOfDeath.of(timestamp: outcome.timestamp, claimedAt: self.claimedAt, now: self.now) : nil
+                ? TimeOfDeath.of(timestamp: outcome.timestamp, claimedAt: claimedAt, now: now) : nil
         )
-        self.failures.append(failure)
+        failures.append(failure)
     }
 
     private mutating func refuseTopic(_ push: Int32, with outcome: Outcome) {
-        if let place = self.topicRefusals.firstIndex(where: { $0.reason == outcome.reason }) {
-            self.topicRefusals[place].pushes += 1
+        if let place = topicRefusals.firstIndex(where: { $0.reason == outcome.reason }) {
+            topicRefusals[place].pushes += 1
         } else {
             let status = Int16(clamping: outcome.status)
-            self.topicRefusals.append(TopicRefusal(reason: outcome.reason, status: status, first: push))
+            topicRefusals.append(TopicRefusal(reason: outcome.reason, status: status, first: push))
         }
     }
 
@@ -334,11 +334,11 @@ package struct Settlement: Sendable {
             reason: refusal.reason.name,
             unregisteredAt: nil
         )
-        self.failures.append(failure)
+        failures.append(failure)
     }
 
     private func microseconds(after wait: Duration) -> Int64 {
         let (seconds, attoseconds) = wait.components
-        return self.now + seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+        return now + seconds * 1_000_000 + attoseconds / 1_000_000_000_000
     }
 }

@@ -21,19 +21,19 @@ struct SettlementWrite: Sendable {
 
     /// Answers with a `SettlementAnswer`.
     var statement: Statement {
-        switch self.content {
+        switch content {
         case .settlement: Settlement.statement
         case .refused: UnrecordedJob.statement
         }
     }
 
     var parameters: Parameters {
-        switch self.content {
+        switch content {
         case .settlement(let settlement):
-            return settlement.parameters(of: self.claim, worker: self.worker, part: self.part)
+            return settlement.parameters(of: claim, worker: worker, part: part)
         case .refused(let job):
-            let rest = UnrecordedJob(job, of: self.claim, self.outcomes, after: self.earlier)
-            return rest.parameters(worker: self.worker, part: self.part)
+            let rest = UnrecordedJob(job, of: claim, outcomes, after: earlier)
+            return rest.parameters(worker: worker, part: part)
         }
     }
 }

@@ -42,9 +42,9 @@ struct SettlementWriting {
     }
 
     var next: Step {
-        if self.isOver { return .over(isWritten: !self.isLost) }
+        if isOver { return .over(isWritten: !isLost) }
         guard let pieces = self.pieces, let piece = pieces.last else { return .whole }
-        if piece.count == 1, self.refusals >= Self.tries { return .refused(job: piece[piece.startIndex]) }
+        if piece.count == 1, refusals >= Self.tries { return .refused(job: piece[piece.startIndex]) }
         return .piece(of: piece, keeping: pieces.dropLast().flatMap { $0 }.sorted())
     }
 
@@ -56,9 +56,9 @@ struct SettlementWriting {
         as worker: Int64
     ) -> SettlementWrite? {
         let content: SettlementWrite.Content
-        switch self.next {
-        case .whole: content = .settlement(self.settlement)
-        case .piece(let jobs, let others): content = .settlement(self.settlement.piece(of: jobs, keeping: others))
+        switch next {
+        case .whole: content = .settlement(settlement)
+        case .piece(let jobs, let others): content = .settlement(settlement.piece(of: jobs, keeping: others))
         case .refused(let job): content = .refused(job: job)
         case .over: return nil
         }
@@ -68,23 +68,23 @@ struct SettlementWriting {
             outcomes: outcomes,
             earlier: earlier,
             worker: worker,
-            part: self.part
+            part: part
         )
     }
 
     /// The database answered.
     mutating func answered(_ answer: SettlementAnswer) {
-        guard answer == .written || answer == .unwritten || (answer == .before && self.mayBeWritten) else {
-            self.isLost = true
-            self.isOver = true
+        guard answer == .written || answer == .unwritten || (answer == .before && mayBeWritten) else {
+            isLost = true
+            isOver = true
             return
         }
-        if case .refused(let job) = self.next { self.refused.append(job) }
-        self.mayBeWritten = false
-        self.refusals = 0
-        self.part += 1
-        _ = self.pieces?.popLast()
-        self.isOver = self.pieces?.isEmpty ?? true
+        if case .refused(let job) = next { refused.append(job) }
+        mayBeWritten = false
+        refusals = 0
+        part += 1
+        _ = pieces?.popLast()
+        isOver = pieces?.isEmpty ?? true
     }
 
     /// It failed for a reason that will pass, or no answer came.
@@ -92,10 +92,10 @@ struct SettlementWriting {
 
     /// The database refused what it says. True if there is something else to be tried at once.
     mutating func refusedByDatabase() -> Bool {
-        var pieces = self.pieces ?? [self.settlement.settled[...]]
+        var pieces = self.pieces ?? [settlement.settled[...]]
         defer { self.pieces = pieces }
         guard let piece = pieces.last, piece.count > 1 else {
-            self.refusals += 1
+            refusals += 1
             return false
         }
         let middle = piece.startIndex + piece.count / 2

@@ -26,7 +26,7 @@ package struct Trouble: Error, Equatable, Sendable {
 
     /// It is the credential's, whichever app uses it, and not the app's own.
     var isOfCredential: Bool {
-        switch self.kind {
+        switch kind {
         case .credential, .providerToken, .tokenUpdates: true
         case .connection, .setting: false
         }

@@ -23,42 +23,42 @@ struct UnrecordedJob {
     /// The job at that place of the claim, or what was left of it after those of `earlier` had been settled.
     init(_ place: Int32, of claim: ClaimedJobs, _ outcomes: Outcomes, after earlier: Outcomes?) {
         self.claim = claim
-        self.job = claim.jobs[Int(place)]
-        for push in self.job.places where earlier.map({ $0[Int(push)].verdict == .pending }) ?? true {
+        job = claim.jobs[Int(place)]
+        for push in job.places where earlier.map({ $0[Int(push)].verdict == .pending }) ?? true {
             let outcome = outcomes[Int(push)]
-            if outcome.verdict == .delivered { self.sent += 1 } else { self.failed += 1 }
-            self.add(.push(push), token: claim.batch.token(of: Int(push)), status: outcome.status)
+            if outcome.verdict == .delivered { sent += 1 } else { failed += 1 }
+            add(.push(push), token: claim.batch.token(of: Int(push)), status: outcome.status)
         }
         guard earlier == nil else { return }
-        self.expired = self.job.expired
-        self.failed += self.job.refused
+        expired = job.expired
+        failed += job.refused
         for (number, refusal) in claim.refusals.enumerated() where refusal.job == place {
             let token = String(decoding: claim.texts[refusal.token.range], as: UTF8.self)
-            self.add(.refusal(Int32(number)), token: token, status: 0)
+            add(.refusal(Int32(number)), token: token, status: 0)
         }
     }
 
     private mutating func add(_ push: Settlement.Failure.Token, token: String, status: UInt16) {
         let plain = token.utf8.prefix(512).map { 0x20...0x7e ~= $0 ? $0 : UInt8(ascii: "?") }
-        self.tokens.append(String(decoding: plain, as: UTF8.self))
-        if status == 0 { self.statuses.appendNull() } else { self.statuses.append(Int16(clamping: status)) }
-        let id = self.claim.id(of: push)
-        self.ids.append(uuid: (id.high, id.low))
+        tokens.append(String(decoding: plain, as: UTF8.self))
+        if status == 0 { statuses.appendNull() } else { statuses.append(Int16(clamping: status)) }
+        let id = claim.id(of: push)
+        ids.append(uuid: (id.high, id.low))
     }
 
     func parameters(worker: Int64, part: Int16) -> Parameters {
         var parameters = Parameters()
-        parameters.append(self.claim.id)
+        parameters.append(claim.id)
         parameters.append(worker)
-        parameters.append(timestamp: self.claim.claimedAt)
+        parameters.append(timestamp: claim.claimedAt)
         parameters.append(part)
-        parameters.append(self.job.id)
-        parameters.append(self.sent)
-        parameters.append(self.failed)
-        parameters.append(self.expired)
-        parameters.append(self.tokens)
-        parameters.append(self.statuses)
-        parameters.append(self.ids)
+        parameters.append(job.id)
+        parameters.append(sent)
+        parameters.append(failed)
+        parameters.append(expired)
+        parameters.append(tokens)
+        parameters.append(statuses)
+        parameters.append(ids)
         return parameters
     }
 }

@@ -9,21 +9,21 @@ package struct TokenBatch: Sendable {
     private(set) var rows: CopyRows
 
     package init() {
-        self.rows = CopyRows(capacity: 0)
+        rows = CopyRows(capacity: 0)
     }
 
-    package var count: Int { self.rows.count }
+    package var count: Int { rows.count }
 
     /// - Parameters:
     ///   - token: hex digits in lower case.
     ///   - lastUpdate: microseconds since 1970; none means now.
     ///   - owner: UTF-8 without a NUL.
     package mutating func append(token: ArraySlice<UInt8>, lastUpdate: Int64?, owner: ArraySlice<UInt8>?) {
-        let place = Int32(truncatingIfNeeded: self.count)
-        self.rows.begin(columns: 4)
-        self.rows.append(place)
-        self.rows.append(text: token)
-        self.rows.append(timestamp: lastUpdate)
-        self.rows.append(text: owner)
+        let place = Int32(truncatingIfNeeded: count)
+        rows.begin(columns: 4)
+        rows.append(place)
+        rows.append(text: token)
+        rows.append(timestamp: lastUpdate)
+        rows.append(text: owner)
     }
 }

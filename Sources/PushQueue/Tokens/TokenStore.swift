@@ -21,7 +21,7 @@ package struct TokenStore: Sendable {
     package func check(app: String) async throws {
         var parameters = Parameters()
         parameters.append(app)
-        _ = try await self.connection.query(TokenStatements.app, parameters) { rows in try rows.int32(0, 0) }
+        _ = try await connection.query(TokenStatements.app, parameters) { rows in try rows.int32(0, 0) }
     }
 
     /// Writes the batch in one transaction: all of it or, when it throws, nothing. Writing it again changes nothing.

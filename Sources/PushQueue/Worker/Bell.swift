@@ -4,10 +4,10 @@ struct Bell: Sendable {
     private let rope: AsyncStream<Void>.Continuation
 
     init() {
-        (self.rings, self.rope) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (rings, rope) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     func ring() {
-        self.rope.yield()
+        rope.yield()
     }
 }

@@ -23,7 +23,7 @@ extension Parameters {
         return parameters
     }
 
-    static func endHolds(of worker: Int64) -> Parameters { self.signOff(of: worker) }
+    static func endHolds(of worker: Int64) -> Parameters { signOff(of: worker) }
 
     static func signOff(of worker: Int64) -> Parameters {
         var parameters = Parameters()
@@ -174,5 +174,5 @@ extension Parameters {
 }
 
 extension Duration {
-    var inSeconds: Double { Double(self.nanoseconds) / 1e9 }
+    var inSeconds: Double { Double(nanoseconds) / 1e9 }
 }

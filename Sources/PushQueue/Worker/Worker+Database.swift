@@ -6,8 +6,8 @@ import Postgres
 extension Worker {
     /// Connects, and takes a number. Fails like every other program does: at once, saying why.
     func begin() async throws(PostgresError) {
-        let lifeline = try await self.connect(WorkerStatements.lifelineSettings)
-        self.state.installation = try await self.ask(lifeline, WorkerStatements.installation, Parameters()) { rows in
+        let lifeline = try await connect(WorkerStatements.lifelineSettings)
+        state.installation = try await ask(lifeline, WorkerStatements.installation, Parameters()) { rows in
             guard !rows.isEmpty else {
                 throw PostgresError(
                     .unexpectedValue,
@@ -17,21 +17,21 @@ extension Worker {
             }
             return try rows.uuid(0, 0)
         }
-        try await self.register(on: lifeline)
+        try await register(on: lifeline)
         self.lifeline = lifeline
-        self.state.limits.apps.tokens = { [weak self] key, refused in
+        state.limits.apps.tokens = { [weak self] key, refused in
             guard let self else { throw PushError(.shutDown, "the worker has ended") }
-            return try await self.providerToken(key, refusing: refused)
+            return try await providerToken(key, refusing: refused)
         }
-        self.use(try await self.connect(WorkerStatements.settings))
-        self.tell(.started(worker: self.state.id))
+        use(try await connect(WorkerStatements.settings))
+        tell(.started(worker: state.id))
     }
 
     func connect(_ settings: SessionSettings) async throws(PostgresError) -> PostgresConnection {
         try await PostgresConnection.connect(
-            self.options.database,
-            on: self.loop,
-            application: "carillon \(self.options.name)",
+            options.database,
+            on: loop,
+            application: "carillon \(options.name)",
             to: .writable,
             settings: settings
         )
@@ -39,61 +39,61 @@ extension Worker {
 
     private func use(_ connection: PostgresConnection) {
         self.connection = connection
-        self.state.connected(at: .now)
-        self.count {
+        state.connected(at: .now)
+        count {
             $0.isConnected = true
             $0.disconnection = nil
         }
-        self.wakeWaiting()
+        wakeWaiting()
     }
 
     /// The connection, as soon as there is one; nil when the worker waits for nothing any more.
     func database() async -> PostgresConnection? {
-        while self.state.phase != .over, !Task.isCancelled {
+        while state.phase != .over, !Task.isCancelled {
             if let connection { return connection }
             await withCheckedContinuation { continuation in
                 // On its way here, a task may have left the loop for a moment, and the connection may have come.
-                guard self.connection == nil, self.state.phase != .over else { return continuation.resume() }
-                self.waiting.append(continuation)
+                guard self.connection == nil, state.phase != .over else { return continuation.resume() }
+                waiting.append(continuation)
             }
         }
         return nil
     }
 
     func wakeWaiting() {
-        for continuation in self.waiting { continuation.resume() }
-        self.waiting = []
+        for continuation in waiting { continuation.resume() }
+        waiting = []
     }
 
     /// A statement failed: perhaps because the connection is gone, perhaps for a reason of its own.
     func failed(_ error: PostgresError, on connection: PostgresConnection) {
-        guard error.code == .closed else { return self.complain(of: error) }
-        self.count { $0.databaseErrors += 1 }
-        if self.lifeline === connection {
-            self.lifeline = nil
-            self.lossBell.ring()
+        guard error.code == .closed else { return complain(of: error) }
+        count { $0.databaseErrors += 1 }
+        if lifeline === connection {
+            lifeline = nil
+            lossBell.ring()
         }
         guard self.connection === connection else { return }
         self.connection = nil
-        self.state.disconnected(at: .now, isOwnFault: error.isOfThisSide)
-        self.tell(.databaseLost(error.message))
-        self.lossBell.ring()
+        state.disconnected(at: .now, isOwnFault: error.isOfThisSide)
+        tell(.databaseLost(error.message))
+        lossBell.ring()
     }
 
     /// Counts an error, and says so unless it has said the like just now.
     func complain(of error: PostgresError) {
         // It was this worker that broke off, because it ends.
         guard error.code != .cancelled else { return }
-        self.count { $0.databaseErrors += 1 }
-        guard let untold = self.state.errors.heard(error.kind, at: .now) else { return }
-        if error.sqlState == "55P03" { return self.note(MetLock(error: error, untold: untold)) }
-        self.tell(.databaseError(error.description, untold: untold))
+        count { $0.databaseErrors += 1 }
+        guard let untold = state.errors.heard(error.kind, at: .now) else { return }
+        if error.sqlState == "55P03" { return note(MetLock(error: error, untold: untold)) }
+        tell(.databaseError(error.description, untold: untold))
     }
 
     /// Between two tries of a statement that has to succeed some day.
     func pause(_ pace: inout RetryPace) async {
-        guard let wait = self.state.retryWait(&pace) else { return }
-        await self.sleep(for: wait)
+        guard let wait = state.retryWait(&pace) else { return }
+        await sleep(for: wait)
     }
 
     /// False: the time is not over, but there is nothing more to wait for. The worker was told to end, or its loop has
@@ -101,9 +101,9 @@ extension Worker {
     @discardableResult
     func sleep(for wait: Duration) async -> Bool {
         do {
-            try await self.loop.sleep(for: wait)
+            try await loop.sleep(for: wait)
         } catch {
-            if !Task.isCancelled { self.stopWaiting() }
+            if !Task.isCancelled { stopWaiting() }
             return false
         }
         return !Task.isCancelled
@@ -118,7 +118,7 @@ extension Worker {
         do {
             let answer = try await connection.query(statement, parameters, decode)
             // What other connections hear says nothing of the one that all work shares.
-            if connection === self.connection { self.ledger.withLock { $0.heardAt = .now } }
+            if connection === self.connection { ledger.withLock { $0.heardAt = .now } }
             return answer
         } catch let error as PostgresError {
             throw error
@@ -131,53 +131,53 @@ extension Worker {
 
     /// Connects again whenever a connection is lost: first the one that proves that the worker is alive.
     func keepConnections() async {
-        for await _ in self.lossBell.rings {
+        for await _ in lossBell.rings {
             var isToldAway = false
-            while self.lifeline == nil || self.connection == nil, !Task.isCancelled, self.state.phase != .over {
-                guard await self.sleep(for: self.state.reconnectionWait()) else { break }
+            while lifeline == nil || connection == nil, !Task.isCancelled, state.phase != .over {
+                guard await sleep(for: state.reconnectionWait()) else { break }
                 do throws(PostgresError) {
-                    if self.lifeline == nil {
-                        self.lifeline = try await self.connect(WorkerStatements.lifelineSettings)
-                        self.lifelineBell.ring()
+                    if lifeline == nil {
+                        lifeline = try await connect(WorkerStatements.lifelineSettings)
+                        lifelineBell.ring()
                     }
-                    if self.connection == nil {
-                        try await self.comeBack()
+                    if connection == nil {
+                        try await comeBack()
                         isToldAway = false
                     }
-                    if isToldAway { self.tell(.databaseBack) }
+                    if isToldAway { tell(.databaseBack) }
                     isToldAway = false
                 } catch {
-                    if self.cannotComeBack(error) { isToldAway = true }
+                    if cannotComeBack(error) { isToldAway = true }
                 }
             }
         }
-        self.wakeWaiting()
+        wakeWaiting()
     }
 
     /// True: it has said so.
     private func cannotComeBack(_ error: PostgresError) -> Bool {
         guard error.code != .cancelled else { return false }
-        self.count {
+        count {
             $0.databaseErrors += 1
             $0.disconnection = error.message
         }
-        guard let untold = self.state.errors.heard("connecting: " + error.kind, at: .now) else { return false }
-        self.tell(.databaseAway(error.description, untold: untold))
+        guard let untold = state.errors.heard("connecting: " + error.kind, at: .now) else { return false }
+        tell(.databaseAway(error.description, untold: untold))
         return true
     }
 
     private func comeBack() async throws(PostgresError) {
-        let connection = try await self.connect(WorkerStatements.settings)
+        let connection = try await connect(WorkerStatements.settings)
         do throws(PostgresError) {
-            try await self.releaseLost(on: connection)
+            try await releaseLost(on: connection)
         } catch {
             // What cannot be given back, for a lock or whatever reason, is found again later.
             guard error.code == .server else { throw error }
-            self.complain(of: error)
+            complain(of: error)
         }
-        self.use(connection)
-        self.tell(.databaseBack)
-        self.dispatchBell.ring()
+        use(connection)
+        tell(.databaseBack)
+        dispatchBell.ring()
     }
 
     /// Gives back claims whose answers never came. For when no claim is under way.
@@ -185,21 +185,21 @@ extension Worker {
     /// They are named one by one: a statement whose connection is lost may be carried out late, when this worker has long
     /// made other claims.
     func releaseLost(on connection: PostgresConnection) async throws(PostgresError) {
-        let lost = try await self.strays(on: connection)
+        let lost = try await strays(on: connection)
         guard !lost.isEmpty else { return }
-        try await connection.execute(WorkerStatements.release, .release(lost, of: self.state.id))
+        try await connection.execute(WorkerStatements.release, .release(lost, of: state.id))
     }
 }
 
 extension PostgresError {
     /// It waited for a lock, or for anything, for as long as it was allowed to.
-    var metLock: Bool { self.sqlState == "55P03" || self.sqlState == "57014" }
+    var metLock: Bool { sqlState == "55P03" || sqlState == "57014" }
 
     /// What errors have in common that one line of the log is enough for.
     fileprivate var kind: String {
-        switch self.sqlState {
+        switch sqlState {
         case "3F000", "42P01", "42703", "42883": "the schema is not there, or is not as it was"
-        case let state: state ?? self.code.description
+        case let state: state ?? code.description
         }
     }
 }

@@ -16,25 +16,25 @@ extension Worker {
         metLock: Bool,
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws(PostgresError) -> R? {
-        guard let connection = await self.database() else { return nil }
+        guard let connection = await database() else { return nil }
         do throws(PostgresError) {
             let answer: R
-            if metLock || self.state.lockedApps.takeDetour(app, at: .now) {
-                answer = try await self.askAside(for: app, statement, parameters, decode)
+            if metLock || state.lockedApps.takeDetour(app, at: .now) {
+                answer = try await askAside(for: app, statement, parameters, decode)
             } else {
-                if isLarge { await self.takeTurn() }
-                defer { if isLarge { self.passTurn() } }
+                if isLarge { await takeTurn() }
+                defer { if isLarge { passTurn() } }
                 do throws(PostgresError) {
-                    answer = try await self.ask(connection, statement, parameters, decode)
+                    answer = try await ask(connection, statement, parameters, decode)
                 } catch {
-                    self.failed(error, on: connection)
+                    failed(error, on: connection)
                     throw error
                 }
             }
-            self.state.lockedApps.passed(app)
+            state.lockedApps.passed(app)
             return answer
         } catch {
-            if error.metLock { self.state.lockedApps.met(lockOf: app, at: .now) }
+            if error.metLock { state.lockedApps.met(lockOf: app, at: .now) }
             throw error
         }
     }
@@ -45,38 +45,38 @@ extension Worker {
         _ parameters: Parameters,
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws(PostgresError) -> R {
-        if !self.detourTurns.take() {
-            await withCheckedContinuation { self.detourTurns.wait($0, of: app) }
+        if !detourTurns.take() {
+            await withCheckedContinuation { detourTurns.wait($0, of: app) }
         }
         let result: Result<R, PostgresError>
         do throws(PostgresError) {
-            result = .success(try await self.ask(try await self.detour(), statement, parameters, decode))
+            result = .success(try await ask(try await detour(), statement, parameters, decode))
         } catch {
-            self.complain(of: error)
+            complain(of: error)
             result = .failure(error)
         }
-        if case .failure(let error) = result, error.code == .closed { await self.closeDetour() }
-        if let next = self.detourTurns.pass() {
+        if case .failure(let error) = result, error.code == .closed { await closeDetour() }
+        if let next = detourTurns.pass() {
             next.resume()
         } else {
-            await self.closeDetour()
+            await closeDetour()
         }
         return try result.get()
     }
 
     private func detour() async throws(PostgresError) -> PostgresConnection {
-        if let open = self.ownConnections[.detour] { return open }
-        guard self.connection != nil, self.state.phase != .over else {
+        if let open = ownConnections[.detour] { return open }
+        guard self.connection != nil, state.phase != .over else {
             throw PostgresError(.closed, "there is no connection to PostgreSQL")
         }
-        let connection = try await self.connect(WorkerStatements.detourSettings)
+        let connection = try await connect(WorkerStatements.detourSettings)
         // Told to end while it was connecting.
-        if Task.isCancelled || self.state.phase == .over { await connection.close() }
-        self.ownConnections[.detour] = connection
+        if Task.isCancelled || state.phase == .over { await connection.close() }
+        ownConnections[.detour] = connection
         return connection
     }
 
     private func closeDetour() async {
-        await self.ownConnections.removeValue(forKey: .detour)?.close()
+        await ownConnections.removeValue(forKey: .detour)?.close()
     }
 }

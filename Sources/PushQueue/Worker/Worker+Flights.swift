@@ -5,34 +5,34 @@ import Postgres
 /// Doing what flights need, with the database and the gateway.
 extension Worker {
     func fly(_ plan: ClaimPlan) async {
-        var flight = Flight(plan, claimedAs: self.state.id)
+        var flight = Flight(plan, claimedAs: state.id)
         var rest: Remainder?
         var step = flight.first
         while true {
             let event: FlightEvent
             switch step {
-            case .claim(let plan): event = await self.claim(plan, as: flight.worker)
+            case .claim(let plan): event = await claim(plan, as: flight.worker)
             case .takeTurn(let pushes, let route):
                 // What waits for a connection after its turn would go out together with what comes next.
-                if let route { await self.backend.prepare(for: route.gateway, with: route.credential) }
-                event = await self.takeTurn(of: flight.app, pushes: pushes, metLock: flight.metLock)
-            case .wait(let duration): event = await self.sleep(for: duration) ? .waited : .abandoned
-            case .giveBack(let jobs): event = await self.giveBack(jobs, as: flight.worker, metLock: flight.metLock)
+                if let route { await backend.prepare(for: route.gateway, with: route.credential) }
+                event = await takeTurn(of: flight.app, pushes: pushes, metLock: flight.metLock)
+            case .wait(let duration): event = await sleep(for: duration) ? .waited : .abandoned
+            case .giveBack(let jobs): event = await giveBack(jobs, as: flight.worker, metLock: flight.metLock)
             case .deliver(let jobs, let route):
-                let delivered = await self.deliver(jobs, by: route)
-                self.state.limits.capacities.learned(delivered.capacity, of: jobs.app)
+                let delivered = await deliver(jobs, by: route)
+                state.limits.capacities.learned(delivered.capacity, of: jobs.app)
                 rest = delivered.rest
                 event = .delivered(delivered.outcomes, hasRest: rest != nil)
             case .awaitRest:
                 guard let remainder = rest.take() else { preconditionFailure("Nothing was left to wait for.") }
                 event = .delivered(await remainder.outcomes(), hasRest: false)
             case .write(let write): event = await self.write(write, metLock: flight.metLock)
-            case .countActivity: event = await self.countActivity()
-            case .split(let message): event = await self.split(message, of: plan.lane)
+            case .countActivity: event = await countActivity()
+            case .split(let message): event = await split(message, of: plan.lane)
             case .end: return
             }
-            step = flight.next(after: event, in: &self.state, at: .now)
-            self.publish(flight.takeNews())
+            step = flight.next(after: event, in: &state, at: .now)
+            publish(flight.takeNews())
         }
     }
 
@@ -41,37 +41,37 @@ extension Worker {
         for item in news {
             switch item {
             case .claimed(let jobs, let waits):
-                self.count { counters in
+                count { counters in
                     counters.claims += 1
                     counters.jobs += jobs
                     counters.waits += waits
                 }
-            case .settled(let settlement, let app): self.count { $0.add(settlement, of: app) }
-            case .happened(let event): self.tell(event)
-            case .reported(let report): self.tell(report)
+            case .settled(let settlement, let app): count { $0.add(settlement, of: app) }
+            case .happened(let event): tell(event)
+            case .reported(let report): tell(report)
             }
         }
-        self.count { _ in }
-        self.dispatchBell.ring()
+        count { _ in }
+        dispatchBell.ring()
     }
 
     private func claim(_ plan: ClaimPlan, as worker: Int64) async -> FlightEvent {
         let isLarge = plan.depth == .deep
-        if isLarge { await self.takeTurn() }
-        defer { if isLarge { self.passTurn() } }
+        if isLarge { await takeTurn() }
+        defer { if isLarge { passTurn() } }
         // Between planning a claim and making it, the connection may have gone.
         guard let connection else { return .claimFailed(wasTooLarge: false) }
-        let app: App? = if case .known(let app) = self.state.limits.apps[plan.lane.app] { app } else { nil }
-        let installation = self.state.installation
-        let parameters = ClaimAnswer.parameters(plan, worker: worker, mostBytes: self.options.mostBytes)
+        let app: App? = if case .known(let app) = state.limits.apps[plan.lane.app] { app } else { nil }
+        let installation = state.installation
+        let parameters = ClaimAnswer.parameters(plan, worker: worker, mostBytes: options.mostBytes)
         do throws(PostgresError) {
             return .claimed(
-                try await self.ask(connection, ClaimAnswer.statement, parameters) { rows in
+                try await ask(connection, ClaimAnswer.statement, parameters) { rows in
                     try ClaimAnswer(rows, plan, app: app, installation: installation)
                 }
             )
         } catch {
-            self.failed(error, on: connection)
+            failed(error, on: connection)
             return .claimFailed(wasTooLarge: error.isAboutSize)
         }
     }
@@ -79,7 +79,7 @@ extension Worker {
     private func takeTurn(of app: Int32, pushes: Int, metLock: Bool) async -> FlightEvent {
         let parameters: Parameters = .takeTurn(of: app, pushes: pushes)
         do throws(PostgresError) {
-            let answer = try await self.write(for: app, WorkerStatements.takeTurn, parameters, metLock: metLock) {
+            let answer = try await write(for: app, WorkerStatements.takeTurn, parameters, metLock: metLock) {
                 try $0.int64IfPresent(0, 0)
             }
             return answer.map { .turnGiven($0.map { .microseconds($0) }) } ?? .abandoned
@@ -92,7 +92,7 @@ extension Worker {
     private func giveBack(_ jobs: ClaimedJobs, as worker: Int64, metLock: Bool) async -> FlightEvent {
         let parameters: Parameters = .release([jobs.key], of: worker)
         do throws(PostgresError) {
-            let released = try await self.write(for: jobs.app, WorkerStatements.release, parameters, metLock: metLock) {
+            let released = try await write(for: jobs.app, WorkerStatements.release, parameters, metLock: metLock) {
                 try $0.int64(0, 0)
             }
             return released == nil ? .abandoned : .released
@@ -103,11 +103,11 @@ extension Worker {
 
     /// What ends soon comes back at once, so that it waits for nobody.
     private func deliver(_ jobs: ClaimedJobs, by route: App.Route) async -> Delivered {
-        await self.backend.deliver(
+        await backend.deliver(
             jobs.batch,
             to: route.gateway,
             with: route.credential,
-            terms: DeliveryTerms(patience: self.options.patience, permit: self.permit)
+            terms: DeliveryTerms(patience: options.patience, permit: permit)
         )
     }
 
@@ -129,9 +129,9 @@ extension Worker {
     private func countActivity() async -> FlightEvent {
         guard let connection else { return .counted }
         do throws(PostgresError) {
-            try await self.countActivity(on: connection)
+            try await countActivity(on: connection)
         } catch {
-            self.failed(error, on: connection)
+            failed(error, on: connection)
         }
         return .counted
     }
@@ -139,16 +139,16 @@ extension Worker {
     /// Cuts a message that is too large to be claimed as it is.
     private func split(_ message: Int64, of lane: Lane) async -> FlightEvent {
         var parts: Int64?
-        await self.withOwnConnection(for: .split) { connection throws(PostgresError) in
-            let parameters: Parameters = .split(message, of: lane, size: self.state.cutSize(of: lane.app))
+        await withOwnConnection(for: .split) { connection throws(PostgresError) in
+            let parameters: Parameters = .split(message, of: lane, size: state.cutSize(of: lane.app))
             do throws(PostgresError) {
-                parts = try await self.ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
+                parts = try await ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
             } catch {
                 guard error.isAboutSize else { throw error }
                 // It cannot be read, so nobody can ever send it.
                 try await connection.execute(WorkerStatements.discard, .discard(message, of: lane))
                 parts = 0
-                self.complain(of: error)
+                complain(of: error)
             }
         }
         return .cut(parts: parts.map { Int($0) })

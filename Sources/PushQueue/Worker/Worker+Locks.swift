@@ -9,23 +9,23 @@ extension Worker {
     /// Looks who holds a lock whenever there is a line to be written about one, which is seldom. It asks over the shared
     /// connection: there its own waiting has an end, and the sign of life never waits behind it.
     func keepLockNews() async {
-        for await _ in self.lockBell.rings {
-            while let met = self.metLocks.popFirst() {
-                let holders = await self.lockHolders(of: met.error.lockedRelation)
-                self.tell(.lockMet(met.error.description, untold: met.untold, holders: holders))
+        for await _ in lockBell.rings {
+            while let met = metLocks.popFirst() {
+                let holders = await lockHolders(of: met.error.lockedRelation)
+                tell(.lockMet(met.error.description, untold: met.untold, holders: holders))
             }
         }
     }
 
     func note(_ met: MetLock) {
-        self.metLocks.append(met)
-        self.lockBell.ring()
+        metLocks.append(met)
+        lockBell.ring()
     }
 
     /// Those that nobody will look for any more.
     func tellMetLocks() {
-        while let met = self.metLocks.popFirst() {
-            self.tell(.lockMet(met.error.description, untold: met.untold, holders: []))
+        while let met = metLocks.popFirst() {
+            tell(.lockMet(met.error.description, untold: met.untold, holders: []))
         }
     }
 
@@ -34,11 +34,11 @@ extension Worker {
         guard let connection = self.connection else { return [] }
         let parameters = LockHolder.parameters(olderThan: Self.shortest, relation: relation)
         do throws(PostgresError) {
-            return try await self.ask(connection, LockHolder.statement, parameters) { rows in
+            return try await ask(connection, LockHolder.statement, parameters) { rows in
                 try rows.indices.map { try LockHolder(rows, $0) }
             }
         } catch {
-            self.failed(error, on: connection)
+            failed(error, on: connection)
             return []
         }
     }

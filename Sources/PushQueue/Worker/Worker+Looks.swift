@@ -6,10 +6,10 @@ import Postgres
 extension Worker {
     /// Looks for them again and again, and moves to the queue what has become due.
     func lookForWork() async {
-        await self.watchOthers()
-        await self.takeOverOrphans()
-        while !Task.isCancelled, let connection = await self.database() {
-            var look = self.state.lookBegan(at: .now)
+        await watchOthers()
+        await takeOverOrphans()
+        while !Task.isCancelled, let connection = await database() {
+            var look = state.lookBegan(at: .now)
             let wait: Duration
             do throws(PostgresError) {
                 // Asked for together: while the connection is busy, each answer is a long way off.
@@ -17,19 +17,19 @@ extension Worker {
                 let (lanes, cost) = try await self.look(on: connection)
                 look.cost = cost
                 look.promoted = try await promotion.get()
-                wait = self.state.lookEnded(look, lanes, at: .now)
+                wait = state.lookEnded(look, lanes, at: .now)
             } catch {
-                self.failed(error, on: connection)
-                wait = self.state.failed(in: .look)
+                failed(error, on: connection)
+                wait = state.failed(in: .look)
             }
-            self.dispatchBell.ring()
-            guard await self.sleep(for: wait) else { return }
+            dispatchBell.ring()
+            guard await sleep(for: wait) else { return }
         }
     }
 
     private func promotion(on connection: PostgresConnection) async -> Result<Int, PostgresError> {
         do throws(PostgresError) {
-            return .success(try await self.promote(on: connection))
+            return .success(try await promote(on: connection))
         } catch {
             return .failure(error)
         }
@@ -37,35 +37,35 @@ extension Worker {
 
     /// Answers with the number of rows that were moved.
     private func promote(on connection: PostgresConnection) async throws(PostgresError) -> Int {
-        guard self.state.promotes else { return 0 }
-        return try await self.promote(from: self.state.due.start(at: .now), on: connection)
+        guard state.promotes else { return 0 }
+        return try await promote(from: state.due.start(at: .now), on: connection)
     }
 
     func promote(from start: DuePlace, on connection: PostgresConnection) async throws(PostgresError) -> Int {
         let parameters: Parameters = .promote(most: 1000, after: start)
-        let promotion = try await self.ask(connection, WorkerStatements.promote, parameters) {
+        let promotion = try await ask(connection, WorkerStatements.promote, parameters) {
             try PromotionAnswer($0)
         }
-        self.state.promoted(promotion, from: start, at: .now)
+        state.promoted(promotion, from: start, at: .now)
         return promotion.rows
     }
 
     private func look(
         on connection: PostgresConnection
     ) async throws(PostgresError) -> (lanes: [Lane], cost: Duration) {
-        let parameters: Parameters = .look(above: self.state.board.floors, over: self.state.pausedRuns)
-        let (lanes, cost) = try await self.ask(connection, WorkerStatements.look, parameters) { rows in
+        let parameters: Parameters = .look(above: state.board.floors, over: state.pausedRuns)
+        let (lanes, cost) = try await ask(connection, WorkerStatements.look, parameters) { rows in
             let last = rows.count - 1
             let lanes = try (0..<last).map { Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1)) }
             return (lanes, Duration.microseconds(try rows.int64(last, 2)))
         }
-        let unread = self.state.found(lanes)
-        try await self.readApps(Array(unread), on: connection)
+        let unread = state.found(lanes)
+        try await readApps(Array(unread), on: connection)
         let readAt = MonotonicInstant.now
-        let reports = self.state.understood(lanes, at: readAt)
+        let reports = state.understood(lanes, at: readAt)
         // What it cost the server, and what it cost here; not the time until other answers came.
         let total = cost + (MonotonicInstant.now - readAt)
-        for report in reports { self.tell(report) }
+        for report in reports { tell(report) }
         return (lanes, total)
     }
 }

@@ -5,27 +5,27 @@ import Postgres
 /// as they like: so it is done on a connection of its own, and reading waits for none of it.
 extension Worker {
     func keepNotes() async {
-        for await _ in self.notesBell.rings {
-            guard await self.database() != nil else { return }
-            await self.withOwnConnection(for: .notes, self.writeNotes)
-            if self.state.notes.isEmpty {
-                self.state.succeeded(in: .notes)
+        for await _ in notesBell.rings {
+            guard await database() != nil else { return }
+            await withOwnConnection(for: .notes, writeNotes)
+            if state.notes.isEmpty {
+                state.succeeded(in: .notes)
             } else {
-                guard await self.sleep(for: self.state.failed(in: .notes)) else { return }
-                self.notesBell.ring()
+                guard await sleep(for: state.failed(in: .notes)) else { return }
+                notesBell.ring()
             }
         }
     }
 
     /// Writes each by itself: a row that is locked keeps only what is about it.
     func writeNotes(on connection: PostgresConnection) async throws(PostgresError) {
-        let (findings, judgements, holds) = self.state.notes.take()
+        let (findings, judgements, holds) = state.notes.take()
         var failure: PostgresError?
         for finding in findings {
             do throws(PostgresError) {
                 try await connection.execute(WorkerStatements.recordCredential, .credential(finding))
             } catch {
-                if error.isTransient { self.state.notes.keep(finding) }
+                if error.isTransient { state.notes.keep(finding) }
                 failure = error
             }
         }
@@ -36,20 +36,20 @@ extension Worker {
                 }
                 try await connection.execute(WorkerStatements.judgeCredential, .judgeCredential(judgement))
             } catch {
-                if error.isTransient { self.state.notes.keep(judgement) }
+                if error.isTransient { state.notes.keep(judgement) }
                 failure = error
             }
         }
         for hold in holds {
             do throws(PostgresError) {
                 if let (trouble, wait) = hold.reason {
-                    let parameters: Parameters = .hold(hold.app, for: trouble, wait, by: self.state.id)
+                    let parameters: Parameters = .hold(hold.app, for: trouble, wait, by: state.id)
                     try await connection.execute(WorkerStatements.hold, parameters)
                 } else {
                     try await connection.execute(WorkerStatements.endHold, .endHold(of: hold.app))
                 }
             } catch {
-                if error.isTransient { self.state.notes.keep(hold) }
+                if error.isTransient { state.notes.keep(hold) }
                 failure = error
             }
         }
@@ -57,19 +57,19 @@ extension Worker {
     }
 
     func note(_ finding: CredentialFinding) {
-        self.state.notes.add(finding)
-        self.notesBell.ring()
+        state.notes.add(finding)
+        notesBell.ring()
     }
 
     func tell(_ report: Report) {
-        self.tell(report.event)
+        tell(report.event)
         switch report.event {
         case .trouble(let app, _, let trouble, let wait):
-            self.state.notes.add(CredentialNotes.Hold(app: app, reason: (trouble, wait)))
-        case .troubleOver(let app, _): self.state.notes.add(CredentialNotes.Hold(app: app, reason: nil))
+            state.notes.add(CredentialNotes.Hold(app: app, reason: (trouble, wait)))
+        case .troubleOver(let app, _): state.notes.add(CredentialNotes.Hold(app: app, reason: nil))
         default: break
         }
-        if let judgement = report.judgement { self.state.notes.add(judgement) }
-        self.notesBell.ring()
+        if let judgement = report.judgement { state.notes.add(judgement) }
+        notesBell.ring()
     }
 }

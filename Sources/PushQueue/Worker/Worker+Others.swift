@@ -5,17 +5,17 @@ import Postgres
 extension Worker {
     func keepWatch() async {
         repeat {
-            await self.watchOthers()
-        } while await self.sleep(for: self.state.watchWait(at: .now))
+            await watchOthers()
+        } while await sleep(for: state.watchWait(at: .now))
     }
 
     /// Reads the heartbeats of the others, and takes over from those that have stood still for too long.
     func watchOthers() async {
         guard let lifeline else { return }
-        let parameters: Parameters = .heartbeats(butOf: self.state.id)
+        let parameters: Parameters = .heartbeats(butOf: state.id)
         var dead: [HeartbeatWatch.Sighting] = []
         do throws(PostgresError) {
-            let others = try await self.ask(lifeline, WorkerStatements.heartbeats, parameters) { rows in
+            let others = try await ask(lifeline, WorkerStatements.heartbeats, parameters) { rows in
                 try rows.indices.map { row in
                     HeartbeatWatch.Sighting(
                         worker: try rows.int64(row, 0),
@@ -25,39 +25,39 @@ extension Worker {
                     )
                 }
             }
-            self.state.succeeded(in: .watch)
-            dead = self.state.saw(others, at: .now)
+            state.succeeded(in: .watch)
+            dead = state.saw(others, at: .now)
         } catch {
             guard !Task.isCancelled else { return }
-            self.failed(error, on: lifeline)
-            await self.sleep(for: self.state.failed(in: .watch))
+            failed(error, on: lifeline)
+            await sleep(for: state.failed(in: .watch))
             return
         }
-        for worker in dead { await self.takeOver(from: worker) }
+        for worker in dead { await takeOver(from: worker) }
     }
 
     /// Whether workers that are gone have left something in flight.
     func hasOrphans(_ connection: PostgresConnection) async throws(PostgresError) -> Bool {
-        try await self.ask(connection, WorkerStatements.hasOrphans, Parameters()) { try $0.bool(0, 0) }
+        try await ask(connection, WorkerStatements.hasOrphans, Parameters()) { try $0.bool(0, 0) }
     }
 
     /// Puts that back.
     func takeOverOrphans() async {
-        guard let connection = await self.database() else { return }
+        guard let connection = await database() else { return }
         do throws(PostgresError) {
-            if try await self.hasOrphans(connection) { await self.takeOver(from: nil) }
+            if try await hasOrphans(connection) { await takeOver(from: nil) }
         } catch {
-            self.failed(error, on: connection)
+            failed(error, on: connection)
         }
     }
 
     /// On a connection of its own: heartbeats never stand behind it.
     private func takeOver(from dead: HeartbeatWatch.Sighting?) async {
         var isGone = false
-        await self.withOwnConnection(for: .takeOver) { connection throws(PostgresError) in
-            isGone = try await self.takeOver(from: dead, on: connection)
+        await withOwnConnection(for: .takeOver) { connection throws(PostgresError) in
+            isGone = try await takeOver(from: dead, on: connection)
         }
-        if let dead, !isGone { self.state.watch.couldNotTakeOver(dead.worker, at: .now) }
+        if let dead, !isGone { state.watch.couldNotTakeOver(dead.worker, at: .now) }
     }
 
     /// One statement, whatever the dead one held. True: a worker was taken over from.
@@ -66,20 +66,20 @@ extension Worker {
         on connection: PostgresConnection
     ) async throws(PostgresError) -> Bool {
         let parameters: Parameters = .takeOver(from: dead)
-        let (workers, claims, jobs) = try await self.ask(connection, WorkerStatements.takeOver, parameters) { rows in
+        let (workers, claims, jobs) = try await ask(connection, WorkerStatements.takeOver, parameters) { rows in
             (try rows.int64(0, 0), try rows.int64(0, 1), try rows.int64(0, 2))
         }
         guard workers > 0 || claims > 0 else { return false }
-        self.state.tookOver()
-        self.tell(.tookOver(workers: Int(workers), claims: Int(claims), jobs: Int(jobs)))
-        self.dispatchBell.ring()
+        state.tookOver()
+        tell(.tookOver(workers: Int(workers), claims: Int(claims), jobs: Int(jobs)))
+        dispatchBell.ring()
         return workers > 0
     }
 
     /// Claims in this worker's name that it does not know of.
     func strays(on connection: PostgresConnection) async throws(PostgresError) -> [ClaimKey] {
-        let parameters: Parameters = .claims(of: self.state.id, butFor: self.state.heldClaims)
-        return try await self.ask(connection, WorkerStatements.strays, parameters) { rows in
+        let parameters: Parameters = .claims(of: state.id, butFor: state.heldClaims)
+        return try await ask(connection, WorkerStatements.strays, parameters) { rows in
             try rows.indices.map { ClaimKey(id: try rows.int64($0, 0), claimedAt: try rows.timestamp($0, 1)) }
         }
     }

@@ -18,20 +18,20 @@ extension Worker {
         for purpose: Purpose,
         _ work: (PostgresConnection) async throws(PostgresError) -> Void
     ) async {
-        guard !self.purposes.contains(purpose), self.connection != nil, self.state.phase != .over else { return }
-        self.purposes.insert(purpose)
+        guard !purposes.contains(purpose), self.connection != nil, state.phase != .over else { return }
+        purposes.insert(purpose)
         do throws(PostgresError) {
-            let connection = try await self.connect(WorkerStatements.ownConnectionSettings)
-            self.ownConnections[purpose] = connection
+            let connection = try await connect(WorkerStatements.ownConnectionSettings)
+            ownConnections[purpose] = connection
             // Told to end while it was connecting.
-            if Task.isCancelled || self.state.phase == .over { await connection.close() }
+            if Task.isCancelled || state.phase == .over { await connection.close() }
             try await work(connection)
         } catch {
             // At the end of the worker its connection is closed whatever it is doing.
-            if !Task.isCancelled || error.code != .closed { self.complain(of: error) }
+            if !Task.isCancelled || error.code != .closed { complain(of: error) }
         }
         // Nobody else begins one before the set says so.
-        await self.ownConnections.removeValue(forKey: purpose)?.close()
-        self.purposes.remove(purpose)
+        await ownConnections.removeValue(forKey: purpose)?.close()
+        purposes.remove(purpose)
     }
 }

@@ -9,7 +9,7 @@ extension Worker {
     func providerToken(_ key: ProviderTokenKey, refusing refused: ProviderToken?) async throws -> ProviderToken {
         var minted: ProviderToken?
         for _ in 0..<3 {
-            guard let row = self.state.limits.apps.row(holding: key.digest) else {
+            guard let row = state.limits.apps.row(holding: key.digest) else {
                 throw PushError(.noProviderToken, "\(key) is in use no more")
             }
             guard let connection else { throw PushError(.noProviderToken, "the database is not there") }
@@ -20,17 +20,17 @@ extension Worker {
             parameters.append(minted?.jwt)
             parameters.append(minted?.issuedAt)
             do throws(PostgresError) {
-                let (token, now) = try await self.ask(connection, WorkerStatements.providerToken, parameters) { rows in
+                let (token, now) = try await ask(connection, WorkerStatements.providerToken, parameters) { rows in
                     (try rows.isNull(0, 0) ? nil : Self.token(rows), try rows.int64(0, 3))
                 }
                 guard let token else {
                     minted = key.mint(at: now)
                     continue
                 }
-                if token == minted { self.tell(.tokenMinted("\(key)")) }
+                if token == minted { tell(.tokenMinted("\(key)")) }
                 return token
             } catch {
-                self.failed(error, on: connection)
+                failed(error, on: connection)
                 throw error
             }
         }

@@ -9,15 +9,15 @@ extension Worker {
 
     func takeTurn() async {
         await withCheckedContinuation { continuation in
-            guard self.largeStatements >= Self.most else {
-                self.largeStatements += 1
+            guard largeStatements >= Self.most else {
+                largeStatements += 1
                 return continuation.resume()
             }
-            self.inLine.append(continuation)
+            inLine.append(continuation)
         }
     }
 
     func passTurn() {
-        if let next = self.inLine.popFirst() { next.resume() } else { self.largeStatements -= 1 }
+        if let next = inLine.popFirst() { next.resume() } else { largeStatements -= 1 }
     }
 }

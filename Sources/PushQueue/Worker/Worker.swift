@@ -47,7 +47,7 @@ package actor Worker {
     let surrenderBell = Bell()
 
     /// The loop outlives the worker, which holds it.
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe self.loop.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
     package init(
         _ options: WorkerOptions,
@@ -60,19 +60,19 @@ package actor Worker {
         self.backend = backend
         self.loop = loop
         self.share = share
-        self.emit = events
-        self.state = WorkerState(options, seed: .random(in: .min ... .max))
+        emit = events
+        state = WorkerState(options, seed: .random(in: .min ... .max))
     }
 
     /// What was done so far.
-    package nonisolated var counters: WorkerCounters { self.ledger.withLock { $0 } }
+    package nonisolated var counters: WorkerCounters { ledger.withLock { $0 } }
 
     /// Works until it is told to stop or, with `once`, until nothing that is due is left. Throws if it cannot begin.
     package func run() async throws(PostgresError) -> WorkerReport {
-        try await self.begin()
+        try await begin()
         // Tasks begin on the loop too, and never visit another thread on their way.
-        await withTaskExecutorPreference(self.loop) { await self.work() }
-        return await self.end()
+        await withTaskExecutorPreference(loop) { await work() }
+        return await end()
     }
 
     private func work() async {
@@ -86,71 +86,71 @@ package actor Worker {
             group.addTask { await self.lookForWork() }
             for task in MaintenanceTask.all { group.addTask { await self.keep(task) } }
             group.addTask { await self.surrender() }
-            for await _ in self.dispatchBell.rings {
-                while let plan = self.nextClaim() {
+            for await _ in dispatchBell.rings {
+                while let plan = nextClaim() {
                     group.addTask { await self.fly(plan) }
                 }
-                if self.state.isDone { break }
+                if state.isDone { break }
             }
             group.cancelAll()
             // What waits on them for somebody's lock keeps nobody here.
-            await self.lifeline?.close()
-            for connection in self.ownConnections.values { await connection.close() }
+            await lifeline?.close()
+            for connection in ownConnections.values { await connection.close() }
         }
     }
 
     private func nextClaim() -> ClaimPlan? {
         let now = MonotonicInstant.now
-        guard let share else { return self.state.nextClaim(at: now) }
-        let room = share.reserve(holding: self.state.inFlight, at: now)
-        defer { share.hold(self.state.inFlight) }
-        return self.state.nextClaim(at: now, within: room)
+        guard let share else { return state.nextClaim(at: now) }
+        let room = share.reserve(holding: state.inFlight, at: now)
+        defer { share.hold(state.inFlight) }
+        return state.nextClaim(at: now, within: room)
     }
 
     // MARK: Stopping
 
     /// Claims nothing more, waits for what is in flight, settles it, and ends. What has not landed in time is given up.
     package nonisolated func drain() {
-        self.loop.submit { self.assumeIsolated { $0.beginDraining() } }
+        loop.submit { self.assumeIsolated { $0.beginDraining() } }
     }
 
     /// Breaks off what is in flight and ends within a second. Unsent jobs can be claimed again at once.
     package nonisolated func giveUp() {
-        self.loop.submit { self.assumeIsolated { $0.beginGivingUp() } }
+        loop.submit { self.assumeIsolated { $0.beginGivingUp() } }
     }
 
     private func beginDraining() {
-        guard self.state.toldToDrain() else { return }
-        self.tell(.draining)
-        self.dispatchBell.ring()
-        self.after(self.options.drainTimeout) { $0.beginGivingUp() }
+        guard state.toldToDrain() else { return }
+        tell(.draining)
+        dispatchBell.ring()
+        after(options.drainTimeout) { $0.beginGivingUp() }
     }
 
     private func beginGivingUp() {
-        guard self.state.toldToGiveUp() else { return }
-        self.tell(.gaveUp)
-        self.surrenderBell.ring()
-        self.dispatchBell.ring()
-        self.after(.milliseconds(800)) { $0.stopWaiting() }
+        guard state.toldToGiveUp() else { return }
+        tell(.gaveUp)
+        surrenderBell.ring()
+        dispatchBell.ring()
+        after(.milliseconds(800)) { $0.stopWaiting() }
     }
 
     func stopWaiting() {
-        self.state.stoppedWaiting()
-        self.wakeWaiting()
-        self.dispatchBell.ring()
-        self.surrenderBell.ring()
+        state.stoppedWaiting()
+        wakeWaiting()
+        dispatchBell.ring()
+        surrenderBell.ring()
     }
 
     private func after(_ wait: Duration, _ action: @escaping @Sendable (isolated Worker) -> Void) {
-        _ = self.loop.schedule(at: .now + wait) { [weak self] in self?.assumeIsolated { action($0) } }
+        _ = loop.schedule(at: .now + wait) { [weak self] in self?.assumeIsolated { action($0) } }
     }
 
     /// Ends every push that is in the air, when it comes to that; then those who wait for their outcomes get them.
     private func surrender() async {
         await withDiscardingTaskGroup { group in
-            for await _ in self.surrenderBell.rings {
-                if self.state.phase == .over {
-                    await self.connection?.close()
+            for await _ in surrenderBell.rings {
+                if state.phase == .over {
+                    await connection?.close()
                 } else {
                     // It may wait for a provider token, and that for the database.
                     group.addTask { await self.backend.shutdown() }
@@ -160,18 +160,18 @@ package actor Worker {
     }
 
     private func end() async -> WorkerReport {
-        let isSettled = self.state.isIdle
-        let isSignedOff = await self.signOff()
-        self.state.stoppedWaiting()
-        await self.connection?.close()
-        self.connection = nil
-        self.tellMetLocks()
-        self.tell(.ended)
+        let isSettled = state.isIdle
+        let isSignedOff = await signOff()
+        state.stoppedWaiting()
+        await connection?.close()
+        connection = nil
+        tellMetLocks()
+        tell(.ended)
         let counters = self.counters
         return WorkerReport(
             counters: counters,
             isClean: isSettled && isSignedOff,
-            troubles: self.state.limits.holds.troubles.map {
+            troubles: state.limits.holds.troubles.map {
                 ($0.app, counters.names[$0.app] ?? "\($0.app)", $0.trouble)
             }
         )
@@ -181,14 +181,14 @@ package actor Worker {
 
     /// Says what happened to whoever listens, and counts it.
     func tell(_ event: WorkerEvent) {
-        self.count { $0.heard(event) }
-        self.emit(event)
+        count { $0.heard(event) }
+        emit(event)
     }
 
     func count(_ change: (inout WorkerCounters) -> Void) {
-        self.ledger.withLock { counters in
+        ledger.withLock { counters in
             change(&counters)
-            counters.inFlight = self.state.inFlight
+            counters.inFlight = state.inFlight
         }
     }
 }

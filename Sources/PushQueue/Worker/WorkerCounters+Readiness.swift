@@ -15,7 +15,7 @@ extension WorkerCounters {
     static let longestSilence = Duration.seconds(4)
 
     package func readiness(at now: MonotonicInstant) -> Readiness {
-        guard self.isConnected, let heardAt, let leaseEnd else { return .disconnected }
+        guard isConnected, let heardAt, let leaseEnd else { return .disconnected }
         guard now - heardAt < Self.longestSilence else { return .silent }
         return now < leaseEnd ? .ready : .leaseUnproven
     }

@@ -16,12 +16,12 @@ package struct WorkerCounters: Sendable {
         package internal(set) var unknown = 0
 
         mutating func add(_ tally: Settlement.Tally) {
-            self.sent += tally.sent
-            self.failed += tally.failed
-            self.expired += tally.expired
-            self.retried += tally.retried
-            self.returned += tally.returned
-            self.unknown += tally.unknown
+            sent += tally.sent
+            failed += tally.failed
+            expired += tally.expired
+            retried += tally.retried
+            returned += tally.returned
+            unknown += tally.unknown
         }
     }
 
@@ -78,7 +78,7 @@ package struct WorkerCounters: Sendable {
     /// All apps together.
     package var total: Pushes {
         var total = Pushes()
-        for pushes in self.apps.values {
+        for pushes in apps.values {
             total.sent += pushes.sent
             total.failed += pushes.failed
             total.expired += pushes.expired
@@ -92,33 +92,33 @@ package struct WorkerCounters: Sendable {
     mutating func heard(_ event: WorkerEvent) {
         switch event {
         case .databaseLost(let reason):
-            self.isConnected = false
-            self.disconnection = reason
-        case .stale: self.stale += 1
-        case .unrecorded: self.unrecorded += 1
-        case .tookOver(_, let claims, _): self.takeovers += claims
-        case .trouble(let app, _, let trouble, _): self.troubles[app] = trouble
-        case .troubleOver(let app, _): self.troubles[app] = nil
+            isConnected = false
+            disconnection = reason
+        case .stale: stale += 1
+        case .unrecorded: unrecorded += 1
+        case .tookOver(_, let claims, _): takeovers += claims
+        case .trouble(let app, _, let trouble, _): troubles[app] = trouble
+        case .troubleOver(let app, _): troubles[app] = nil
         case .reaped(let tally, let duration):
-            self.reaped.merge(tally.deleted, uniquingKeysWith: +)
-            self.feedbackHandled += tally.handled
-            self.feedbackFaults += tally.faults.count
-            if tally.isWhole { self.feedbackPasses.add(nanoseconds: duration.nanoseconds) }
-        case .breakerOpened(_, let name, _): self.breakers[name, default: 0] += 1
+            reaped.merge(tally.deleted, uniquingKeysWith: +)
+            feedbackHandled += tally.handled
+            feedbackFaults += tally.faults.count
+            if tally.isWhole { feedbackPasses.add(nanoseconds: duration.nanoseconds) }
+        case .breakerOpened(_, let name, _): breakers[name, default: 0] += 1
         default: break
         }
     }
 
     mutating func add(_ settlement: Settlement, of app: Int32) {
-        let app = self.place(of: app)
-        self.apps[app, default: Pushes()].add(settlement.tally)
+        let app = place(of: app)
+        apps[app, default: Pushes()].add(settlement.tally)
         for failure in settlement.failures {
             let failure = Failure(app: app, status: failure.status ?? 0, reason: failure.reason)
-            self.failures[self.place(of: failure), default: 0] += 1
+            failures[place(of: failure), default: 0] += 1
         }
         for (cause, pushes) in settlement.retryCauses.counts {
             let retry = Failure(app: app, status: cause.status ?? 0, reason: cause.reason)
-            self.retries[self.place(of: retry), default: 0] += pushes
+            retries[place(of: retry), default: 0] += pushes
         }
     }
 
@@ -131,16 +131,16 @@ package struct WorkerCounters: Sendable {
     private static let mostReasons = 64
 
     private func place(of app: Int32) -> Int32 {
-        if self.names[app] != nil || self.apps[app] != nil { return app }
-        return self.apps.count < self.names.count + Self.mostStrangers ? app : 0
+        if names[app] != nil || apps[app] != nil { return app }
+        return apps.count < names.count + Self.mostStrangers ? app : 0
     }
 
     private mutating func place(of failure: Failure) -> Failure {
-        if self.failures[failure] != nil || self.retries[failure] != nil { return failure }
-        guard self.reasons[failure.app, default: 0] < Self.mostReasons else {
+        if failures[failure] != nil || retries[failure] != nil { return failure }
+        guard reasons[failure.app, default: 0] < Self.mostReasons else {
             return Failure(app: failure.app, status: 0, reason: "OtherReasons")
         }
-        self.reasons[failure.app, default: 0] += 1
+        reasons[failure.app, default: 0] += 1
         return failure
     }
 }

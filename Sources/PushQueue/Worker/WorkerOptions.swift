@@ -30,9 +30,9 @@ package struct WorkerOptions: Sendable {
     package init() {}
 
     /// The pushes of one claim: a few claims overlap, so that one is on its way while another is being settled.
-    var claimSize: Int { min(1000, max(1, self.maxInFlight / 6)) }
+    var claimSize: Int { min(1000, max(1, maxInFlight / 6)) }
 
     /// How large the tokens of a row may be to be counted: more are too many, without a look. The longest that a cut leaves
     /// has 513 characters.
-    var mostBytes: Int32 { Int32(clamping: min(self.maxInFlight, 1000) * 2080 + 1024) }
+    var mostBytes: Int32 { Int32(clamping: min(maxInFlight, 1000) * 2080 + 1024) }
 }

@@ -96,6 +96,6 @@ import Testing
 
 extension String {
     fileprivate func replacing(_ text: String, with other: String) -> String {
-        self.split(separator: text, omittingEmptySubsequences: false).joined(separator: other)
+        split(separator: text, omittingEmptySubsequences: false).joined(separator: other)
     }
 }

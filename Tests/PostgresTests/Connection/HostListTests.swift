@@ -6,11 +6,11 @@ import Testing
     private let list = HostList(host: "a,b,c", address: "", port: "1,2,3")
 
     @Test func `goes on behind the one that was silent`() {
-        let rest = self.list.after(host: "a", port: "1")
+        let rest = list.after(host: "a", port: "1")
         #expect(rest?.keywords.map(\.value) == ["b,c", "2,3"])
         #expect(rest?.after(host: "b", port: "2")?.keywords.map(\.value) == ["c", "3"])
-        #expect(self.list.after(host: "c", port: "3") == nil)
-        #expect(self.list.after(host: "d", port: "1") == nil)
+        #expect(list.after(host: "c", port: "3") == nil)
+        #expect(list.after(host: "d", port: "1") == nil)
     }
 
     @Test func `lets one port go for all`() {

@@ -11,7 +11,7 @@ private actor Bystander {
     /// Sends a statement, and closes the connection so many steps later.
     func ask(_ victim: PostgresConnection, closingAfter steps: Int) async {
         let question = Task { try await victim.execute(Statement("tick", "SELECT 1")) }
-        Task { self.results.append(await question.result) }
+        Task { results.append(await question.result) }
         for _ in 0..<steps { await Task.yield() }
         await victim.close()
     }

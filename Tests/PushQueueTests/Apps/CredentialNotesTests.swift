@@ -12,9 +12,9 @@ import Testing
 
     @Test func `of one credential the latest counts, and says what an earlier one that was not written said`() {
         var notes = CredentialNotes()
-        notes.add(self.judgement(1, "rejected", "no", rests: true))
-        notes.add(self.judgement(2, "ok", nil))
-        notes.add(self.judgement(1, nil, "unreachable"))
+        notes.add(judgement(1, "rejected", "no", rests: true))
+        notes.add(judgement(2, "ok", nil))
+        notes.add(judgement(1, nil, "unreachable"))
         let written = notes.take().judgements
         #expect(written.map(\.certificate) == [1, 2])
         #expect(written[0].status == "rejected" && written[0].error == "unreachable" && written[0].restsTokens)
@@ -23,9 +23,9 @@ import Testing
 
     @Test func `what could not be written is kept, unless there is a later one`() {
         var notes = CredentialNotes()
-        notes.keep(self.judgement(1, "rejected", "no"))
-        notes.add(self.judgement(2, "ok", nil))
-        notes.keep(self.judgement(2, "rejected", "no"))
+        notes.keep(judgement(1, "rejected", "no"))
+        notes.add(judgement(2, "ok", nil))
+        notes.keep(judgement(2, "rejected", "no"))
         let written = notes.take().judgements
         #expect(written.map(\.status) == ["rejected", "ok"])
         #expect(written.map(\.error) == ["no", nil])

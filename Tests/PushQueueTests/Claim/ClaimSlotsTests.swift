@@ -19,32 +19,32 @@ import Testing
 
     @Test func `a crowd of small lanes is claimed from while all places of a large one are taken`() throws {
         var state = WorkerState(WorkerOptions(), seed: 1)
-        state.registered(as: 1, askedAt: self.start)
-        state.connected(at: self.start)
+        state.registered(as: 1, askedAt: start)
+        state.connected(at: start)
         // Jobs of apps that are not there are claimed too, and end as failures.
         state.read([], of: Array(1..<60))
         let large = Lane(app: 1, number: 1)
-        state.board.found([large], at: self.start)
-        try self.makeDeep(large, in: &state)
+        state.board.found([large], at: start)
+        try makeDeep(large, in: &state)
         // What remains for the large lane: its three places.
-        while let plan = state.nextClaim(at: self.start) { #expect(plan.lane == large && plan.depth == .deep) }
+        while let plan = state.nextClaim(at: start) { #expect(plan.lane == large && plan.depth == .deep) }
         #expect(state.asked.open == [.shallow])
-        state.board.found((2..<60).map { Lane(app: $0, number: 1) }, at: self.start)
+        state.board.found((2..<60).map { Lane(app: $0, number: 1) }, at: start)
         var small: Set<Int32> = []
-        while let plan = state.nextClaim(at: self.start) { small.insert(plan.lane.app) }
+        while let plan = state.nextClaim(at: start) { small.insert(plan.lane.app) }
         #expect(small.count == Depth.shallow.slots)
         #expect(!small.contains(1))
     }
 
     /// A first claim shows that the lane has more than was asked for.
     private func makeDeep(_ lane: Lane, in state: inout WorkerState) throws {
-        let first = state.nextClaim(at: self.start)
+        let first = state.nextClaim(at: start)
         let plan = try #require(first)
         #expect(plan.depth == .shallow)
         var answer = ClaimAnswer()
         answer.rows = Int(plan.rows)
         answer.first = 1
-        let tooLarge = state.claimAnswered(answer, to: plan, at: self.start)
+        let tooLarge = state.claimAnswered(answer, to: plan, at: start)
         #expect(tooLarge == nil)
     }
 }

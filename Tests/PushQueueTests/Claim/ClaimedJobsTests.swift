@@ -10,7 +10,7 @@ struct ClaimBuilder {
     private var id: Int64 = 0
 
     init(claimedAt: Int64 = 1_000_000_000_000) {
-        self.jobs = ClaimedJobs(id: 9, app: 1, lane: 1, claimedAt: claimedAt, installation: (1, 2))
+        jobs = ClaimedJobs(id: 9, app: 1, lane: 1, claimedAt: claimedAt, installation: (1, 2))
     }
 
     mutating func add(
@@ -24,9 +24,9 @@ struct ClaimBuilder {
         priority: Int16? = nil,
         appIsKnown: Bool = true
     ) {
-        self.id += 1
+        id += 1
         let job = ClaimedJobs.Job(
-            id: self.id,
+            id: id,
             origin: origin,
             broadcast: nil,
             reference: nil,
@@ -36,7 +36,7 @@ struct ClaimBuilder {
         )
         let payload = Array(payload.utf8)
         let topic = Array(topic.utf8)
-        self.jobs.begin(
+        jobs.begin(
             job,
             payload: payload.span.bytes,
             topic: topic.span.bytes,
@@ -46,10 +46,10 @@ struct ClaimBuilder {
             onUnknown: mayRepeat ? nil : "fail",
             appIsKnown: appIsKnown
         )
-        self.seen.begin()
+        seen.begin()
         for token in tokens {
             let token = Array(token.utf8)
-            self.jobs.add(token.span.bytes, unlessIn: &self.seen)
+            jobs.add(token.span.bytes, unlessIn: &seen)
         }
     }
 }

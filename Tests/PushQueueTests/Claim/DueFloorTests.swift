@@ -14,13 +14,13 @@ import Testing
     @Test func `as long as looks are cheap, each begins at the beginning`() {
         var floor = DueFloor()
         for step in 1...5 as ClosedRange<Int64> {
-            let start = floor.start(at: self.now + .seconds(step))
+            let start = floor.start(at: now + .seconds(step))
             #expect(start == .beginning)
             // Moving a thousand jobs takes its time.
             floor.moved(
-                self.answer(step, cost: .milliseconds(90), rows: 1000),
+                answer(step, cost: .milliseconds(90), rows: 1000),
                 from: start,
-                at: self.now + .seconds(step)
+                at: now + .seconds(step)
             )
         }
         #expect(floor.isLow)
@@ -28,14 +28,14 @@ import Testing
 
     @Test func `once they are dear, each begins where the last has ended, and now and then a little before`() {
         var floor = DueFloor()
-        floor.moved(self.answer(100, cost: .milliseconds(20)), from: .beginning, at: self.now)
+        floor.moved(answer(100, cost: .milliseconds(20)), from: .beginning, at: now)
         #expect(!floor.isLow)
         var starts: [Int64] = []
         for step in 1...60 as ClosedRange<Int64> {
-            let time = self.now + .milliseconds(10 * step)
+            let time = now + .milliseconds(10 * step)
             let start = floor.start(at: time)
             starts.append(start.time)
-            floor.moved(self.answer(100 + step, cost: .milliseconds(20)), from: start, at: time)
+            floor.moved(answer(100 + step, cost: .milliseconds(20)), from: start, at: time)
         }
         // The first of all, and every tenth: from what looks had reached a quarter of a second before, at least.
         #expect(starts[0] == .min && starts[1...9].elementsEqual(101...109))
@@ -44,26 +44,26 @@ import Testing
 
     @Test func `a cheap sweep ends it, a dear one does not`() {
         var floor = DueFloor()
-        floor.moved(self.answer(100, cost: .milliseconds(20)), from: .beginning, at: self.now)
-        floor.moved(self.answer(200, cost: .milliseconds(20)), from: .beginning, at: self.now + .seconds(5))
+        floor.moved(answer(100, cost: .milliseconds(20)), from: .beginning, at: now)
+        floor.moved(answer(200, cost: .milliseconds(20)), from: .beginning, at: now + .seconds(5))
         #expect(!floor.isLow)
-        floor.moved(self.answer(300), from: .beginning, at: self.now + .seconds(10))
+        floor.moved(answer(300), from: .beginning, at: now + .seconds(10))
         #expect(floor.isLow)
     }
 
     @Test func `after a clock that was set back, nothing that is due is passed by`() {
         var floor = DueFloor()
         for step in 0...5 as ClosedRange<Int64> {
-            let start = floor.start(at: self.now + .seconds(step))
+            let start = floor.start(at: now + .seconds(step))
             floor.moved(
-                self.answer(1000 + step, cost: .milliseconds(20)),
+                answer(1000 + step, cost: .milliseconds(20)),
                 from: start,
-                at: self.now + .seconds(step)
+                at: now + .seconds(step)
             )
         }
-        let start = floor.start(at: self.now + .seconds(6))
+        let start = floor.start(at: now + .seconds(6))
         #expect(start.time > 1000)
-        floor.moved(self.answer(10), from: start, at: self.now + .seconds(6))
-        #expect(floor.start(at: self.now + .seconds(7)).time == 10)
+        floor.moved(answer(10), from: start, at: now + .seconds(6))
+        #expect(floor.start(at: now + .seconds(7)).time == 10)
     }
 }

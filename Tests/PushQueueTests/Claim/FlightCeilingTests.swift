@@ -12,16 +12,16 @@ import Testing
         var held = 0
 
         mutating func claim(_ wanted: Int, at now: MonotonicInstant) -> Int {
-            let room = self.share.reserve(holding: self.held, at: now)
+            let room = share.reserve(holding: held, at: now)
             let claimed = min(wanted, room)
-            self.held += claimed
-            self.share.hold(self.held)
+            held += claimed
+            share.hold(held)
             return claimed
         }
 
         mutating func settle(_ pushes: Int) {
-            self.held -= pushes
-            self.share.hold(self.held)
+            held -= pushes
+            share.hold(held)
         }
     }
 
@@ -29,33 +29,33 @@ import Testing
         let ceiling = FlightCeiling(limit: 100, workers: 2)
         var first = Member(share: ceiling.share(0))
         var second = Member(share: ceiling.share(1))
-        let claims = [first.claim(70, at: self.now), second.claim(70, at: self.now), first.claim(1, at: self.now)]
+        let claims = [first.claim(70, at: now), second.claim(70, at: now), first.claim(1, at: now)]
         #expect(claims == [70, 30, 0])
         first.settle(20)
-        let more = second.claim(70, at: self.now)
+        let more = second.claim(70, at: now)
         #expect(more == 20)
     }
 
     @Test func `what one is about to claim nobody else takes`() {
         let ceiling = FlightCeiling(limit: 100, workers: 2)
-        #expect(ceiling.share(0).reserve(holding: 0, at: self.now) == 100)
-        #expect(ceiling.share(1).reserve(holding: 0, at: self.now) == 0)
+        #expect(ceiling.share(0).reserve(holding: 0, at: now) == 100)
+        #expect(ceiling.share(1).reserve(holding: 0, at: now) == 0)
         ceiling.share(0).hold(10)
-        #expect(ceiling.share(1).reserve(holding: 0, at: self.now) == 90)
+        #expect(ceiling.share(1).reserve(holding: 0, at: now) == 90)
     }
 
     @Test func `one that found no room gets its part of what comes free`() {
         let ceiling = FlightCeiling(limit: 100, workers: 2)
         var first = Member(share: ceiling.share(0))
         var second = Member(share: ceiling.share(1))
-        let early = [first.claim(100, at: self.now), second.claim(40, at: self.now)]
+        let early = [first.claim(100, at: now), second.claim(40, at: now)]
         #expect(early == [100, 0])
         first.settle(40)
         // The first has more than its half while the other waits.
-        let late = [first.claim(40, at: self.now), second.claim(40, at: self.now), second.claim(40, at: self.now)]
+        let late = [first.claim(40, at: now), second.claim(40, at: now), second.claim(40, at: now)]
         #expect(late == [0, 40, 0])
         first.settle(60)
-        let later = first.claim(100, at: self.now)
+        let later = first.claim(100, at: now)
         #expect(later == 50)
     }
 
@@ -63,10 +63,10 @@ import Testing
         let ceiling = FlightCeiling(limit: 100, workers: 2)
         var first = Member(share: ceiling.share(0))
         var second = Member(share: ceiling.share(1))
-        let early = [first.claim(100, at: self.now), second.claim(1, at: self.now)]
+        let early = [first.claim(100, at: now), second.claim(1, at: now)]
         #expect(early == [100, 0])
         first.settle(40)
-        let late = [first.claim(40, at: self.now), first.claim(40, at: self.now + .seconds(1))]
+        let late = [first.claim(40, at: now), first.claim(40, at: now + .seconds(1))]
         #expect(late == [0, 40])
     }
 }

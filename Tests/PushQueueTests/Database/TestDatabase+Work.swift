@@ -14,10 +14,10 @@ extension TestDatabase {
 
     /// A row of `workers`.
     func addWorker() async throws -> Int64 {
-        let id = try await self.value(
+        let id = try await value(
             "SELECT id FROM carillon.workers WHERE id = (SELECT max(id) FROM carillon.workers)"
         )
-        try await self.run(
+        try await run(
             "INSERT INTO carillon.workers (id, name, lease_until) VALUES (\((Int64(id ?? "0") ?? 0) + 1), 'w', now() + interval '1 hour')"
         )
         return (Int64(id ?? "0") ?? 0) + 1
@@ -27,7 +27,7 @@ extension TestDatabase {
     func claim(by worker: Int64, rows: Int32 = 1000, pushes: Int32 = 1000) async throws -> [ClaimedJob] {
         let plan = ClaimPlan(lane: Lane(app: 1, number: 1), depth: .deep, floor: .min, rows: rows, pushes: pushes)
         let parameters = ClaimAnswer.parameters(plan, worker: worker, mostBytes: 1_000_000)
-        return try await self.connection.query(ClaimAnswer.statement, parameters) { rows in
+        return try await connection.query(ClaimAnswer.statement, parameters) { rows in
             var jobs: [ClaimedJob] = []
             for row in rows.indices where rows.isNull(row, 0) {
                 jobs.append(
@@ -44,7 +44,7 @@ extension TestDatabase {
 
     /// All that a worker holds was delivered.
     func settleAll(of worker: Int64) async throws {
-        try await self.run(
+        try await run(
             """
             INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, attempts)
             SELECT j.id, f.app_id, j.reference, j.broadcast_id, carillon.count_tokens(j.tokens), j.attempt
@@ -59,6 +59,6 @@ extension TestDatabase {
 
     /// The worker is dead, and another takes over what it held.
     func bury(_ worker: Int64) async throws {
-        try await self.run("DELETE FROM carillon.workers WHERE id = \(worker); SELECT carillon.take_over(0)")
+        try await run("DELETE FROM carillon.workers WHERE id = \(worker); SELECT carillon.take_over(0)")
     }
 }

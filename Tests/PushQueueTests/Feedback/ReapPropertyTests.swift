@@ -13,7 +13,7 @@ import Testing
         var isBusy = false
 
         /// It is to be there in the end.
-        var lives: Bool { self.registered.map { $0 >= self.died ?? .min } ?? false }
+        var lives: Bool { registered.map { $0 >= died ?? .min } ?? false }
     }
 
     /// Shared by all who live through it.
@@ -21,11 +21,11 @@ import Testing
         private let histories = Guarded([History](repeating: History(), count: ReapPropertyTests.tokens))
         private let end = Guarded(false)
 
-        var isOver: Bool { self.end.withLock { $0 } }
-        func close() { self.end.withLock { $0 = true } }
+        var isOver: Bool { end.withLock { $0 } }
+        func close() { end.withLock { $0 = true } }
 
         /// Which tokens are to be there in the end.
-        var living: [Int] { self.histories.withLock { all in all.indices.filter { all[$0].lives } } }
+        var living: [Int] { histories.withLock { all in all.indices.filter { all[$0].lives } } }
 
         /// False: somebody else is at it.
         func take(_ token: Int) -> Bool {

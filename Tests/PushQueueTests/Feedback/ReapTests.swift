@@ -160,8 +160,8 @@ extension TestDatabase {
     fileprivate func waitsForLock(_ text: String) async throws {
         try await TestLoop.shared.eventually("\(text) waits for a lock") {
             // In a transaction it would see the same again and again.
-            try await self.run("SELECT pg_stat_clear_snapshot()")
-            return try await self.value(
+            try await run("SELECT pg_stat_clear_snapshot()")
+            return try await value(
                 """
                 SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()
                     AND a.wait_event_type = 'Lock' AND a.query LIKE '%\(text)%' AND a.pid <> pg_backend_pid()

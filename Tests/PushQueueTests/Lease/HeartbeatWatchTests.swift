@@ -24,32 +24,32 @@ import Testing
     }
 
     @Test func `a worker whose heartbeat goes up is never dead, whatever the database says of its lease`() {
-        #expect(self.death(seconds: 100) { self.row(1, Int64($0 / 3), looksDead: true) } == nil)
+        #expect(death(seconds: 100) { row(1, Int64($0 / 3), looksDead: true) } == nil)
     }
 
     @Test func `one whose heartbeat stands still is dead when its own lease has passed since that was seen`() {
-        #expect(self.death(seconds: 100) { self.row(1, Int64(min($0, 10))) } == 25)
-        #expect(self.death(seconds: 100) { self.row(1, Int64(min($0, 10)), lease: .seconds(40)) } == 50)
+        #expect(death(seconds: 100) { row(1, Int64(min($0, 10))) } == 25)
+        #expect(death(seconds: 100) { row(1, Int64(min($0, 10)), lease: .seconds(40)) } == 50)
     }
 
     @Test func `a newcomer that has not been watched for a lease is not dead, however long it has been silent`() {
-        #expect(self.death(seconds: 14) { _ in self.row(1, 7, looksDead: true) } == nil)
+        #expect(death(seconds: 14) { _ in row(1, 7, looksDead: true) } == nil)
     }
 
     @Test func `one that left is forgotten`() {
         var watch = HeartbeatWatch()
-        watch.saw([self.row(1, 7)], at: self.now)
-        watch.saw([], at: self.now + .seconds(5))
-        watch.saw([self.row(1, 7)], at: self.now + .seconds(10))
-        #expect(watch.dead(at: self.now + .seconds(20)).isEmpty)
-        #expect(watch.nextEnd == self.now + .seconds(25))
+        watch.saw([row(1, 7)], at: now)
+        watch.saw([], at: now + .seconds(5))
+        watch.saw([row(1, 7)], at: now + .seconds(10))
+        #expect(watch.dead(at: now + .seconds(20)).isEmpty)
+        #expect(watch.nextEnd == now + .seconds(25))
     }
 
     @Test func `one whose row was locked gets a third of its lease more, and keeps nobody waiting`() {
         var watch = HeartbeatWatch()
-        watch.saw([self.row(1, 7, looksDead: true)], at: self.now)
+        watch.saw([row(1, 7, looksDead: true)], at: now)
         #expect(watch.hasSuspects)
-        let end = self.now + .seconds(15)
+        let end = now + .seconds(15)
         watch.couldNotTakeOver(1, at: end)
         #expect(!watch.hasSuspects)
         #expect(watch.dead(at: end + .seconds(4)).isEmpty)
@@ -58,9 +58,9 @@ import Testing
 
     @Test func `after a silence of the database all get a whole lease`() {
         var watch = HeartbeatWatch()
-        watch.saw([self.row(1, 7), self.row(2, 8)], at: self.now)
-        watch.restart(at: self.now + .seconds(14))
-        #expect(watch.dead(at: self.now + .seconds(28)).isEmpty)
-        #expect(watch.dead(at: self.now + .seconds(29)).map(\.worker) == [1, 2])
+        watch.saw([row(1, 7), row(2, 8)], at: now)
+        watch.restart(at: now + .seconds(14))
+        #expect(watch.dead(at: now + .seconds(28)).isEmpty)
+        #expect(watch.dead(at: now + .seconds(29)).map(\.worker) == [1, 2])
     }
 }

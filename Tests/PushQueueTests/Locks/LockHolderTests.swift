@@ -24,13 +24,13 @@ import Testing
                     "SET application_name = 'nightly'; BEGIN; LOCK TABLE carillon.results IN SHARE MODE"
                 )
                 let pid = try #require(try await holder.value("SELECT pg_backend_pid()").flatMap { Int32($0) })
-                let found = try #require(try await self.holders(seenBy: database).first)
+                let found = try #require(try await holders(seenBy: database).first)
                 #expect(found.pid == pid && found.isWhole && found.relations == "carillon.results", "\(found)")
                 #expect(found.who == "process \(pid) (nightly, user postgres, idle in transaction)")
                 #expect(try #require(found.seconds) >= 0)
-                #expect(try await self.holders(seenBy: database, olderThan: .seconds(60)).isEmpty)
+                #expect(try await holders(seenBy: database, olderThan: .seconds(60)).isEmpty)
                 try await holder.run("ROLLBACK")
-                #expect(try await self.holders(seenBy: database).isEmpty)
+                #expect(try await holders(seenBy: database).isEmpty)
             }
         }
     }
@@ -42,12 +42,12 @@ import Testing
             try await database.session { holder in
                 try await holder.run("BEGIN; SELECT count(*) FROM carillon.certificates")
                 try await holder.run("LOCK TABLE carillon.results IN SHARE UPDATE EXCLUSIVE MODE")
-                #expect(try await self.holders(seenBy: database).isEmpty)
+                #expect(try await holders(seenBy: database).isEmpty)
                 try await holder.run("UPDATE carillon.certificates SET last_error = 'x'")
-                let found = try await self.holders(seenBy: database)
+                let found = try await holders(seenBy: database)
                 #expect(found.map(\.relations) == ["carillon.certificates"] && found.map(\.isWhole) == [false])
-                #expect(try await self.holders(seenBy: database, relation: "apps").isEmpty)
-                #expect(try await self.holders(seenBy: database, relation: "certificates").count == 1)
+                #expect(try await holders(seenBy: database, relation: "apps").isEmpty)
+                #expect(try await holders(seenBy: database, relation: "certificates").count == 1)
                 try await holder.run("ROLLBACK")
             }
         }
@@ -59,7 +59,7 @@ import Testing
                 try await holder.run("BEGIN; LOCK TABLE carillon.results IN SHARE MODE")
                 try await database.session { victim in
                     try await victim.run("BEGIN; UPDATE carillon.certificates SET last_error = 'x'")
-                    #expect(try await self.holders(seenBy: database).map(\.relations).count == 2)
+                    #expect(try await holders(seenBy: database).map(\.relations).count == 2)
                     async let waiting: Void = victim.run(
                         "INSERT INTO carillon.results (message_id, app_id) VALUES (1, 1)"
                     )
@@ -70,7 +70,7 @@ import Testing
                         ) == "1"
                     }
                     #expect(
-                        try await self.holders(seenBy: database).map(\.relations) == ["carillon.results"]
+                        try await holders(seenBy: database).map(\.relations) == ["carillon.results"]
                     )
                     try await holder.run("ROLLBACK")
                     try await waiting
@@ -88,11 +88,11 @@ import Testing
                 try await holder.run("BEGIN; UPDATE carillon.certificates SET last_error = 'x'")
                 try await database.session { worker in
                     try await worker.run("SET ROLE carillon_worker")
-                    #expect(try await self.holders(seenBy: worker).isEmpty)
-                    let found = try await self.holders(seenBy: worker, relation: "certificates")
+                    #expect(try await holders(seenBy: worker).isEmpty)
+                    let found = try await holders(seenBy: worker, relation: "certificates")
                     #expect(found.count == 1 && found.first?.seconds == nil, "\(found)")
                     try await holder.run("LOCK TABLE carillon.apps IN EXCLUSIVE MODE")
-                    let whole = try await self.holders(seenBy: worker, olderThan: .seconds(10))
+                    let whole = try await holders(seenBy: worker, olderThan: .seconds(10))
                     #expect(whole.map(\.relations) == ["carillon.apps"] && whole.map(\.isWhole) == [true], "\(whole)")
                 }
                 try await holder.run("ROLLBACK")

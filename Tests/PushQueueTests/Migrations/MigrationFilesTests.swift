@@ -11,7 +11,7 @@ import Testing
     }()
 
     private static func text(_ name: String) throws -> String {
-        String(decoding: try Data(contentsOf: self.folder.appending(path: name)), as: UTF8.self)
+        String(decoding: try Data(contentsOf: folder.appending(path: name)), as: UTF8.self)
     }
 
     @Test func `every file on disk is in the program, and nothing else is`() throws {

@@ -8,7 +8,7 @@ import Testing
     private static let checksums = [1: "one", 2: "two", 3: "three"]
 
     private static func state(_ records: [SchemaRecord]?) -> SchemaState {
-        SchemaState(records: records, known: self.known, checksums: self.checksums)
+        SchemaState(records: records, known: known, checksums: checksums)
     }
 
     private static func record(_ version: Int, name: String? = nil, checksum: String? = nil) -> SchemaRecord {

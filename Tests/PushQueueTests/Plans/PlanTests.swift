@@ -33,7 +33,7 @@ import Testing
     ]
 
     private static func check(_ database: TestDatabase, _ when: String) async throws {
-        for (name, query, expected) in self.queries {
+        for (name, query, expected) in queries {
             let plan = try await database.plan(query)
             for line in expected { #expect(plan.contains(line), "\(name), \(when):\n\(plan)") }
             #expect(!plan.contains("Seq Scan"), "\(name), \(when):\n\(plan)")

@@ -13,7 +13,7 @@ import Testing
         let json: [String]
         let number: [String]
 
-        var testDescription: String { self.name }
+        var testDescription: String { name }
     }
 
     private static let drivers = [

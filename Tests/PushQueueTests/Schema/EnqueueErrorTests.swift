@@ -11,7 +11,7 @@ import Testing
         var got = ""
         var sqlState = "22023"
 
-        var testDescription: String { self.arguments }
+        var testDescription: String { arguments }
     }
 
     private static let refusals = [
@@ -391,5 +391,5 @@ import Testing
 }
 
 extension String {
-    fileprivate var quoted: String { "'\(self.replacing("'", with: "''"))'" }
+    fileprivate var quoted: String { "'\(replacing("'", with: "''"))'" }
 }

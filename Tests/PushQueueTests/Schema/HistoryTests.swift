@@ -47,7 +47,7 @@ import Testing
                 )
                     == ["(f)"]
             )
-            try await self.maintain(database)
+            try await maintain(database)
             #expect(try await database.rows(Self.partitions) == days + ["(results_default)"])
         }
     }
@@ -67,7 +67,7 @@ import Testing
                 try await database.rows("SELECT * FROM carillon.default_partition_rows()")
                     == ["(results,21)", "(failures,21)", "(failed_messages,0)"]
             )
-            try await self.maintain(database)
+            try await maintain(database)
             #expect(try await database.rows(Self.faults) == [])
             for table in ["results", "failures"] {
                 #expect(try await database.value("SELECT count(*) FROM carillon.\(table)") == "7")
@@ -76,7 +76,7 @@ import Testing
             let made = try await database.rows(Self.partitions)
             #expect(made.contains(try await database.rows(Self.days)[3]))
             // It is dropped when its last day is as old as that, and no earlier.
-            try await self.maintain(database, "'1 day'")
+            try await maintain(database, "'1 day'")
             #expect(try await database.rows(Self.partitions) == made)
             try await database.run("INSERT INTO carillon.results (message_id, app_id) VALUES (99, 1)")
             #expect(try await database.value("SELECT count(*) FROM carillon.results_default") == "0")
@@ -142,7 +142,7 @@ import Testing
                     'days_up_to_20200101', c.conname) FROM pg_constraint c WHERE c.conname LIKE 'days_up_to%'); END $$
                 """
             )
-            try await self.maintain(database)
+            try await maintain(database)
             #expect(try await database.rows(Self.faults) == [])
             #expect(
                 try await database.value("SELECT count(*) FROM pg_constraint WHERE conname LIKE 'days_up_to%'") == "0"
@@ -169,7 +169,7 @@ import Testing
                 \(hasRows ? "INSERT INTO carillon.results (message_id, app_id) VALUES (1, 1);" : "")
                 """
             )
-            try await self.maintain(database)
+            try await maintain(database)
             #expect(try await database.rows(Self.faults) == [])
             #expect(try await database.value(Self.covered) == "4")
             let made = Set(try await database.rows(Self.partitions))
@@ -192,7 +192,7 @@ import Testing
                 SET DateStyle = 'SQL, DMY'; SET TimeZone = 'Asia/Kolkata'
                 """
             )
-            try await self.maintain(database)
+            try await maintain(database)
             #expect(try await database.rows(Self.faults) == [])
             #expect(try await database.value(Self.covered) == "4")
             let made = Set(try await database.rows(Self.partitions))
@@ -208,7 +208,7 @@ import Testing
             try await database.run("INSERT INTO carillon.dedupe VALUES (1, 'old', 1, now() - interval '1 s')")
             try await database.session { reader in
                 try await reader.run("BEGIN; SELECT count(*) FROM carillon.results")
-                try await self.maintain(database)
+                try await maintain(database)
                 #expect(
                     try await database.rows(Self.faults)
                         == ["(\"drop results\",\"results_20200101 is not dropped yet: results is in use\")"]
@@ -216,7 +216,7 @@ import Testing
                 #expect(try await database.value("SELECT count(*) FROM carillon.dedupe") == "0")
                 try await reader.run("COMMIT")
             }
-            try await self.maintain(database)
+            try await maintain(database)
             #expect(try await database.value("SELECT count(*) FROM carillon.results") == "0")
             #expect(
                 try await database.rows("SELECT step FROM carillon.maintenance WHERE last_failure > last_success") == []
@@ -234,7 +234,7 @@ import Testing
                 CREATE VIEW mine AS SELECT * FROM carillon.results_20200101
                 """
             )
-            try await self.maintain(database)
+            try await maintain(database)
             let left = try await database.rows(Self.partitions)
             #expect(left.contains("(results_20200101)") && !left.contains("(results_20200102)"))
             #expect(try await database.rows(Self.faults).first?.contains("other objects depend on it") == true)
@@ -255,7 +255,7 @@ import Testing
                 INSERT INTO carillon.results (message_id, app_id, broadcast_id) VALUES (3, 1, 3)
                 """
             )
-            try await self.maintain(database)
+            try await maintain(database)
             #expect(try await database.rows(Self.faults) == [])
             #expect(try await database.rows("SELECT key FROM carillon.dedupe") == ["(new)"])
             #expect(try await database.value("SELECT count(*) FROM carillon.activity") == "1")
@@ -273,7 +273,7 @@ import Testing
             )
             try await database.session { holder in
                 try await holder.run("BEGIN; SELECT FROM carillon.dedupe WHERE key = 'k7' FOR UPDATE")
-                try await self.maintain(database)
+                try await maintain(database)
                 #expect(try await database.rows(Self.faults) == [])
                 #expect(try await database.rows("SELECT key FROM carillon.dedupe") == ["(k7)"])
                 try await holder.run("COMMIT")
@@ -294,7 +294,7 @@ import Testing
             )
             try await database.session { holder in
                 try await holder.run("BEGIN; LOCK TABLE carillon.broadcasts")
-                try await self.maintain(database)
+                try await maintain(database)
                 try await holder.run("COMMIT")
             }
             #expect(
@@ -311,7 +311,7 @@ import Testing
     @Test func `a retention below an hour is refused`() async throws {
         try await TestDatabase.withDemo { database async throws in
             for retention in ["'59 minutes'", "'-1 day'", "NULL"] {
-                let error = await #expect(throws: PostgresError.self) { try await self.maintain(database, retention) }
+                let error = await #expect(throws: PostgresError.self) { try await maintain(database, retention) }
                 #expect(error?.sqlState == "22023")
             }
         }

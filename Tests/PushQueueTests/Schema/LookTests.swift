@@ -40,13 +40,13 @@ import Testing
             let scans = "SELECT pg_stat_get_xact_numscans('carillon.messages_pkey'::regclass)"
             try await database.run("BEGIN")
             let begin = try #require(Int(try await database.value(scans) ?? ""))
-            let lanes = try await self.look(database, over: runs)
+            let lanes = try await look(database, over: runs)
             let end = try #require(Int(try await database.value(scans) ?? ""))
             try await database.run("COMMIT")
             #expect(end - begin < 60)
             // Those that work, and those that no row of apps tells anything of.
             #expect(lanes.map(\.app) == [2, 500, 501, 700, 998, 1003, 1004, 1005, 1006, 1007, 1008, 1009, 1010])
-            let all = try await self.look(database, over: [])
+            let all = try await look(database, over: [])
             // A lane that the worker claims from is looked at whatever its app's row says.
             #expect(all.filter { $0.app != 20 } == lanes)
         }

@@ -20,7 +20,7 @@ import Testing
                     (1, '{ff,0f}', '{"aps":{}}', 'fail', NULL)
                 """
             )
-            try await body(database, try await self.claim(as: 1, in: database))
+            try await body(database, try await claim(as: 1, in: database))
         }
     }
 
@@ -88,19 +88,19 @@ import Testing
         """
 
     @Test func `the first part leaves only the slow ones in flight, and written again changes nothing`() async throws {
-        try await self.withClaim { database, claim in
-            let first = self.settlement(claim, self.fast)
-            #expect(try await self.write(first, of: claim, part: 0, in: database) == .written)
-            try await self.checkFirstPart(in: database)
+        try await withClaim { database, claim in
+            let first = settlement(claim, fast)
+            #expect(try await write(first, of: claim, part: 0, in: database) == .written)
+            try await checkFirstPart(in: database)
             // The answer was lost: what is written again was written.
-            #expect(try await self.write(first, of: claim, part: 0, in: database) == .before)
-            try await self.checkFirstPart(in: database)
+            #expect(try await write(first, of: claim, part: 0, in: database) == .before)
+            try await checkFirstPart(in: database)
         }
     }
 
     private func checkFirstPart(in database: TestDatabase) async throws {
-        #expect(try await database.rows(self.inFlight) == ["(1,1,1,{cc})", "(1,2,2,{dd})", "(1,3,3,{0f})"])
-        #expect(try await database.rows(self.results) == [])
+        #expect(try await database.rows(inFlight) == ["(1,1,1,{cc})", "(1,2,2,{dd})", "(1,3,3,{0f})"])
+        #expect(try await database.rows(results) == [])
         let unfinished = try await database.rows(
             "SELECT message_id, remaining, sent FROM carillon.unfinished ORDER BY message_id"
         )
@@ -109,17 +109,17 @@ import Testing
     }
 
     @Test func `the second part ends what is left, once`() async throws {
-        try await self.withClaim { database, claim in
-            _ = try await self.write(self.settlement(claim, self.fast), of: claim, part: 0, in: database)
-            let all = self.fast.merging(["cc": .delivered, "dd": Outcome(.rejected, status: 410), "0f": .delivered]) {
+        try await withClaim { database, claim in
+            _ = try await write(settlement(claim, fast), of: claim, part: 0, in: database)
+            let all = fast.merging(["cc": .delivered, "dd": Outcome(.rejected, status: 410), "0f": .delivered]) {
                 $1
             }
-            let rest = self.settlement(claim, all, after: self.fast)
-            #expect(try await self.write(rest, of: claim, part: 0, in: database) == .before)
-            #expect(try await self.write(rest, of: claim, part: 1, in: database) == .written)
-            #expect(try await self.write(rest, of: claim, part: 1, in: database) == .before)
-            #expect(try await database.rows(self.inFlight) == [])
-            #expect(try await database.rows(self.results) == ["(2,,1,1,1)", "(3,,2,0,1)"])
+            let rest = settlement(claim, all, after: fast)
+            #expect(try await write(rest, of: claim, part: 0, in: database) == .before)
+            #expect(try await write(rest, of: claim, part: 1, in: database) == .written)
+            #expect(try await write(rest, of: claim, part: 1, in: database) == .before)
+            #expect(try await database.rows(inFlight) == [])
+            #expect(try await database.rows(results) == ["(2,,1,1,1)", "(3,,2,0,1)"])
             #expect(
                 try await database.rows("SELECT message_id, remaining, sent FROM carillon.unfinished") == ["(1,1,2)"]
             )
@@ -134,10 +134,10 @@ import Testing
             )
             let retry = try await self.claim(as: 1, in: database)
             #expect(retry.batch.token(of: 0) == "bb")
-            let last = self.settlement(retry, ["bb": .delivered])
-            #expect(try await self.write(last, of: retry, part: 0, in: database) == .written)
+            let last = settlement(retry, ["bb": .delivered])
+            #expect(try await write(last, of: retry, part: 0, in: database) == .written)
             #expect(
-                try await database.rows(self.results) == ["(1,first,3,0,2)", "(2,,1,1,1)", "(3,,2,0,1)"]
+                try await database.rows(results) == ["(1,first,3,0,2)", "(2,,1,1,1)", "(3,,2,0,1)"]
             )
             #expect(try await database.rows("SELECT FROM carillon.unfinished") == [])
         }
@@ -145,15 +145,15 @@ import Testing
 
     @Test func `after a first part a take-over brings back only what was left, and nothing counts twice`() async throws
     {
-        try await self.withClaim { database, claim in
-            let first = self.settlement(claim, self.fast)
-            _ = try await self.write(first, of: claim, part: 0, in: database)
+        try await withClaim { database, claim in
+            let first = settlement(claim, fast)
+            _ = try await write(first, of: claim, part: 0, in: database)
             #expect(try await database.rows("SELECT * FROM carillon.take_over(1, 0)") == ["(1,1,3)"])
             // The first worker is not dead after all: whatever it writes comes too late.
-            let all = self.fast.merging(["cc": .delivered, "dd": .delivered, "0f": .delivered]) { $1 }
-            let rest = self.settlement(claim, all, after: self.fast)
-            #expect(try await self.write(first, of: claim, part: 0, in: database) == .lost)
-            #expect(try await self.write(rest, of: claim, part: 1, in: database) == .lost)
+            let all = fast.merging(["cc": .delivered, "dd": .delivered, "0f": .delivered]) { $1 }
+            let rest = settlement(claim, all, after: fast)
+            #expect(try await write(first, of: claim, part: 0, in: database) == .lost)
+            #expect(try await write(rest, of: claim, part: 1, in: database) == .lost)
             let again = try await self.claim(as: 2, in: database)
             #expect((0..<again.batch.count).map { again.batch.token(of: $0) }.sorted() == ["cc", "dd"])
             // Every try of a push has the identity that the first had.
@@ -165,9 +165,9 @@ import Testing
             for place in 0..<again.batch.count {
                 #expect(again.batch.id(of: place) == ids[again.batch.token(of: place)])
             }
-            let ending = self.settlement(again, ["cc": .delivered, "dd": .delivered])
-            #expect(try await self.write(ending, of: again, part: 0, as: 2, in: database) == .written)
-            #expect(try await database.rows(self.results) == ["(2,,2,0,1)", "(3,,1,1,1)"])
+            let ending = settlement(again, ["cc": .delivered, "dd": .delivered])
+            #expect(try await write(ending, of: again, part: 0, as: 2, in: database) == .written)
+            #expect(try await database.rows(results) == ["(2,,2,0,1)", "(3,,1,1,1)"])
             #expect(
                 try await database.rows("SELECT message_id, token, reason FROM carillon.failures")
                     == ["(3,0f,OutcomeUnknown)"]
@@ -179,16 +179,16 @@ import Testing
     }
 
     @Test func `a job stays as it is where nothing of it has ended, and may go back from there`() async throws {
-        try await self.withClaim { database, claim in
+        try await withClaim { database, claim in
             let early: [String: Outcome] = ["dd": .delivered, "ee": .delivered, "ff": .delivered]
-            _ = try await self.write(self.settlement(claim, early), of: claim, part: 0, in: database)
-            #expect(try await database.rows(self.inFlight) == ["(1,1,,\"{aa,bb,cc}\")", "(1,3,3,{0f})"])
-            #expect(try await database.rows(self.results) == ["(2,,2,0,1)"])
+            _ = try await write(settlement(claim, early), of: claim, part: 0, in: database)
+            #expect(try await database.rows(inFlight) == ["(1,1,,\"{aa,bb,cc}\")", "(1,3,3,{0f})"])
+            #expect(try await database.rows(results) == ["(2,,2,0,1)"])
             let all = early.merging(
                 ["aa": Outcome(.safe), "bb": Outcome(.safe), "cc": Outcome(.safe), "0f": Outcome(.safe)]
             ) { $1 }
-            let rest = self.settlement(claim, all, after: early)
-            #expect(try await self.write(rest, of: claim, part: 1, in: database) == .written)
+            let rest = settlement(claim, all, after: early)
+            #expect(try await write(rest, of: claim, part: 1, in: database) == .written)
             #expect(
                 try await database.rows("SELECT id, origin, tokens, attempt FROM carillon.scheduled ORDER BY id")
                     == ["(1,,\"{aa,bb,cc}\",1)", "(3,3,{0f},1)"]
@@ -206,7 +206,7 @@ import Testing
         part: Int16 = 0,
         in database: TestDatabase
     ) async throws -> SettlementWriting {
-        var writing = SettlementWriting(self.settlement(claim, outcomes, after: earlier), part: part)
+        var writing = SettlementWriting(settlement(claim, outcomes, after: earlier), part: part)
         let all = self.outcomes(claim, outcomes)
         let before = earlier.map { self.outcomes(claim, $0) }
         for _ in 0..<100 {
@@ -231,19 +231,19 @@ import Testing
     ]
 
     @Test func `a job whose results a constraint refuses ends alone, and its failures tell the truth`() async throws {
-        try await self.withClaim { database, claim in
+        try await withClaim { database, claim in
             try await database.run("ALTER TABLE carillon.results ADD CONSTRAINT even CHECK (message_id <> 2)")
-            let writing = try await self.settle(claim, self.allDelivered, in: database)
+            let writing = try await settle(claim, allDelivered, in: database)
             #expect(writing.next == .over(isWritten: true))
             #expect(writing.refused == [1])
-            #expect(try await database.rows(self.results) == ["(3,,2,0,1)"])
+            #expect(try await database.rows(results) == ["(3,,2,0,1)"])
             #expect(
                 try await database.rows(
                     "SELECT message_id, token, status, reason FROM carillon.failures ORDER BY message_id, token"
                 ) == ["(1,cc,410,\"\")", "(2,dd,200,Unrecorded)", "(2,ee,200,Unrecorded)"]
             )
             #expect(try await database.rows("SELECT tokens FROM carillon.scheduled") == ["({bb})"])
-            #expect(try await database.rows(self.inFlight) == [])
+            #expect(try await database.rows(inFlight) == [])
         }
     }
 
@@ -253,7 +253,7 @@ import Testing
     func `whatever error a trigger on results raises, the job ends, and the others are written`(state: String)
         async throws
     {
-        try await self.withClaim { database, claim in
+        try await withClaim { database, claim in
             try await database.run(
                 """
                 CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -261,19 +261,19 @@ import Testing
                 CREATE TRIGGER refuse BEFORE INSERT ON carillon.results FOR EACH ROW EXECUTE FUNCTION public.refuse()
                 """
             )
-            let writing = try await self.settle(claim, self.allDelivered, in: database)
+            let writing = try await settle(claim, allDelivered, in: database)
             #expect(writing.next == .over(isWritten: true))
             #expect(writing.refused == [1])
             #expect(
                 try await database.rows("SELECT message_id, token, reason FROM carillon.failures WHERE message_id = 2")
                     == ["(2,dd,Unrecorded)", "(2,ee,Unrecorded)"]
             )
-            #expect(try await database.rows(self.inFlight) == [])
+            #expect(try await database.rows(inFlight) == [])
         }
     }
 
     @Test func `a job whose failures a trigger refuses ends with its results`() async throws {
-        try await self.withClaim { database, claim in
+        try await withClaim { database, claim in
             try await database.run(
                 """
                 CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -281,22 +281,22 @@ import Testing
                 CREATE TRIGGER refuse BEFORE INSERT ON carillon.failures FOR EACH ROW EXECUTE FUNCTION public.refuse()
                 """
             )
-            let outcomes = self.allDelivered.merging(["bb": .delivered]) { $1 }
-            let writing = try await self.settle(claim, outcomes, in: database)
+            let outcomes = allDelivered.merging(["bb": .delivered]) { $1 }
+            let writing = try await settle(claim, outcomes, in: database)
             #expect(writing.refused == [0])
-            #expect(try await database.rows(self.results) == ["(1,first,2,1,1)", "(2,,2,0,1)", "(3,,2,0,1)"])
+            #expect(try await database.rows(results) == ["(1,first,2,1,1)", "(2,,2,0,1)", "(3,,2,0,1)"])
             #expect(try await database.rows("SELECT FROM carillon.failures") == [])
-            #expect(try await database.rows(self.inFlight) == [])
+            #expect(try await database.rows(inFlight) == [])
         }
     }
 
     @Test func `the last job of a message whose results are refused leaves nothing unfinished`() async throws {
-        try await self.withClaim { database, claim in
+        try await withClaim { database, claim in
             try await database.run("ALTER TABLE carillon.results ADD CONSTRAINT even CHECK (message_id <> 2)")
             let early: [String: Outcome] = ["dd": .delivered]
-            _ = try await self.write(self.settlement(claim, early), of: claim, part: 0, in: database)
+            _ = try await write(settlement(claim, early), of: claim, part: 0, in: database)
             #expect(try await database.rows("SELECT message_id FROM carillon.unfinished") == ["(2)"])
-            let writing = try await self.settle(claim, self.allDelivered, after: early, part: 1, in: database)
+            let writing = try await settle(claim, allDelivered, after: early, part: 1, in: database)
             #expect(writing.refused == [1])
             #expect(try await database.rows("SELECT message_id FROM carillon.unfinished") == ["(1)"])
             #expect(

@@ -35,7 +35,7 @@ import Testing
                 """
             )
             // After the third, 15 of 30 are tried together, then 7, 3 and 1, and that twice.
-            try await self.work(database, culprit: "000a", deaths: 8)
+            try await work(database, culprit: "000a", deaths: 8)
             #expect(
                 try await database.rows("SELECT message_id, token, reason FROM carillon.failures") == [
                     "(10,000a,Poison)"
@@ -58,7 +58,7 @@ import Testing
                 VALUES (1, '{aa,bb,BB,cc,dd}', '{"aps":{}}', 'r'), (1, '{ee}', '{"aps":{}}', 's')
                 """
             )
-            try await self.work(database, culprit: "cc", deaths: 6)
+            try await work(database, culprit: "cc", deaths: 6)
             #expect(
                 try await database.rows("SELECT message_id, token, reason, reference FROM carillon.failures") == [
                     "(1,cc,Poison,r)"

@@ -18,7 +18,7 @@ import Testing
             var ends: [Int64] = []
             try await database.session { other in
                 for number in 0..<9 {
-                    _ = try #require(try await self.turn(number % 2 == 0 ? database : other))
+                    _ = try #require(try await turn(number % 2 == 0 ? database : other))
                     let end = try await database.value(
                         "SELECT (extract(epoch FROM r.next_at) * 1000000)::bigint FROM carillon.rates r"
                     )
@@ -32,20 +32,20 @@ import Testing
     @Test func `a timetable that is full for a second takes nobody`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run("UPDATE carillon.apps SET max_rate = 10")
-            #expect(try await self.turn(database, pushes: 15) == 0)
-            #expect(try await self.turn(database) == nil)
-            #expect(try await self.turn(database) == nil)
+            #expect(try await turn(database, pushes: 15) == 0)
+            #expect(try await turn(database) == nil)
+            #expect(try await turn(database) == nil)
             // Nobody waits for a clock that was set back.
             try await database.run("UPDATE carillon.rates SET next_at = now() + interval '1 hour'")
-            #expect(try await self.turn(database) == 0)
+            #expect(try await turn(database) == 0)
         }
     }
 
     @Test func `an app without a rate has no timetable`() async throws {
         try await TestDatabase.withDemo { database async throws in
             for app in [1, 4711] as [Int32] {
-                #expect(try await self.turn(database, pushes: 100_000, app: app) == 0)
-                #expect(try await self.turn(database, pushes: 100_000, app: app) == 0)
+                #expect(try await turn(database, pushes: 100_000, app: app) == 0)
+                #expect(try await turn(database, pushes: 100_000, app: app) == 0)
             }
             #expect(try await database.value("SELECT count(*) FROM carillon.rates") == "0")
         }

@@ -9,8 +9,8 @@ struct SQLReference {
     let database: TestDatabase
 
     func text() async throws -> String {
-        let functions = try await self.database.value(Self.functions) ?? ""
-        let relations = try await self.database.value(Self.relations) ?? ""
+        let functions = try await database.value(Self.functions) ?? ""
+        let relations = try await database.value(Self.relations) ?? ""
         return """
             \(Self.mark)
 

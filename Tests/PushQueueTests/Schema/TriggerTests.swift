@@ -79,7 +79,7 @@ import Testing
                     """
                 )
             }
-            try await self.work(in: database)
+            try await work(in: database)
             for table in Self.tables {
                 // Two rows of messages were there before.
                 let rows = try await database.value("SELECT count(*) FROM audit WHERE relation = '\(table)'")
@@ -134,7 +134,7 @@ import Testing
     @Test func `no function on the search_path is called in place of PostgreSQL's own`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.traps)
-            try await self.work(in: database)
+            try await work(in: database)
             #expect(try await database.value("SELECT s.is_called FROM evil.stolen s") == "false")
             // They are no empty threat.
             try await database.session { victim async throws in

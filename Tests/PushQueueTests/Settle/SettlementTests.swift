@@ -23,7 +23,7 @@ import Testing
             after: earlier.map { Outcomes($0) },
             policy: RetryPolicy(),
             mostAttempts: mostAttempts,
-            now: self.now,
+            now: now,
             using: &generator
         )
     }
@@ -36,7 +36,7 @@ import Testing
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa"])
         claim.add(tokens: ["bb", "cc"])
-        let settlement = self.settle(claim, [.delivered, .delivered, .delivered])
+        let settlement = settle(claim, [.delivered, .delivered, .delivered])
         #expect(settlement.ended.map(\.sent) == [1, 2])
         #expect(settlement.parts.isEmpty && settlement.failures.isEmpty && settlement.returns.isEmpty)
         #expect(settlement.tally.sent == 3)
@@ -46,9 +46,9 @@ import Testing
     @Test func `each push counts exactly once, whatever comes of it`() {
         var generator = SeededGenerator(seed: 99)
         let outcomes: [Outcome] = [
-            .delivered, self.rejected(410, "Unregistered"), self.rejected(400, "BadDeviceToken"),
-            self.rejected(429, "TooManyRequests"), self.rejected(503, "ServiceUnavailable"), Outcome(.safe),
-            Outcome(.unknown), self.rejected(403, "InvalidProviderToken"),
+            .delivered, rejected(410, "Unregistered"), rejected(400, "BadDeviceToken"),
+            rejected(429, "TooManyRequests"), rejected(503, "ServiceUnavailable"), Outcome(.safe),
+            Outcome(.unknown), rejected(403, "InvalidProviderToken"),
         ]
         for round in 0..<500 {
             var claim = ClaimBuilder()
@@ -63,7 +63,7 @@ import Testing
                 )
             }
             let given = (0..<claim.jobs.batch.count).compactMap { _ in outcomes.randomElement(using: &generator) }
-            let settlement = self.settle(claim, given, mostAttempts: 3)
+            let settlement = settle(claim, given, mostAttempts: 3)
             let tally = settlement.tally
             #expect(tally.sent + tally.failed + tally.expired + tally.retried + tally.returned == claim.jobs.tokens)
             #expect(settlement.failures.count == tally.failed)
@@ -81,7 +81,7 @@ import Testing
     @Test func `settled in two parts, each push counts exactly once too`() {
         var generator = SeededGenerator(seed: 7)
         let outcomes: [Outcome] = [
-            .delivered, self.rejected(410, "Unregistered"), self.rejected(503, "ServiceUnavailable"), Outcome(.safe),
+            .delivered, rejected(410, "Unregistered"), rejected(503, "ServiceUnavailable"), Outcome(.safe),
             Outcome(.unknown),
         ]
         for round in 0..<500 {
@@ -96,8 +96,8 @@ import Testing
             }
             let given = (0..<claim.jobs.batch.count).compactMap { _ in outcomes.randomElement(using: &generator) }
             let early = given.map { Bool.random(using: &generator) ? $0 : .pending }
-            let first = self.settle(claim, early)
-            let second = self.settle(claim, given, after: early)
+            let first = settle(claim, early)
+            let second = settle(claim, given, after: early)
             #expect(second.stays.isEmpty)
             #expect(first.stays.flatMap(\.pushes).count == first.pending)
             #expect(first.pending == early.count { $0.verdict == .pending })
@@ -126,7 +126,7 @@ import Testing
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb"])
         claim.add(tokens: ["cc"])
-        let settlement = self.settle(claim, [.pending, .pending, .delivered])
+        let settlement = settle(claim, [.pending, .pending, .delivered])
         #expect(settlement.stays == [Settlement.Stay(job: 0, pushes: [0, 1], isWhole: true)])
         #expect(settlement.parts.isEmpty)
         #expect(settlement.ended.map(\.job) == [1])
@@ -135,18 +135,18 @@ import Testing
     @Test func `of a job that has ended in part, the rest stays, and its message is known to be unfinished`() throws {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb", "bad", "cc"])
-        let early: [Outcome] = [.delivered, .pending, self.rejected(503, "Shutdown")]
-        let first = self.settle(claim, early)
+        let early: [Outcome] = [.delivered, .pending, rejected(503, "Shutdown")]
+        let first = settle(claim, early)
         #expect(first.stays == [Settlement.Stay(job: 0, pushes: [1], isWhole: false)])
         let part = try #require(first.parts.first)
         #expect(part.sent == 1 && part.failed == 1 && part.remaining == 2 && !part.isKnown)
         #expect(first.returns.map(\.isWhole) == [false])
-        let second = self.settle(claim, [.delivered, .delivered, self.rejected(503, "Shutdown")], after: early)
+        let second = settle(claim, [.delivered, .delivered, rejected(503, "Shutdown")], after: early)
         let rest = try #require(second.parts.first)
         #expect(rest.sent == 1 && rest.failed == 0 && rest.remaining == 0 && rest.isKnown)
         #expect(second.ended.isEmpty && second.returns.isEmpty)
         // All that is left may go back whole.
-        let unsent = self.settle(claim, [.delivered, Outcome(.safe), self.rejected(503, "Shutdown")], after: early)
+        let unsent = settle(claim, [.delivered, Outcome(.safe), rejected(503, "Shutdown")], after: early)
         #expect(unsent.returns.map(\.isWhole) == [true])
         #expect(unsent.parts.isEmpty)
     }
@@ -155,7 +155,7 @@ import Testing
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa"])
         claim.add(tokens: ["bb"])
-        let settlement = self.settle(claim, [Outcome(.safe), self.rejected(400, "BadDeviceToken")])
+        let settlement = settle(claim, [Outcome(.safe), rejected(400, "BadDeviceToken")])
         let back = try #require(settlement.returns.first)
         #expect(back.isWhole && back.attempt == 1)
         let delay = try #require(back.delay)
@@ -166,7 +166,7 @@ import Testing
     @Test func `a job that goes back whole makes no progress`() {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb"])
-        let settlement = self.settle(claim, [Outcome(.safe), Outcome(.safe)])
+        let settlement = settle(claim, [Outcome(.safe), Outcome(.safe)])
         #expect(settlement.returns.map(\.isWhole) == [true])
         #expect(settlement.returns.map(\.attempt) == [1])
         #expect(settlement.returns.map(\.delay) == [nil])
@@ -176,7 +176,7 @@ import Testing
     @Test func `a retry counts as an attempt and waits`() throws {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa"], attempt: 2)
-        let settlement = self.settle(claim, [Outcome(.rejected, status: 503, retryAfter: 30)])
+        let settlement = settle(claim, [Outcome(.rejected, status: 503, retryAfter: 30)])
         let retry = try #require(settlement.returns.first)
         #expect(retry.attempt == 3)
         #expect(try #require(retry.delay) >= 30000)
@@ -185,29 +185,29 @@ import Testing
     @Test func `the last attempt fails with its own reason`() {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa"], attempt: 3)
-        let settlement = self.settle(claim, [self.rejected(503, "Shutdown")], mostAttempts: 3)
+        let settlement = settle(claim, [rejected(503, "Shutdown")], mostAttempts: 3)
         #expect(settlement.failures.map(\.reason) == ["Shutdown"])
         #expect(settlement.failures.map(\.status) == [503])
     }
 
     @Test func `what would be retried after its end expires`() {
-        var claim = ClaimBuilder(claimedAt: self.now)
-        claim.add(tokens: ["aa"], expiresAt: self.now + 1_000_000)
-        let settlement = self.settle(claim, [Outcome(.rejected, status: 503, retryAfter: 2)])
+        var claim = ClaimBuilder(claimedAt: now)
+        claim.add(tokens: ["aa"], expiresAt: now + 1_000_000)
+        let settlement = settle(claim, [Outcome(.rejected, status: 503, retryAfter: 2)])
         #expect(settlement.tally.expired == 1)
         #expect(settlement.returns.isEmpty)
         #expect(settlement.ended.map(\.expired) == [1])
     }
 
     @Test func `a dead token has Apple's time of death, or that of its claim`() {
-        let claimedAt = self.now - 3_000_000
+        let claimedAt = now - 3_000_000
         var claim = ClaimBuilder(claimedAt: claimedAt)
         claim.add(tokens: ["aa", "bb", "cc"])
-        let settlement = self.settle(
+        let settlement = settle(
             claim,
             [
-                self.rejected(410, "Unregistered", timestamp: 1_700_000_000_123), self.rejected(410, "ExpiredToken"),
-                self.rejected(400, "BadDeviceToken"),
+                rejected(410, "Unregistered", timestamp: 1_700_000_000_123), rejected(410, "ExpiredToken"),
+                rejected(400, "BadDeviceToken"),
             ]
         )
         #expect(settlement.failures.map(\.unregisteredAt) == [1_700_000_000_123_000, claimedAt, nil])
@@ -225,7 +225,7 @@ import Testing
     ) {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa"])
-        let settlement = self.settle(claim, [self.rejected(status, reason)])
+        let settlement = settle(claim, [rejected(status, reason)])
         #expect(settlement.trouble?.kind == kind)
         #expect(settlement.tally.returned == 1)
         #expect(settlement.failures.isEmpty)
@@ -236,7 +236,7 @@ import Testing
         claim.add(tokens: ["aa"])
         claim.add(tokens: ["bb"], mayRepeat: false)
         let failure = PushError(.unreachable, "Nobody answers.")
-        let settlement = self.settle(claim, [Outcome(.safe), Outcome(.safe)], failure: failure)
+        let settlement = settle(claim, [Outcome(.safe), Outcome(.safe)], failure: failure)
         #expect(settlement.trouble == Trouble(.connection, "Nobody answers."))
         #expect(settlement.tally.returned == 2)
     }
@@ -244,7 +244,7 @@ import Testing
     @Test func `parts of a message report their progress`() {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb", "cc"], origin: 5)
-        let settlement = self.settle(claim, [.delivered, Outcome(.unknown), self.rejected(410, "Unregistered")])
+        let settlement = settle(claim, [.delivered, Outcome(.unknown), rejected(410, "Unregistered")])
         #expect(settlement.parts.map(\.sent) == [1])
         #expect(settlement.parts.map(\.failed) == [1])
         #expect(settlement.parts.map(\.returned) == [1])

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func `at its best it is one write`() {
-        var writing = SettlementWriting(self.settlement(jobs: 3).1, part: 1)
+        var writing = SettlementWriting(settlement(jobs: 3).1, part: 1)
         #expect(writing.next == .whole)
         writing.answered(.written)
         #expect(writing.next == .over(isWritten: true))
@@ -29,26 +29,26 @@ import Testing
     }
 
     @Test func `a claim that was taken over is not written`() {
-        var writing = SettlementWriting(self.settlement(jobs: 3).1)
+        var writing = SettlementWriting(settlement(jobs: 3).1)
         writing.failed(mayBeWritten: true)
         writing.answered(.lost)
         #expect(writing.next == .over(isWritten: false))
     }
 
     @Test func `a claim that is gone was written if an answer was lost, and else it was not`() {
-        var writing = SettlementWriting(self.settlement(jobs: 3).1)
+        var writing = SettlementWriting(settlement(jobs: 3).1)
         writing.failed(mayBeWritten: true)
         #expect(writing.next == .whole)
         writing.answered(.before)
         #expect(writing.next == .over(isWritten: true))
-        var other = SettlementWriting(self.settlement(jobs: 3).1)
+        var other = SettlementWriting(settlement(jobs: 3).1)
         other.failed(mayBeWritten: false)
         other.answered(.before)
         #expect(other.next == .over(isWritten: false))
     }
 
     @Test func `a single job is tried several times and then given up`() {
-        var writing = SettlementWriting(self.settlement(jobs: 1).1)
+        var writing = SettlementWriting(settlement(jobs: 1).1)
         var isHasty = false
         for _ in 0..<SettlementWriting.tries { isHasty = writing.refusedByDatabase() || isHasty }
         #expect(!isHasty)

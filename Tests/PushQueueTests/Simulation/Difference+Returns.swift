@@ -7,7 +7,7 @@ import TestSupport
 /// Settling, and all other ways in which jobs come back.
 extension Difference {
     private mutating func outcome(mayWait: Bool) -> Outcome {
-        switch Int.random(in: mayWait ? 0..<9 : 0..<7, using: &self.random) {
+        switch Int.random(in: mayWait ? 0..<9 : 0..<7, using: &random) {
         case 0..<3: .delivered
         case 3: Outcome(.rejected, status: 410, reason: Reason(name: "Unregistered") ?? .none, timestamp: 1)
         case 4: Outcome(.rejected, status: 503, reason: Reason(name: "ServiceUnavailable") ?? .none)
@@ -18,11 +18,11 @@ extension Difference {
     }
 
     mutating func settle() async throws -> String {
-        guard let place = self.held.indices.randomElement(using: &self.random) else { return "nothing to settle" }
+        guard let place = self.held.indices.randomElement(using: &random) else { return "nothing to settle" }
         var held = self.held[place]
         var outcomes = held.settled ?? Outcomes(repeating: Outcome(.pending), count: held.claim.batch.count)
         for push in outcomes.indices where outcomes[push].verdict == .pending {
-            outcomes[push] = self.outcome(mayWait: held.settled == nil)
+            outcomes[push] = outcome(mayWait: held.settled == nil)
         }
         let settlement = Settlement(
             held.claim,
@@ -32,16 +32,16 @@ extension Difference {
             policy: RetryPolicy(base: .seconds(86400 * 365), cap: .seconds(86400 * 365)),
             mostAttempts: 3,
             now: held.claim.claimedAt,
-            using: &self.random
+            using: &random
         )
-        let worker = self.flip(1, outOf: 8) ? self.anyWorker() : held.worker
+        let worker = flip(1, outOf: 8) ? anyWorker() : held.worker
         var step = "nothing"
-        for _ in 0..<Int.random(in: 1...2, using: &self.random) {
+        for _ in 0..<Int.random(in: 1...2, using: &random) {
             let parameters = settlement.parameters(of: held.claim, worker: worker, part: held.part)
-            let real = try await self.ask(Settlement.statement, parameters) { try SettlementAnswer($0) }
+            let real = try await ask(Settlement.statement, parameters) { try SettlementAnswer($0) }
             let model = self.model.settle(settlement, of: held.claim, as: worker, part: held.part)
-            try await self.adopt()
-            step = self.same("settle \(held.claim.id) part \(held.part) by \(worker) with \(settlement)", real, model)
+            try await adopt()
+            step = same("settle \(held.claim.id) part \(held.part) by \(worker) with \(settlement)", real, model)
             if real == .written { held.settled = settlement.pending > 0 ? outcomes : nil }
         }
         self.held[place].settled = held.settled
@@ -50,42 +50,42 @@ extension Difference {
     }
 
     mutating func release() async throws -> String {
-        guard let held = self.held.randomElement(using: &self.random), held.settled == nil else { return "no release" }
+        guard let held = self.held.randomElement(using: &random), held.settled == nil else { return "no release" }
         let parameters: Parameters = .release([held.claim.key], of: held.worker)
-        try await self.database.connection.execute(WorkerStatements.release, parameters)
-        self.model.release([held.claim.key], of: held.worker)
+        try await database.connection.execute(WorkerStatements.release, parameters)
+        model.release([held.claim.key], of: held.worker)
         return "release \(held.claim.id)"
     }
 
     mutating func releaseLost() async throws -> String {
-        let worker = self.anyWorker()
-        let known = Set(self.held.map(\.claim.id).filter { $0 % 2 == 0 })
+        let worker = anyWorker()
+        let known = Set(held.map(\.claim.id).filter { $0 % 2 == 0 })
         let parameters: Parameters = .claims(of: worker, butFor: known)
-        let strays = try await self.ask(WorkerStatements.strays, parameters) { rows in
+        let strays = try await ask(WorkerStatements.strays, parameters) { rows in
             try rows.indices.map { ClaimKey(id: try rows.int64($0, 0), claimedAt: try rows.timestamp($0, 1)) }
         }
-        let modelled = self.model.strays(of: worker, knowing: known)
-        _ = self.same("strays of \(worker)", strays.map(\.id).sorted(), modelled.map(\.id).sorted())
-        let orphans = try await self.ask(WorkerStatements.hasOrphans, Parameters()) { try $0.bool(0, 0) }
-        _ = self.same("orphans", orphans, self.model.hasOrphans)
-        try await self.database.connection.execute(WorkerStatements.release, .release(strays, of: worker))
-        self.model.release(modelled, of: worker)
+        let modelled = model.strays(of: worker, knowing: known)
+        _ = same("strays of \(worker)", strays.map(\.id).sorted(), modelled.map(\.id).sorted())
+        let orphans = try await ask(WorkerStatements.hasOrphans, Parameters()) { try $0.bool(0, 0) }
+        _ = same("orphans", orphans, model.hasOrphans)
+        try await database.connection.execute(WorkerStatements.release, .release(strays, of: worker))
+        model.release(modelled, of: worker)
         return "release what \(worker) has lost, but for \(known.sorted())"
     }
 
     /// Time passes, and what was put off is due.
     mutating func promote() async throws -> String {
-        try await self.database.run("UPDATE carillon.scheduled SET run_at = now() - interval '1 s'")
+        try await database.run("UPDATE carillon.scheduled SET run_at = now() - interval '1 s'")
         self.model.makeDue()
-        let most = self.flip(1, outOf: 2) ? Int.random(in: 1...4, using: &self.random) : 1000
+        let most = flip(1, outOf: 2) ? Int.random(in: 1...4, using: &random) : 1000
         var places = (real: DuePlace.beginning, model: DuePlace.beginning)
         while true {
             let parameters: Parameters = .promote(most: Int32(most), after: places.real)
-            let real = try await self.ask(WorkerStatements.promote, parameters) { try PromotionAnswer($0) }
+            let real = try await ask(WorkerStatements.promote, parameters) { try PromotionAnswer($0) }
             let model = self.model.promote(most: most, after: places.model)
             // The clocks are not the same.
-            _ = self.same("promote after \(places)", real.place.id, model.place.id)
-            let step = self.same(
+            _ = same("promote after \(places)", real.place.id, model.place.id)
+            let step = same(
                 "promote after \(places)",
                 Self.texts(real.promotions),
                 Self.texts(model.promotions)
@@ -100,13 +100,13 @@ extension Difference {
     }
 
     mutating func split() async throws -> String {
-        let lane = self.anyLane()
-        let message = self.anyMessage()
+        let lane = anyLane()
+        let message = anyMessage()
         let parameters: Parameters = .split(message, of: lane, size: 2)
-        let real = try await self.ask(WorkerStatements.split, parameters) { try $0.int64(0, 0) }
+        let real = try await ask(WorkerStatements.split, parameters) { try $0.int64(0, 0) }
         let model = self.model.split(message, in: lane, size: 2)
-        try await self.adopt()
-        return self.same("split \(message) of \(lane)", real, Int64(model))
+        try await adopt()
+        return same("split \(message) of \(lane)", real, Int64(model))
     }
 
     // MARK: Tables
@@ -123,14 +123,14 @@ extension Difference {
             WHERE j.origin IS NOT NULL
             """
         )
-        let parts = try await self.ask(statement, Parameters()) { rows in
+        let parts = try await ask(statement, Parameters()) { rows in
             try rows.indices.map { (try rows.string($0, 1), try rows.int64($0, 0)) }
         }
-        self.model.adopt(Dictionary(parts) { first, _ in first })
+        model.adopt(Dictionary(parts) { first, _ in first })
     }
 
     func realTables() async throws -> [String] {
-        try await self.ask(Self.tables, Parameters()) { rows in
+        try await ask(Self.tables, Parameters()) { rows in
             try rows.indices.map { try rows.string($0, 0) }
         }.sorted()
     }
@@ -168,7 +168,7 @@ extension Difference {
     )
 
     func modelTables() -> [String] {
-        let tables = self.model.tables
+        let tables = model.tables
         func text(_ job: ModelJob) -> String {
             """
             lane \(job.lane) [\(job.tokens.sorted().joined(separator: ","))] \(job.mayRepeat ? "retry" : "fail") \

@@ -9,7 +9,7 @@ struct EventQueue {
         let number: Int
         let place: Int
 
-        func isBefore(_ other: Key) -> Bool { self.at == other.at ? self.number < other.number : self.at < other.at }
+        func isBefore(_ other: Key) -> Bool { at == other.at ? number < other.number : at < other.at }
     }
 
     private var keys: [Key] = []
@@ -18,46 +18,46 @@ struct EventQueue {
     private var number = 0
 
     /// When the next thing happens, in microseconds.
-    var earliest: Int64? { self.keys.isEmpty ? nil : self.keys[0].at }
+    var earliest: Int64? { keys.isEmpty ? nil : keys[0].at }
 
     mutating func insert(at time: Int64, _ action: @escaping () -> Void) {
         let place: Int
-        if let last = self.free.popLast() {
+        if let last = free.popLast() {
             place = last
-            self.actions[place] = action
+            actions[place] = action
         } else {
-            place = self.actions.count
-            self.actions.append(action)
+            place = actions.count
+            actions.append(action)
         }
-        self.number += 1
-        let key = Key(at: time, number: self.number, place: place)
-        var hole = self.keys.count
-        self.keys.append(key)
+        number += 1
+        let key = Key(at: time, number: number, place: place)
+        var hole = keys.count
+        keys.append(key)
         while hole > 0 {
             let parent = (hole - 1) / 2
-            guard key.isBefore(self.keys[parent]) else { break }
-            self.keys[hole] = self.keys[parent]
+            guard key.isBefore(keys[parent]) else { break }
+            keys[hole] = keys[parent]
             hole = parent
         }
-        self.keys[hole] = key
+        keys[hole] = key
     }
 
     /// Takes out what happens next.
     mutating func removeFirst() -> (() -> Void)? {
-        let first = self.keys[0].place
-        let key = self.keys.removeLast()
-        let count = self.keys.count
+        let first = keys[0].place
+        let key = keys.removeLast()
+        let count = keys.count
         var hole = 0
         while 2 * hole + 1 < count {
             var child = 2 * hole + 1
-            if child + 1 < count, self.keys[child + 1].isBefore(self.keys[child]) { child += 1 }
-            guard self.keys[child].isBefore(key) else { break }
-            self.keys[hole] = self.keys[child]
+            if child + 1 < count, keys[child + 1].isBefore(keys[child]) { child += 1 }
+            guard keys[child].isBefore(key) else { break }
+            keys[hole] = keys[child]
             hole = child
         }
-        if count > 0 { self.keys[hole] = key }
-        self.free.append(first)
-        defer { self.actions[first] = nil }
-        return self.actions[first]
+        if count > 0 { keys[hole] = key }
+        free.append(first)
+        defer { actions[first] = nil }
+        return actions[first]
     }
 }

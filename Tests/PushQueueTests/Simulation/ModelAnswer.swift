@@ -44,8 +44,8 @@ extension ClaimAnswer {
                 jobs.add(bytes.span.bytes, unlessIn: &seen)
             }
         }
-        self.rows = claim.jobs.count
-        self.first = claim.jobs.map(\.id).min()
+        rows = claim.jobs.count
+        first = claim.jobs.map(\.id).min()
         self.jobs = jobs
     }
 }

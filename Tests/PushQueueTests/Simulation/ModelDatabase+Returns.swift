@@ -11,7 +11,7 @@ extension ModelDatabase {
         var answer = PromotionAnswer()
         answer.place = due.count < most ? DuePlace(time: now, id: .max) : due.last ?? start
         guard !due.isEmpty else { return answer }
-        answer.promotions = self.change { tables in
+        answer.promotions = change { tables in
             var lanes: [Lane: [Int64]] = [:]
             for id in due.map(\.id) {
                 tables.dates[id] = nil
@@ -27,7 +27,7 @@ extension ModelDatabase {
     }
 
     mutating func release(_ claims: [ClaimKey], of worker: Int64) {
-        self.change { tables in
+        change { tables in
             for key in claims {
                 guard let claim = tables.inflight[key.id], claim.worker == worker, claim.claimedAt == key.claimedAt
                 else { continue }
@@ -38,16 +38,16 @@ extension ModelDatabase {
     }
 
     func strays(of worker: Int64, knowing flights: Set<Int64>) -> [ClaimKey] {
-        self.tables.inflight.values.filter { $0.worker == worker && !flights.contains($0.id) }
+        tables.inflight.values.filter { $0.worker == worker && !flights.contains($0.id) }
             .map { ClaimKey(id: $0.id, claimedAt: $0.claimedAt) }
     }
 
     /// Whether there are claims of workers that are gone.
-    var hasOrphans: Bool { self.tables.inflight.values.contains { self.tables.workers[$0.worker] == nil } }
+    var hasOrphans: Bool { tables.inflight.values.contains { tables.workers[$0.worker] == nil } }
 
     /// Takes over from a dead worker, and from those that are gone. The claims are for the audit.
     mutating func takeOver(from dead: HeartbeatWatch.Sighting?) -> (workers: Int, claims: [ModelClaim]) {
-        self.change { tables in
+        change { tables in
             var workers = 0
             if let dead, tables.workers[dead.worker]?.beat == dead.beat {
                 tables.workers[dead.worker] = nil
@@ -67,15 +67,15 @@ extension ModelDatabase {
     mutating func takeTurn(of app: Int32, pushes: Int) -> Int64? {
         guard let rate = SimulatedApp.row(app).mostRate else { return 0 }
         let now = self.now
-        let next = self.tables.turns[app] ?? now
+        let next = tables.turns[app] ?? now
         let begins = next < now || next > now + 60_000_000 ? now : next
         guard begins <= now + 1_000_000 else { return nil }
-        self.changeForNow { $0.turns[app] = begins + Int64(pushes) * 1_000_000 * 10 / (Int64(rate) * 9) }
+        changeForNow { $0.turns[app] = begins + Int64(pushes) * 1_000_000 * 10 / (Int64(rate) * 9) }
         return begins - now
     }
 
     mutating func split(_ message: Int64, in lane: Lane, size: Int) -> Int {
-        self.change { tables in
+        change { tables in
             guard let job = tables.messages[message], job.app == lane.app, job.lane == lane.number else { return 0 }
             tables.messages[message] = nil
             if tables.cancelled.contains(job.message) {
@@ -90,8 +90,8 @@ extension ModelDatabase {
 extension ModelTables {
     /// Puts jobs back to be claimed, but for those that were called off.
     fileprivate mutating func restore(_ jobs: [ModelJob]) {
-        self.withdraw(jobs.filter { self.cancelled.contains($0.message) })
-        for job in jobs where !self.cancelled.contains(job.message) { self.messages[job.id] = job }
+        withdraw(jobs.filter { cancelled.contains($0.message) })
+        for job in jobs where !cancelled.contains(job.message) { messages[job.id] = job }
     }
 
     /// Puts back what a worker died with.
@@ -99,27 +99,27 @@ extension ModelTables {
         let repeatable = jobs.filter(\.mayRepeat)
         let fresh = repeatable.filter { $0.claims == 2 }.reduce(0) { $0 + $1.tokens.count }
         let tried = repeatable.filter(\.isSuspect).reduce(0) { $0 + $1.tokens.count }
-        for job in jobs { self.recover(job, together: job.isSuspect ? tried : fresh) }
+        for job in jobs { recover(job, together: job.isSuspect ? tried : fresh) }
     }
 
     private mutating func recover(_ job: ModelJob, together: Int) {
         var job = job
         job.countDeath(together: together)
         if !job.mayRepeat {
-            self.fail(job, reason: "OutcomeUnknown")
+            fail(job, reason: "OutcomeUnknown")
         } else if job.claims >= 13, job.tokens.count == 1 {
-            self.fail(job, reason: "Poison")
-        } else if job.isSuspect, job.tokens.count > 1, !self.cancelled.contains(job.message) {
-            _ = self.cut(job, size: 1)
+            fail(job, reason: "Poison")
+        } else if job.isSuspect, job.tokens.count > 1, !cancelled.contains(job.message) {
+            _ = cut(job, size: 1)
         } else {
-            self.restore([job])
+            restore([job])
         }
     }
 
     /// Ends a job here and now.
     fileprivate mutating func fail(_ job: ModelJob, reason: String) {
         for token in job.tokens {
-            self.failures.append(
+            failures.append(
                 ModelFailure(
                     message: job.message,
                     token: token,
@@ -132,6 +132,6 @@ extension ModelTables {
         var step = ModelProgress(message: job.message, app: job.app)
         step.failed = job.tokens.count
         step.attempts = job.attempt
-        if job.origin == nil { self.results.append(step) } else { self.progress([(step, 0)]) }
+        if job.origin == nil { results.append(step) } else { progress([(step, 0)]) }
     }
 }

@@ -15,7 +15,7 @@ extension ModelDatabase {
                 return .failed(PostgresError(.server, "violates a constraint", sqlState: "23514"))
             }
             return .written(
-                self.settle(
+                settle(
                     settlement,
                     of: write.claim,
                     as: write.worker,
@@ -25,7 +25,7 @@ extension ModelDatabase {
             )
         case .refused(let job):
             return .written(
-                self.change { tables in
+                change { tables in
                     guard tables.holds(write) else {
                         return tables.unsettled(write.claim, as: write.worker, part: write.part)
                     }
@@ -45,7 +45,7 @@ extension ModelDatabase {
         delivered: [ModelPush] = []
     ) -> SettlementAnswer {
         let now = self.now
-        return self.change { tables in
+        return change { tables in
             guard let claim = tables.inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt,
                 claim.part == part
             else { return tables.unsettled(jobs, as: worker, part: part) }
@@ -65,18 +65,18 @@ extension ModelDatabase {
 extension ModelTables {
     /// The claim is there to be settled.
     fileprivate func holds(_ write: SettlementWrite) -> Bool {
-        guard let claim = self.inflight[write.claim.id] else { return false }
+        guard let claim = inflight[write.claim.id] else { return false }
         return claim.worker == write.worker && claim.claimedAt == write.claim.claimedAt && claim.part == write.part
     }
 
     /// Takes a job out of flight, and writes as much of it as can be.
     fileprivate mutating func endUnrecorded(_ job: ClaimedJobs.Job, at place: Int32, _ write: SettlementWrite) {
         var isPart = false
-        if var claim = self.inflight[write.claim.id] {
+        if var claim = inflight[write.claim.id] {
             isPart = claim.jobs.contains { $0.id == job.id && $0.origin != nil }
             claim.part += 1
             claim.jobs.removeAll { $0.id == job.id }
-            self.inflight[claim.id] = claim.jobs.isEmpty ? nil : claim
+            inflight[claim.id] = claim.jobs.isEmpty ? nil : claim
         }
         var step = ModelProgress(message: job.message, app: write.claim.app)
         step.attempts = job.attempt
@@ -84,7 +84,7 @@ extension ModelTables {
         for push in write.open(of: job) {
             if write.outcomes[push].verdict == .delivered {
                 step.sent += 1
-                self.sent[write.claim.push(at: push), default: 0] += 1
+                sent[write.claim.push(at: push), default: 0] += 1
             } else {
                 step.failed += 1
                 tokens.append((write.claim.batch.token(of: push), write.outcomes[push].status))
@@ -98,7 +98,7 @@ extension ModelTables {
             }
         }
         for (token, status) in tokens {
-            self.failures.append(
+            failures.append(
                 ModelFailure(
                     message: job.message,
                     token: token,
@@ -108,13 +108,13 @@ extension ModelTables {
                 )
             )
         }
-        if isPart { self.progress([(step, 0)]) } else { self.results.append(step) }
+        if isPart { progress([(step, 0)]) } else { results.append(step) }
     }
 
     /// Why it was not there to be settled.
     fileprivate func unsettled(_ jobs: ClaimedJobs, as worker: Int64, part: Int16) -> SettlementAnswer {
-        if self.workers[worker] != nil { return .before }
-        guard let claim = self.inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt else {
+        if workers[worker] != nil { return .before }
+        guard let claim = inflight[jobs.id], claim.worker == worker, claim.claimedAt == jobs.claimedAt else {
             return .lost
         }
         return claim.part > part ? .before : .lost
@@ -133,7 +133,7 @@ extension ModelTables {
             }
             return job
         }
-        self.inflight[claim.id] = stays.isEmpty ? nil : rest
+        inflight[claim.id] = stays.isEmpty ? nil : rest
     }
 
     fileprivate func progress(_ share: Settlement.Share, of jobs: ClaimedJobs) -> ModelProgress {
@@ -175,16 +175,16 @@ extension ModelTables {
         job.claims = 0
         if !back.isWhole {
             job.origin = job.message
-            job.id = self.messageID()
+            job.id = messageID()
             job.tokens = back.pushes.map { jobs.batch.token(of: Int($0)) }
         }
-        if self.cancelled.contains(job.message) {
-            self.withdraw([job])
+        if cancelled.contains(job.message) {
+            withdraw([job])
         } else if let delay = back.delay {
-            self.scheduled[job.id] = job
-            self.dates[job.id] = now + Int64(delay) * 1000
+            scheduled[job.id] = job
+            dates[job.id] = now + Int64(delay) * 1000
         } else {
-            self.messages[job.id] = job
+            messages[job.id] = job
         }
     }
 }
@@ -192,11 +192,11 @@ extension ModelTables {
 extension SettlementWrite {
     /// The places of the job's pushes that were not settled before.
     fileprivate func open(of job: ClaimedJobs.Job) -> [Int] {
-        job.places.map { Int($0) }.filter { place in self.earlier.map { $0[place].verdict == .pending } ?? true }
+        job.places.map { Int($0) }.filter { place in earlier.map { $0[place].verdict == .pending } ?? true }
     }
 
     /// The places of the pushes of those jobs that were delivered, and not settled before.
     fileprivate func delivered(of jobs: [Int32]) -> [Int] {
-        jobs.flatMap { self.open(of: self.claim.jobs[Int($0)]) }.filter { self.outcomes[$0].verdict == .delivered }
+        jobs.flatMap { self.open(of: claim.jobs[Int($0)]) }.filter { outcomes[$0].verdict == .delivered }
     }
 }

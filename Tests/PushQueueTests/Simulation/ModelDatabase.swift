@@ -12,30 +12,30 @@ struct ModelDatabase {
     private var undone: [ModelTables] = []
 
     /// Something that was answered is not on the disk.
-    var mayForget: Bool { !self.undone.isEmpty }
+    var mayForget: Bool { !undone.isEmpty }
 
     /// A transaction that waits for the disk, and with it all before.
     mutating func change<R>(_ body: (inout ModelTables) -> R) -> R {
-        self.undone.removeAll()
-        return body(&self.tables)
+        undone.removeAll()
+        return body(&tables)
     }
 
     /// A transaction that a crash may undo.
     mutating func changeForNow<R>(_ body: (inout ModelTables) -> R) -> R {
-        self.undone.append(self.tables)
-        return body(&self.tables)
+        undone.append(tables)
+        return body(&tables)
     }
 
     /// The server dies, and comes back with what the disk has.
     mutating func crash(using generator: inout some RandomNumberGenerator) {
-        if let survivor = (self.undone + [self.tables]).randomElement(using: &generator) { self.tables = survivor }
-        self.undone.removeAll()
+        if let survivor = (undone + [tables]).randomElement(using: &generator) { tables = survivor }
+        undone.removeAll()
     }
 
     // MARK: Callers
 
     mutating func insert(_ job: ModelJob, isUnwritable: Bool = false) -> Int64 {
-        self.change { tables in
+        change { tables in
             var job = job
             job.id = tables.messageID()
             tables.messages[job.id] = job
@@ -46,7 +46,7 @@ struct ModelDatabase {
 
     /// Takes back what has not been claimed.
     mutating func cancel(_ message: Int64) -> Int {
-        self.change { tables in
+        change { tables in
             let known = tables.unfinished[message]
             var taken: [ModelJob] = []
             if let job = tables.messages.removeValue(forKey: message) { taken.append(job) }
@@ -76,7 +76,7 @@ struct ModelDatabase {
 
     /// Answers with the apps whose breakers open.
     mutating func count(_ counts: [Int32: Settlement.Tally]) -> [Int32] {
-        self.change { tables in
+        change { tables in
             var opened: [Int32] = []
             for (app, tally) in counts.sorted(by: { $0.key < $1.key }) {
                 tables.activity[app, default: ModelActivity()].pushes += tally.sent + tally.failed
@@ -92,8 +92,8 @@ struct ModelDatabase {
     // MARK: Leases
 
     mutating func register(lease: Int64) -> Int64 {
-        let end = self.now + lease
-        return self.change { tables in
+        let end = now + lease
+        return change { tables in
             let id = tables.workerID()
             tables.workers[id] = ModelWorker(lease: lease, leaseUntil: end)
             return id
@@ -103,7 +103,7 @@ struct ModelDatabase {
     /// How many workers there are; nil: this one was declared dead.
     mutating func heartbeat(_ worker: Int64, lease: Int64) -> Int? {
         let now = self.now
-        return self.change { tables in
+        return change { tables in
             guard let row = tables.workers[worker] else { return nil }
             tables.workers[worker] = ModelWorker(beat: row.beat + 1, lease: lease, leaseUntil: now + lease)
             return tables.workers.count
@@ -112,18 +112,18 @@ struct ModelDatabase {
 
     /// The heartbeats of all other workers.
     func heartbeats(butOf worker: Int64) -> [HeartbeatWatch.Sighting] {
-        self.tables.workers.filter { $0.key != worker }.map { id, row in
+        tables.workers.filter { $0.key != worker }.map { id, row in
             HeartbeatWatch.Sighting(
                 worker: id,
                 beat: row.beat,
                 lease: .microseconds(row.lease),
-                looksDead: row.leaseUntil < self.now
+                looksDead: row.leaseUntil < now
             )
         }
     }
 
     mutating func signOff(_ worker: Int64) -> Bool {
-        self.change { tables in
+        change { tables in
             if !tables.inflight.values.contains(where: { $0.worker == worker }) { tables.workers[worker] = nil }
             return tables.workers[worker] == nil
         }
@@ -132,14 +132,14 @@ struct ModelDatabase {
     /// For a test that cannot wait: all that was put off is due.
     mutating func makeDue() {
         let now = self.now
-        self.change { tables in
+        change { tables in
             for id in tables.dates.keys { tables.dates[id] = now }
         }
     }
 
     /// Gives parts of messages the ids that they have elsewhere, each known by its lowest token.
     mutating func adopt(_ ids: [String: Int64]) {
-        self.change { tables in
+        change { tables in
             tables.messages = tables.messages.renamed(ids)
             let dates = tables.dates
             let before = tables.scheduled
@@ -172,7 +172,7 @@ struct ModelDatabase {
             if fits { picked.append(job) } else if next == nil { next = job }
         }
         guard !picked.isEmpty else { return (nil, next) }
-        let claim = self.changeForNow { tables in
+        let claim = changeForNow { tables in
             for job in picked { tables.messages[job.id] = nil }
             let claim = ModelClaim(
                 id: tables.claimID(),
@@ -191,7 +191,7 @@ struct ModelDatabase {
     /// The lanes that have rows; those of lanes that have a floor count from there on.
     func look(_ floors: [(lane: Lane, id: Int64)]) -> [Lane] {
         let floors = Dictionary(floors.map { ($0.lane, $0.id) }, uniquingKeysWith: min)
-        let lanes = self.tables.messages.values.compactMap { job in
+        let lanes = tables.messages.values.compactMap { job in
             let lane = Lane(app: job.app, number: job.lane)
             return job.id >= floors[lane] ?? .min ? lane : nil
         }
@@ -201,7 +201,7 @@ struct ModelDatabase {
     /// The lowest row of each of these lanes that has one below its floor.
     func lookBelow(_ floors: [(lane: Lane, id: Int64)]) -> [(lane: Lane, lowest: Int64)] {
         floors.compactMap { lane, floor in
-            let below = self.tables.messages.values.filter {
+            let below = tables.messages.values.filter {
                 $0.app == lane.app && $0.lane == lane.number && $0.id < floor
             }
             return below.map(\.id).min().map { (lane, $0) }
@@ -211,15 +211,15 @@ struct ModelDatabase {
 
 extension ModelJob {
     fileprivate func id(in ids: [String: Int64]) -> Int64 {
-        guard self.origin != nil, let first = self.tokens.min() else { return self.id }
-        return ids[first] ?? self.id
+        guard origin != nil, let first = tokens.min() else { return id }
+        return ids[first] ?? id
     }
 }
 
 extension [Int64: ModelJob] {
     fileprivate func renamed(_ ids: [String: Int64]) -> Self {
         var renamed: Self = [:]
-        for var job in self.values {
+        for var job in values {
             job.id = job.id(in: ids)
             renamed[job.id] = job
         }

@@ -35,23 +35,23 @@ struct ModelGateway {
 
     /// A push has arrived.
     mutating func receive(_ push: ModelPush, id: PushID, using generator: inout SeededGenerator) -> Outcome {
-        var record = self.records[id] ?? Record(push: push)
-        defer { self.records[id] = record }
-        if record.push != push { self.confusions.append(id) }
-        if generator.chance(self.habits.refused, outOf: 100) { return Outcome(.safe) }
+        var record = records[id] ?? Record(push: push)
+        defer { records[id] = record }
+        if record.push != push { confusions.append(id) }
+        if generator.chance(habits.refused, outOf: 100) { return Outcome(.safe) }
         record.sends += 1
         // Dead tokens stay dead.
-        if Int(id.low % 100) < self.habits.dead {
+        if Int(id.low % 100) < habits.dead {
             record.refusals += 1
             return Outcome(.rejected, status: 410, reason: Reason(name: "Unregistered") ?? .none)
         }
-        if Int(id.low % 100) < self.habits.dead + self.habits.wrong {
+        if Int(id.low % 100) < habits.dead + habits.wrong {
             record.refusals += 1
             return Outcome(.rejected, status: 400, reason: .badDeviceToken)
         }
-        let isSilent = generator.chance(self.habits.silent, outOf: 100)
+        let isSilent = generator.chance(habits.silent, outOf: 100)
         if isSilent { record.excuses += 1 }
-        if generator.chance(self.habits.busy, outOf: 100) {
+        if generator.chance(habits.busy, outOf: 100) {
             if !isSilent { record.excuses += 1 }
             let busy = Outcome(.rejected, status: 503, reason: Reason(name: "ServiceUnavailable") ?? .none)
             return isSilent ? Outcome(.unknown) : busy
@@ -63,6 +63,6 @@ struct ModelGateway {
 
     /// Nobody will learn what came of a send of that push, or that it is held by somebody else now.
     mutating func excuse(_ push: ModelPush, id: PushID) {
-        self.records[id, default: Record(push: push)].excuses += 1
+        records[id, default: Record(push: push)].excuses += 1
     }
 }

@@ -12,24 +12,24 @@ struct ModelJob: Hashable {
     var claims: Int16 = 0
     var origin: Int64?
 
-    var message: Int64 { self.origin ?? self.id }
+    var message: Int64 { origin ?? id }
     /// Three workers did not survive it.
-    var isSuspect: Bool { self.claims >= 3 }
+    var isSuspect: Bool { claims >= 3 }
     /// Which kind of claim takes it.
-    var doubt: Int16 { self.isSuspect ? self.claims : 0 }
+    var doubt: Int16 { isSuspect ? claims : 0 }
 
     /// How many pushes are tried together.
     static func trialSize(_ claims: Int16) -> Int { max(1, 1000 >> (min(Int(claims), 12) - 2)) }
 
     /// Another worker has died with it, as one of so many suspicious pushes.
     mutating func countDeath(together: Int) {
-        let next = self.claims + 1
-        if self.claims < 2 {
-            self.claims = next
-        } else if self.claims > 2, together == 1 {
-            self.claims = max(next, 12)
+        let next = claims + 1
+        if claims < 2 {
+            claims = next
+        } else if claims > 2, together == 1 {
+            claims = max(next, 12)
         } else {
-            self.claims = max(next, (3...11).first { Self.trialSize($0) <= max(1, together / 2) } ?? 11)
+            claims = max(next, (3...11).first { Self.trialSize($0) <= max(1, together / 2) } ?? 11)
         }
     }
 }
@@ -59,7 +59,7 @@ struct ModelProgress: Hashable {
     var cancelled = 0
     var attempts: Int16 = 1
 
-    var ended: Int { self.sent + self.failed + self.expired + self.cancelled }
+    var ended: Int { sent + failed + expired + cancelled }
 }
 
 /// A row of `failures`.
@@ -76,7 +76,7 @@ struct ModelActivity: Hashable {
     var pushes = 0
     var badTokens = 0
 
-    var opensBreaker: Bool { self.pushes >= 100 && self.badTokens * 2 > self.pushes }
+    var opensBreaker: Bool { pushes >= 100 && badTokens * 2 > pushes }
 }
 
 /// One push, whoever sends it and however often.

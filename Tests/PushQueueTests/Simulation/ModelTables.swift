@@ -26,22 +26,22 @@ struct ModelTables: Equatable {
 
     /// Nothing is left to do.
     var isDrained: Bool {
-        self.messages.isEmpty && self.scheduled.isEmpty && self.inflight.isEmpty && self.unfinished.isEmpty
+        messages.isEmpty && scheduled.isEmpty && inflight.isEmpty && unfinished.isEmpty
     }
 
     mutating func messageID() -> Int64 {
-        defer { self.nextMessage += 1 }
-        return self.nextMessage
+        defer { nextMessage += 1 }
+        return nextMessage
     }
 
     mutating func claimID() -> Int64 {
-        defer { self.nextClaim += 1 }
-        return self.nextClaim
+        defer { nextClaim += 1 }
+        return nextClaim
     }
 
     mutating func workerID() -> Int64 {
-        defer { self.nextWorker += 1 }
-        return self.nextWorker
+        defer { nextWorker += 1 }
+        return nextWorker
     }
 
     // MARK: Progress
@@ -51,22 +51,22 @@ struct ModelTables: Equatable {
     mutating func progress(_ steps: [(step: ModelProgress, returned: Int)]) {
         for (step, returned) in steps {
             let ended = step.sent + step.failed + step.expired
-            var known = self.unfinished[step.message] ?? ModelProgress(message: step.message, app: step.app)
+            var known = unfinished[step.message] ?? ModelProgress(message: step.message, app: step.app)
             known.remaining += returned > 0 ? returned : -ended
             known.sent += step.sent
             known.failed += step.failed
             known.expired += step.expired
             known.attempts = max(known.attempts, step.attempts)
-            self.unfinished[step.message] = known
+            unfinished[step.message] = known
         }
-        for message in Set(steps.map(\.step.message)).sorted() { self.finish(message) }
+        for message in Set(steps.map(\.step.message)).sorted() { finish(message) }
     }
 
     private mutating func finish(_ message: Int64) {
-        guard var known = self.unfinished[message], known.remaining <= 0 else { return }
-        self.unfinished[message] = nil
+        guard var known = unfinished[message], known.remaining <= 0 else { return }
+        unfinished[message] = nil
         known.remaining = 0
-        self.results.append(known)
+        results.append(known)
     }
 
     /// Writes down jobs that will not be sent.
@@ -74,15 +74,15 @@ struct ModelTables: Equatable {
         for message in Set(jobs.map(\.message)).sorted() {
             let parts = jobs.filter { $0.message == message }
             let tokens = parts.reduce(0) { $0 + $1.tokens.count }
-            if self.unfinished[message] == nil {
+            if unfinished[message] == nil {
                 var result = ModelProgress(message: message, app: parts[0].app)
                 result.cancelled = tokens
                 result.attempts = (parts.map(\.attempt).max() ?? 1) - 1
-                self.results.append(result)
+                results.append(result)
             } else {
-                self.unfinished[message]?.remaining -= tokens
-                self.unfinished[message]?.cancelled += tokens
-                self.finish(message)
+                unfinished[message]?.remaining -= tokens
+                unfinished[message]?.cancelled += tokens
+                finish(message)
             }
         }
     }
@@ -93,15 +93,15 @@ struct ModelTables: Equatable {
             var known = ModelProgress(message: whole.id, app: whole.app)
             known.remaining = whole.tokens.count
             known.attempts = whole.attempt - 1
-            self.unfinished[whole.id] = known
+            unfinished[whole.id] = known
         }
         var pieces = 0
         for start in stride(from: 0, to: whole.tokens.count, by: size) {
             var piece = whole
-            piece.id = self.messageID()
+            piece.id = messageID()
             piece.origin = whole.message
             piece.tokens = Array(whole.tokens[start..<min(start + size, whole.tokens.count)])
-            self.messages[piece.id] = piece
+            messages[piece.id] = piece
             pieces += 1
         }
         return pieces

@@ -3,12 +3,12 @@ import IO
 /// What a simulation draws with every event: the library's own way, without optimization, costs more than the event.
 extension SeededGenerator {
     mutating func number(in range: ClosedRange<Int>) -> Int {
-        range.lowerBound + Int(truncatingIfNeeded: self.next() >> 1) % (range.upperBound - range.lowerBound + 1)
+        range.lowerBound + Int(truncatingIfNeeded: next() >> 1) % (range.upperBound - range.lowerBound + 1)
     }
 
-    mutating func milliseconds(in range: ClosedRange<Int>) -> Duration { .milliseconds(self.number(in: range)) }
+    mutating func milliseconds(in range: ClosedRange<Int>) -> Duration { .milliseconds(number(in: range)) }
 
     mutating func chance(_ part: Int, outOf whole: Int) -> Bool {
-        part > 0 && self.number(in: 0...whole - 1) < part
+        part > 0 && number(in: 0...whole - 1) < part
     }
 }

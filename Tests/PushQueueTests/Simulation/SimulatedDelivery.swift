@@ -18,8 +18,8 @@ final class SimulatedDelivery {
     init(_ jobs: ClaimedJobs, from worker: SimulatedWorker) {
         self.jobs = jobs
         self.worker = worker
-        self.permit = worker.permit
-        self.outcomes = Outcomes(repeating: Outcome(.safe), count: jobs.batch.count)
+        permit = worker.permit
+        outcomes = Outcomes(repeating: Outcome(.safe), count: jobs.batch.count)
         let cut = worker.simulation.random.number(in: 0...jobs.batch.count)
         self.open = [0..<cut, cut..<jobs.batch.count].filter { !$0.isEmpty }
     }
@@ -27,76 +27,76 @@ final class SimulatedDelivery {
     /// Tells what came of the batch; where some of it takes too long, what has ended by then, and false.
     func begin(_ report: @escaping (Outcomes, Bool) -> Void) {
         self.report = report
-        let simulation = self.worker.simulation
+        let simulation = worker.simulation
         if simulation.gateway.isDown {
-            self.outcomes.connectFailure = PushError(.unreachable, "Nobody answers.")
-            self.worker.after(self.wait(50)) {
+            outcomes.connectFailure = PushError(.unreachable, "Nobody answers.")
+            worker.after(wait(50)) {
                 self.open = []
                 self.tell()
             }
             return
         }
         for turn in self.open {
-            self.worker.after(self.wait(60)) {
+            worker.after(wait(60)) {
                 self.submit(turn)
                 self.worker.after(self.wait(simulation.random.chance(1, outOf: 6) ? 1200 : 60)) { self.end(turn) }
             }
         }
-        self.worker.after(self.worker.state.options.patience) { self.lostPatience() }
+        worker.after(worker.state.options.patience) { self.lostPatience() }
     }
 
     /// The outcomes of the whole batch, when all of it has ended.
     func whenEnded(_ listener: @escaping (Outcomes) -> Void) {
-        if self.open.isEmpty { return listener(self.outcomes) }
+        if self.open.isEmpty { return listener(outcomes) }
         self.listener = listener
     }
 
     /// Torn down: whatever had been sent and not answered has no answer.
     func giveUp() {
         for turn in self.open {
-            for place in turn where self.outcomes[place].verdict != .safe {
-                self.worker.simulation.gateway.excuse(self.jobs.push(at: place), id: self.jobs.batch.id(of: place))
-                self.outcomes[place] = Outcome(.unknown)
+            for place in turn where outcomes[place].verdict != .safe {
+                worker.simulation.gateway.excuse(jobs.push(at: place), id: jobs.batch.id(of: place))
+                outcomes[place] = Outcome(.unknown)
             }
         }
         self.open = []
-        self.tell()
+        tell()
     }
 
-    private func wait(_ most: Int) -> Duration { self.worker.simulation.random.milliseconds(in: 0...most) }
+    private func wait(_ most: Int) -> Duration { worker.simulation.random.milliseconds(in: 0...most) }
 
     private func submit(_ turn: Range<Int>) {
-        let simulation = self.worker.simulation
-        guard self.open.contains(turn), self.permit.allows(at: simulation.now) else { return }
+        let simulation = worker.simulation
+        guard self.open.contains(turn), permit.allows(at: simulation.now) else { return }
         for place in turn {
-            let push = self.jobs.push(at: place)
-            simulation.watch(push, of: self.jobs)
-            let id = self.jobs.batch.id(of: place)
-            self.outcomes[place] = simulation.gateway.receive(push, id: id, using: &simulation.random)
+            let push = jobs.push(at: place)
+            simulation.watch(push, of: jobs)
+            let id = jobs.batch.id(of: place)
+            outcomes[place] = simulation.gateway.receive(push, id: id, using: &simulation.random)
         }
     }
 
     private func end(_ turn: Range<Int>) {
         self.open.removeAll { $0 == turn }
-        if self.open.isEmpty { self.tell() }
+        if self.open.isEmpty { tell() }
     }
 
     private func tell() {
-        self.worker.airborne[self.jobs.id] = nil
+        worker.airborne[jobs.id] = nil
         if let report {
             self.report = nil
-            report(self.outcomes, true)
+            report(outcomes, true)
         } else if let listener {
             self.listener = nil
-            listener(self.outcomes)
+            listener(outcomes)
         }
     }
 
     private func lostPatience() {
-        guard let report, let slow = self.open.first, slow.count < self.jobs.batch.count else { return }
+        guard let report, let slow = self.open.first, slow.count < jobs.batch.count else { return }
         if self.open.count > 1 { return }
         self.report = nil
-        var known = self.outcomes
+        var known = outcomes
         for place in slow { known[place] = Outcome(.pending) }
         report(known, false)
     }

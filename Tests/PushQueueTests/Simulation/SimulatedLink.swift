@@ -31,15 +31,15 @@ final class SimulatedLink {
         then answer: @escaping (Result<R, Loss>) -> Void
     ) {
         let simulation = process.simulation
-        guard self.isOpen else {
+        guard isOpen else {
             process.after(.zero) { answer(.failure(.unanswered)) }
             return
         }
-        self.waiting.append { process.after(.zero) { answer(.failure(.unanswered)) } }
-        self.lastDone = max(self.lastDone, simulation.time + self.delay(simulation))
+        waiting.append { process.after(.zero) { answer(.failure(.unanswered)) } }
+        lastDone = max(lastDone, simulation.time + delay(simulation))
         // What is on its way when the link breaks may arrive all the same.
         let arrives = simulation.random.chance(1, outOf: 2)
-        simulation.at(self.lastDone) {
+        simulation.at(lastDone) {
             guard simulation.databaseIsUp else { return self.cut() }
             guard self.isOpen || arrives else { return }
             if simulation.random.chance(simulation.faults.refusedStatements, outOf: 1000) {
@@ -52,10 +52,10 @@ final class SimulatedLink {
     }
 
     private func reply(_ process: SimulatedWorker, _ answer: @escaping () -> Void) {
-        guard self.isOpen else { return }
+        guard isOpen else { return }
         let simulation = process.simulation
-        self.lastAnswered = max(self.lastAnswered, simulation.time + self.delay(simulation))
-        simulation.at(self.lastAnswered) {
+        lastAnswered = max(lastAnswered, simulation.time + delay(simulation))
+        simulation.at(lastAnswered) {
             guard self.isOpen else { return }
             self.answered += 1
             self.waiting[self.answered - 1] = {}
@@ -64,9 +64,9 @@ final class SimulatedLink {
     }
 
     func cut() {
-        guard self.isOpen else { return }
-        self.isOpen = false
-        let waiting = self.waiting[self.answered...]
+        guard isOpen else { return }
+        isOpen = false
+        let waiting = self.waiting[answered...]
         self.waiting = []
         for tell in waiting { tell() }
     }

@@ -7,11 +7,11 @@ import Postgres
 /// Doing what flights need, with the models of the database and the gateway.
 extension SimulatedWorker {
     func dispatch() {
-        while let plan = self.state.nextClaim(at: self.now) {
-            let flight = Flight(plan, claimedAs: self.state.id)
-            self.take(flight.first, of: SimulatedFlight(flight))
+        while let plan = state.nextClaim(at: now) {
+            let flight = Flight(plan, claimedAs: state.id)
+            take(flight.first, of: SimulatedFlight(flight))
         }
-        if self.state.phase == .draining || self.state.phase == .givingUp, self.state.isDone { self.signOff() }
+        if state.phase == .draining || state.phase == .givingUp, state.isDone { signOff() }
     }
 
     private func take(_ step: FlightStep, of way: SimulatedFlight) {
@@ -19,37 +19,37 @@ extension SimulatedWorker {
         let app = way.flight.app
         switch step {
         case .claim(let plan):
-            guard let link else { return self.tell(.claimFailed(wasTooLarge: false), to: way) }
-            self.ask(link, way, or: { _ in .claimFailed(wasTooLarge: false) }) {
+            guard let link else { return tell(.claimFailed(wasTooLarge: false), to: way) }
+            ask(link, way, or: { _ in .claimFailed(wasTooLarge: false) }) {
                 let (claim, next) = $0.claim(plan, worker: worker)
                 return .claimed(ClaimAnswer(claim, next: next, lane: plan.lane))
             }
         case .takeTurn(let pushes, _):
-            self.ask(way) { .turnGiven($0.takeTurn(of: app, pushes: pushes).map { .microseconds($0) }) }
-        case .wait(let duration): self.after(duration) { self.tell(.waited, to: way) }
+            ask(way) { .turnGiven($0.takeTurn(of: app, pushes: pushes).map { .microseconds($0) }) }
+        case .wait(let duration): after(duration) { self.tell(.waited, to: way) }
         case .giveBack(let jobs):
-            self.ask(way) {
+            ask(way) {
                 $0.release([jobs.key], of: worker)
                 return .released
             }
         case .deliver(let jobs, _):
             let delivery = SimulatedDelivery(jobs, from: self)
             way.delivery = delivery
-            self.airborne[jobs.id] = delivery
+            airborne[jobs.id] = delivery
             delivery.begin { outcomes, hasEnded in
                 self.tell(.delivered(outcomes, hasRest: !hasEnded), to: way)
             }
         case .awaitRest:
             way.delivery?.whenEnded { outcomes in self.tell(.delivered(outcomes, hasRest: false), to: way) }
-        case .write(let write): self.ask(way) { $0.settle(write) }
+        case .write(let write): ask(way) { $0.settle(write) }
         case .countActivity:
-            guard let link else { return self.tell(.counted, to: way) }
-            self.count(on: link) { self.tell(.counted, to: way) }
+            guard let link else { return tell(.counted, to: way) }
+            count(on: link) { self.tell(.counted, to: way) }
         case .split(let message):
-            guard let link else { return self.tell(.cut(parts: nil), to: way) }
+            guard let link else { return tell(.cut(parts: nil), to: way) }
             let lane = way.flight.plan.lane
-            let size = self.state.cutSize(of: lane.app)
-            self.ask(link, way, or: { _ in .cut(parts: nil) }) {
+            let size = state.cutSize(of: lane.app)
+            ask(link, way, or: { _ in .cut(parts: nil) }) {
                 .cut(parts: $0.split(message, in: lane, size: size))
             }
         case .end: break
@@ -58,7 +58,7 @@ extension SimulatedWorker {
 
     /// Writes the counts, and does what follows from them.
     func count(on link: SimulatedLink, then: @escaping () -> Void) {
-        let counts = self.state.takeActivity()
+        let counts = state.takeActivity()
         guard !counts.isEmpty else { return then() }
         link.ask(self) {
             $0.count(counts)
@@ -75,15 +75,15 @@ extension SimulatedWorker {
     }
 
     private func tell(_ event: FlightEvent, to way: SimulatedFlight) {
-        let step = way.flight.next(after: event, in: &self.state, at: self.now)
+        let step = way.flight.next(after: event, in: &state, at: now)
         _ = way.flight.takeNews()
-        self.dispatch()
-        self.take(step, of: way)
+        dispatch()
+        take(step, of: way)
     }
 
     /// Asks what has to succeed some day, as soon as there is a connection.
     private func ask(_ way: SimulatedFlight, _ statement: @escaping (inout ModelDatabase) -> FlightEvent) {
-        self.withDatabase { link in self.ask(link, way, or: { .failed($0.error) }, statement) }
+        withDatabase { link in self.ask(link, way, or: { .failed($0.error) }, statement) }
     }
 
     private func ask(
@@ -124,7 +124,7 @@ extension SimulatedLink.Loss {
 extension ClaimedJobs {
     /// What the push at that place of the batch is.
     func push(at place: Int) -> ModelPush {
-        let job = self.jobs.last { Int($0.firstPush) <= place && $0.pushes > 0 }
-        return ModelPush(message: job?.message ?? 0, token: self.batch.token(of: place))
+        let job = jobs.last { Int($0.firstPush) <= place && $0.pushes > 0 }
+        return ModelPush(message: job?.message ?? 0, token: batch.token(of: place))
     }
 }

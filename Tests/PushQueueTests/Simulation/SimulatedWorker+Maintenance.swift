@@ -5,19 +5,19 @@ import IO
 /// What a worker does again and again beside sending.
 extension SimulatedWorker {
     func keepOrder() {
-        self.after(self.state.maintenanceWait()) {
+        after(state.maintenanceWait()) {
             self.takeOverOrphans { self.releaseStrays { self.keepOrder() } }
         }
     }
 
     func keepCounts() {
-        self.after(.seconds(1)) {
+        after(.seconds(1)) {
             self.withDatabase { link in self.count(on: link) { self.keepCounts() } }
         }
     }
 
     func takeOverOrphans(then: @escaping () -> Void) {
-        self.withDatabase { link in
+        withDatabase { link in
             link.ask(self) {
                 $0.hasOrphans
             } then: { answer in
@@ -33,7 +33,7 @@ extension SimulatedWorker {
     }
 
     private func releaseStrays(then: @escaping () -> Void) {
-        self.withDatabase { link in
+        withDatabase { link in
             let flights = self.state.heldClaims
             let worker = self.state.id
             link.ask(self) {
@@ -58,12 +58,12 @@ extension SimulatedWorker {
 
     func promote(in database: inout ModelDatabase, from start: DuePlace) -> PromotionAnswer {
         var promotion = database.promote(after: start)
-        promotion.cost = self.simulation.random.milliseconds(in: 0...8)
+        promotion.cost = simulation.random.milliseconds(in: 0...8)
         return promotion
     }
 
     func sweep() {
-        self.after(self.state.sweepWait) {
+        after(state.sweepWait) {
             let floors = self.state.sweep
             let promotes = self.state.sweepsScheduled
             guard !floors.isEmpty || promotes, let link = self.link else { return self.sweep() }

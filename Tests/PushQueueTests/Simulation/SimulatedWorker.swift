@@ -25,45 +25,45 @@ final class SimulatedWorker {
 
     init(_ simulation: Simulation, _ options: WorkerOptions) {
         self.simulation = simulation
-        self.state = WorkerState(options, seed: simulation.random.next())
-        self.state.installation = (1, 2)
-        self.state.limits.apps = simulation.apps
+        state = WorkerState(options, seed: simulation.random.next())
+        state.installation = (1, 2)
+        state.limits.apps = simulation.apps
     }
 
-    var now: MonotonicInstant { self.simulation.now }
+    var now: MonotonicInstant { simulation.now }
 
     /// Does something a while from now, if the process is still there; later, if it is stopped.
     func after(_ wait: Duration, _ action: @escaping () -> Void) {
-        self.simulation.at(self.simulation.time + wait.nanoseconds / 1000) { self.perform(action) }
+        simulation.at(simulation.time + wait.nanoseconds / 1000) { self.perform(action) }
     }
 
     /// Does something as soon as the process runs.
     func perform(_ action: @escaping () -> Void) {
-        guard self.isAlive else { return }
-        guard self.simulation.time >= self.stoppedUntil else {
-            self.simulation.at(self.stoppedUntil) { self.perform(action) }
+        guard isAlive else { return }
+        guard simulation.time >= stoppedUntil else {
+            simulation.at(stoppedUntil) { self.perform(action) }
             return
         }
         action()
     }
 
     func stop(for wait: Duration) {
-        self.stoppedUntil = max(self.stoppedUntil, self.simulation.time + wait.nanoseconds / 1000)
+        stoppedUntil = max(stoppedUntil, simulation.time + wait.nanoseconds / 1000)
     }
 
     func die() {
-        self.isAlive = false
-        self.link?.cut()
-        self.link = nil
-        self.lifeline?.cut()
-        self.lifeline = nil
-        self.airborne = [:]
+        isAlive = false
+        link?.cut()
+        link = nil
+        lifeline?.cut()
+        lifeline = nil
+        airborne = [:]
     }
 
     // MARK: The connections
 
     func begin() {
-        self.connect { lifeline in
+        connect { lifeline in
             self.register(on: lifeline) { isDone in
                 guard isDone else { return self.after(.seconds(1)) { self.begin() } }
                 self.lifeline = lifeline
@@ -81,7 +81,7 @@ final class SimulatedWorker {
     }
 
     private func connect(_ then: @escaping (SimulatedLink) -> Void) {
-        self.after(self.state.reconnectionWait()) {
+        after(state.reconnectionWait()) {
             guard self.state.phase != .over else { return }
             guard self.simulation.databaseIsUp else { return self.connect(then) }
             then(self.newLink())
@@ -90,25 +90,25 @@ final class SimulatedWorker {
 
     private func newLink() -> SimulatedLink {
         let link = SimulatedLink()
-        self.simulation.links.append(link)
+        simulation.links.append(link)
         return link
     }
 
     private func use(_ link: SimulatedLink) {
-        guard link.isOpen else { return self.reconnect() }
+        guard link.isOpen else { return reconnect() }
         self.link = link
-        self.state.connected(at: self.now)
+        state.connected(at: now)
         let waiting = self.waiting
         self.waiting = []
         for action in waiting { action(link) }
-        self.dispatch()
+        dispatch()
     }
 
     /// First the one that proves that the worker is alive.
     private func reconnect() {
-        guard !self.isReconnecting, self.lifeline == nil || self.link == nil else { return }
-        self.isReconnecting = true
-        self.connect { link in
+        guard !isReconnecting, lifeline == nil || self.link == nil else { return }
+        isReconnecting = true
+        connect { link in
             guard self.lifeline != nil else {
                 self.lifeline = link
                 let waiting = self.waitingForLifeline
@@ -127,8 +127,8 @@ final class SimulatedWorker {
 
     /// Gives back claims whose answers never came.
     private func releaseLost(on link: SimulatedLink, then: @escaping (Bool) -> Void) {
-        let flights = self.state.heldClaims
-        let worker = self.state.id
+        let flights = state.heldClaims
+        let worker = state.id
         link.ask(self) {
             $0.strays(of: worker, knowing: flights)
         } then: { answer in
@@ -145,29 +145,29 @@ final class SimulatedWorker {
     /// A statement failed.
     func failed(_ loss: SimulatedLink.Loss, on link: SimulatedLink) {
         guard loss == .unanswered else { return }
-        if self.lifeline === link { self.lifeline = nil }
+        if lifeline === link { lifeline = nil }
         if self.link === link {
             self.link = nil
-            self.state.disconnected(at: self.now, isOwnFault: false)
+            state.disconnected(at: now, isOwnFault: false)
         }
-        if self.state.phase != .over { self.reconnect() }
+        if state.phase != .over { reconnect() }
     }
 
     func withDatabase(_ action: @escaping (SimulatedLink) -> Void) {
-        guard self.state.phase != .over else { return }
-        if let link { action(link) } else { self.waiting.append(action) }
+        guard state.phase != .over else { return }
+        if let link { action(link) } else { waiting.append(action) }
     }
 
     private func withLifeline(_ action: @escaping (SimulatedLink) -> Void) {
-        guard self.state.phase != .over else { return }
-        if let lifeline { action(lifeline) } else { self.waitingForLifeline.append(action) }
+        guard state.phase != .over else { return }
+        if let lifeline { action(lifeline) } else { waitingForLifeline.append(action) }
     }
 
     // MARK: The lease
 
     private func register(on link: SimulatedLink, then: @escaping (Bool) -> Void) {
-        let askedAt = self.now
-        let lease = self.state.options.lease.nanoseconds / 1000
+        let askedAt = now
+        let lease = state.options.lease.nanoseconds / 1000
         link.ask(self) {
             $0.register(lease: lease)
         } then: { answer in
@@ -179,9 +179,9 @@ final class SimulatedWorker {
     }
 
     private func renewLease(on link: SimulatedLink, then: @escaping (Bool) -> Void) {
-        let askedAt = self.now
-        let worker = self.state.id
-        let lease = self.state.options.lease.nanoseconds / 1000
+        let askedAt = now
+        let worker = state.id
+        let lease = state.options.lease.nanoseconds / 1000
         link.ask(self) {
             $0.heartbeat(worker, lease: lease)
         } then: { answer in
@@ -199,7 +199,7 @@ final class SimulatedWorker {
     }
 
     private func keepLease() {
-        self.after(self.state.heartbeatWait(at: self.now)) {
+        after(state.heartbeatWait(at: now)) {
             self.withLifeline { lifeline in
                 self.renewLease(on: lifeline) { isDone in
                     self.dispatch()
@@ -217,12 +217,12 @@ final class SimulatedWorker {
     // MARK: The others
 
     private func keepWatch() {
-        self.watchOthers { self.after(self.state.watchWait(at: self.now)) { self.keepWatch() } }
+        watchOthers { self.after(self.state.watchWait(at: self.now)) { self.keepWatch() } }
     }
 
     private func watchOthers(then: @escaping () -> Void) {
         guard let lifeline else { return then() }
-        let worker = self.state.id
+        let worker = state.id
         lifeline.ask(self) {
             $0.heartbeats(butOf: worker)
         } then: { answer in
@@ -239,13 +239,13 @@ final class SimulatedWorker {
 
     private func takeOver(from dead: ArraySlice<HeartbeatWatch.Sighting>, then: @escaping () -> Void) {
         guard let next = dead.first else { return then() }
-        self.takeOver(from: next) { self.takeOver(from: dead.dropFirst(), then: then) }
+        takeOver(from: next) { self.takeOver(from: dead.dropFirst(), then: then) }
     }
 
     /// On a connection of its own.
     func takeOver(from dead: HeartbeatWatch.Sighting?, then: @escaping () -> Void) {
-        guard self.link != nil, self.simulation.databaseIsUp else { return then() }
-        let link = self.newLink()
+        guard self.link != nil, simulation.databaseIsUp else { return then() }
+        let link = newLink()
         link.ask(self) { database in
             let taken = database.takeOver(from: dead)
             self.simulation.tookOver(taken.claims)
@@ -266,7 +266,7 @@ final class SimulatedWorker {
     // MARK: Looking
 
     private func lookForWork() {
-        self.withDatabase { link in
+        withDatabase { link in
             var look = self.state.lookBegan(at: self.now)
             let again = { (wait: Duration) in
                 self.dispatch()
@@ -300,9 +300,9 @@ final class SimulatedWorker {
     // MARK: Stopping
 
     func drain() {
-        guard self.state.toldToDrain() else { return }
-        self.dispatch()
-        self.after(self.state.options.drainTimeout) {
+        guard state.toldToDrain() else { return }
+        dispatch()
+        after(state.options.drainTimeout) {
             guard self.state.toldToGiveUp() else { return }
             for claim in self.airborne.keys.sorted() { self.airborne[claim]?.giveUp() }
             self.dispatch()
@@ -311,17 +311,17 @@ final class SimulatedWorker {
     }
 
     private func end() {
-        self.state.stoppedWaiting()
-        self.die()
+        state.stoppedWaiting()
+        die()
     }
 
     /// Leaves nothing behind.
     func signOff() {
-        guard let link, self.state.phase != .over else { return self.end() }
-        let worker = self.state.id
-        self.releaseLost(on: link) { _ in
+        guard let link, state.phase != .over else { return end() }
+        let worker = state.id
+        releaseLost(on: link) { _ in
             link.ask(self, { $0.signOff(worker) }, then: { _ in self.end() })
         }
-        self.state.stoppedWaiting()
+        state.stoppedWaiting()
     }
 }

@@ -6,8 +6,8 @@ import ApplePush
 extension Simulation {
     /// Everything that is wrong.
     func audit() -> [String] {
-        let tables = self.database.tables
-        var wrongs = self.breaches
+        let tables = database.tables
+        var wrongs = breaches
         if !tables.isDrained {
             wrongs.append(
                 """
@@ -19,7 +19,7 @@ extension Simulation {
         }
         let results = Dictionary(grouping: tables.results, by: \.message)
         let failures = Dictionary(grouping: tables.failures, by: \.message)
-        for (message, job) in self.enqueued.sorted(by: { $0.key < $1.key }) {
+        for (message, job) in enqueued.sorted(by: { $0.key < $1.key }) {
             let ends = results[message] ?? []
             guard ends.count == 1, let end = ends.first else {
                 wrongs.append("I1: message \(message) has \(ends.count) results")
@@ -42,14 +42,14 @@ extension Simulation {
             }
         }
         for (push, times) in tables.sent where times != 1 { wrongs.append("I1: \(push) was written \(times) times") }
-        wrongs += self.auditPushes()
+        wrongs += auditPushes()
         return wrongs
     }
 
     private func auditPushes() -> [String] {
-        var wrongs = self.gateway.confusions.map { "I5: \($0) stands for two pushes" }
+        var wrongs = gateway.confusions.map { "I5: \($0) stands for two pushes" }
         var records: [ModelPush: ModelGateway.Record] = [:]
-        for record in self.gateway.records.values {
+        for record in gateway.records.values {
             if records.updateValue(record, forKey: record.push) != nil {
                 wrongs.append("I5: \(record.push) has two identities")
             }
@@ -57,15 +57,15 @@ extension Simulation {
                 wrongs.append("I4: \(record)")
             }
         }
-        for push in self.database.tables.sent.keys where (records[push]?.deliveries ?? 0) == 0 {
+        for push in database.tables.sent.keys where (records[push]?.deliveries ?? 0) == 0 {
             wrongs.append("I2: \(push) was never delivered")
         }
-        for failure in self.database.tables.failures {
+        for failure in database.tables.failures {
             let record = records[ModelPush(message: failure.message, token: failure.token)]
             let isJust =
                 switch failure.reason {
                 case "Unregistered", "BadDeviceToken": (record?.refusals ?? 0) > 0
-                case "Unrecorded": self.database.tables.unwritable.contains(failure.message)
+                case "Unrecorded": database.tables.unwritable.contains(failure.message)
                 case "OutcomeUnknown": true
                 case "Poison": (record?.excuses ?? 0) >= 5
                 default: Int32(failure.attempt) >= SimulatedApp.mostAttempts

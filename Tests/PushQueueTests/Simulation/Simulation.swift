@@ -35,42 +35,42 @@ final class Simulation {
     init(seed: UInt64, apps: AppDirectory, faults: ((inout SeededGenerator) -> SimulationFaults)? = nil) {
         self.seed = seed
         self.apps = apps
-        self.random = SeededGenerator(seed: seed)
-        self.faults = faults?(&self.random) ?? SimulationFaults(using: &self.random)
-        self.gateway.habits = self.faults.habits
+        random = SeededGenerator(seed: seed)
+        self.faults = faults?(&random) ?? SimulationFaults(using: &random)
+        gateway.habits = self.faults.habits
     }
 
     // MARK: Time
 
-    var now: MonotonicInstant { MonotonicInstant(nanoseconds: self.time * 1000) }
+    var now: MonotonicInstant { MonotonicInstant(nanoseconds: time * 1000) }
 
     /// - Parameter time: In microseconds.
     func at(_ time: Int64, _ action: @escaping () -> Void) {
-        self.events.insert(at: max(time, self.time), action)
+        events.insert(at: max(time, self.time), action)
     }
 
     private func sometime(_ action: @escaping () -> Void) {
-        self.at(self.time + Int64(self.random.number(in: 0...Self.horizon)), action)
+        at(time + Int64(random.number(in: 0...Self.horizon)), action)
     }
 
     /// So many milliseconds from now.
     private func after(_ milliseconds: ClosedRange<Int>, _ action: @escaping () -> Void) {
-        self.at(self.time + Int64(self.random.number(in: milliseconds)) * 1000, action)
+        at(time + Int64(random.number(in: milliseconds)) * 1000, action)
     }
 
     /// Runs until nothing is left to do. False: there is still something when all patience is at an end.
     func run() -> Bool {
-        for _ in 0..<self.random.number(in: 1...3) { self.start() }
-        for _ in 0..<self.random.number(in: 5...20) { self.sometime { self.enqueue() } }
-        self.plan()
-        let calm = self.time + Int64(Self.horizon)
+        for _ in 0..<random.number(in: 1...3) { start() }
+        for _ in 0..<random.number(in: 5...20) { sometime { self.enqueue() } }
+        plan()
+        let calm = time + Int64(Self.horizon)
         let end = calm + Int64(Self.patience)
-        self.at(calm) { self.calm() }
-        while let next = self.events.earliest, next <= end {
-            self.database.now += next - self.time
-            self.time = next
-            self.events.removeFirst()?()
-            if self.time > calm, self.database.tables.isDrained { return true }
+        at(calm) { self.calm() }
+        while let next = events.earliest, next <= end {
+            database.now += next - time
+            time = next
+            events.removeFirst()?()
+            if time > calm, database.tables.isDrained { return true }
         }
         return false
     }
@@ -78,35 +78,35 @@ final class Simulation {
     // MARK: Those who enqueue
 
     private func enqueue() {
-        let count = self.random.number(in: self.random.chance(1, outOf: 15) ? 20...60 : 1...4)
-        let name = self.random.next() >> 16
+        let count = random.number(in: random.chance(1, outOf: 15) ? 20...60 : 1...4)
+        let name = random.next() >> 16
         var job = ModelJob(id: 0, tokens: (0..<count).map { String(name * 100 + UInt64($0), radix: 16) })
         job.tokens = job.tokens.map { $0.count % 2 == 0 ? $0 : "0" + $0 }
-        job.app = Int32(self.random.number(in: 1...2))
-        job.lane = Int16(self.random.number(in: 0...2))
-        job.mayRepeat = !self.random.chance(1, outOf: 5)
-        if self.random.chance(1, outOf: 6) {
-            job.expiresAt = self.database.now + Int64(self.random.number(in: 0...5_000_000))
+        job.app = Int32(random.number(in: 1...2))
+        job.lane = Int16(random.number(in: 0...2))
+        job.mayRepeat = !random.chance(1, outOf: 5)
+        if random.chance(1, outOf: 6) {
+            job.expiresAt = database.now + Int64(random.number(in: 0...5_000_000))
         }
-        guard self.databaseIsUp else { return }
-        let isUnwritable = self.random.chance(self.faults.unwritable, outOf: 100)
-        job.id = self.database.insert(job, isUnwritable: isUnwritable)
-        self.enqueued[job.id] = job
+        guard databaseIsUp else { return }
+        let isUnwritable = random.chance(faults.unwritable, outOf: 100)
+        job.id = database.insert(job, isUnwritable: isUnwritable)
+        enqueued[job.id] = job
     }
 
     // MARK: Faults
 
     private func plan() {
-        for _ in 0..<self.faults.crashes { self.sometime { self.crash() } }
-        for _ in 0..<self.faults.stops { self.sometime { self.stop() } }
-        for _ in 0..<self.faults.losses { self.sometime { self.links.randomElement(using: &self.random)?.cut() } }
-        for _ in 0..<self.faults.databaseCrashes { self.sometime { self.crashDatabase() } }
-        for _ in 0..<self.faults.clockJumps { self.sometime { self.setClock() } }
-        for _ in 0..<self.faults.drains { self.sometime { self.replace() } }
-        for _ in 0..<self.faults.outages { self.sometime { self.loseGateway() } }
-        for _ in 0..<self.faults.pauses { self.sometime { self.pause(Int32(self.random.number(in: 1...2))) } }
-        for _ in 0..<self.faults.cancels {
-            self.sometime {
+        for _ in 0..<faults.crashes { sometime { self.crash() } }
+        for _ in 0..<faults.stops { sometime { self.stop() } }
+        for _ in 0..<faults.losses { sometime { self.links.randomElement(using: &self.random)?.cut() } }
+        for _ in 0..<faults.databaseCrashes { sometime { self.crashDatabase() } }
+        for _ in 0..<faults.clockJumps { sometime { self.setClock() } }
+        for _ in 0..<faults.drains { sometime { self.replace() } }
+        for _ in 0..<faults.outages { sometime { self.loseGateway() } }
+        for _ in 0..<faults.pauses { sometime { self.pause(Int32(self.random.number(in: 1...2))) } }
+        for _ in 0..<faults.cancels {
+            sometime {
                 let messages = self.enqueued.keys.sorted()
                 guard self.databaseIsUp, let message = messages.randomElement(using: &self.random) else { return }
                 _ = self.database.cancel(message)
@@ -117,33 +117,33 @@ final class Simulation {
     private func start() {
         var options = WorkerOptions()
         options.lease = Self.lease
-        options.maxInFlight = self.random.number(in: 6...60)
-        options.patience = self.random.milliseconds(in: 20...300)
-        options.drainTimeout = self.random.milliseconds(in: 0...1500)
+        options.maxInFlight = random.number(in: 6...60)
+        options.patience = random.milliseconds(in: 20...300)
+        options.drainTimeout = random.milliseconds(in: 0...1500)
         options.retry = RetryPolicy(base: .milliseconds(250), cap: .seconds(1))
         let worker = SimulatedWorker(self, options)
-        self.workers.append(worker)
+        workers.append(worker)
         worker.begin()
     }
 
     private func anyWorker() -> SimulatedWorker? {
-        self.workers.filter(\.isAlive).randomElement(using: &self.random)
+        workers.filter(\.isAlive).randomElement(using: &random)
     }
 
     private func crash() {
-        self.anyWorker()?.die()
-        self.after(0...2500) { self.start() }
+        anyWorker()?.die()
+        after(0...2500) { self.start() }
     }
 
     private func stop() {
         // Up to three leases.
-        self.anyWorker()?.stop(for: self.random.milliseconds(in: 0...3000))
+        anyWorker()?.stop(for: random.milliseconds(in: 0...3000))
     }
 
     private func replace() {
-        guard let worker = self.anyWorker() else { return }
+        guard let worker = anyWorker() else { return }
         worker.after(.zero) { worker.drain() }
-        self.start()
+        start()
     }
 
     private func cutAll() {
@@ -154,20 +154,20 @@ final class Simulation {
 
     /// Waits a little for a moment at which something that was answered can be forgotten.
     private func crashDatabase(tries: Int = 50) {
-        guard self.databaseIsUp else { return }
-        if !self.database.mayForget, tries > 0 {
-            return self.after(1...8) { self.crashDatabase(tries: tries - 1) }
+        guard databaseIsUp else { return }
+        if !database.mayForget, tries > 0 {
+            return after(1...8) { self.crashDatabase(tries: tries - 1) }
         }
-        let before = self.database.tables
-        self.database.crash(using: &self.random)
-        self.databaseIsUp = false
-        self.isAnybodysGuess = true
-        self.cutAll()
+        let before = database.tables
+        database.crash(using: &random)
+        databaseIsUp = false
+        isAnybodysGuess = true
+        cutAll()
         // What it has forgotten of claims may be in the air.
-        for claim in before.inflight.values where self.database.tables.inflight[claim.id] != claim {
-            self.excuse([claim])
+        for claim in before.inflight.values where database.tables.inflight[claim.id] != claim {
+            excuse([claim])
         }
-        self.after(10...500) {
+        after(10...500) {
             self.databaseIsUp = true
             // Troubles seldom come alone.
             if self.random.chance(1, outOf: 2) { self.after(100...1200) { self.cutAll() } }
@@ -176,19 +176,19 @@ final class Simulation {
 
     /// No lease depends on it.
     private func setClock() {
-        self.database.now += Int64(self.random.number(in: -5_000_000...5_000_000))
+        database.now += Int64(random.number(in: -5_000_000...5_000_000))
     }
 
     private func loseGateway() {
-        self.gateway.isDown = true
-        self.after(100...1500) { self.gateway.isDown = false }
+        gateway.isDown = true
+        after(100...1500) { self.gateway.isDown = false }
     }
 
     /// A person pauses an app or, when its breaker has opened, finds it paused; and resumes it.
     func pause(_ app: Int32) {
-        self.paused.insert(app)
-        self.showApps()
-        self.after(100...2000) {
+        paused.insert(app)
+        showApps()
+        after(100...2000) {
             self.paused.remove(app)
             self.showApps()
         }
@@ -196,8 +196,8 @@ final class Simulation {
 
     /// The workers see within a second what has changed.
     private func showApps() {
-        for worker in self.workers {
-            worker.after(self.random.milliseconds(in: 0...1000)) {
+        for worker in workers {
+            worker.after(random.milliseconds(in: 0...1000)) {
                 let rows = [1, 2].map { SimulatedApp.row($0, isPaused: self.paused.contains($0)) }
                 worker.state.read(rows, of: rows.map(\.id))
                 worker.dispatch()
@@ -207,30 +207,30 @@ final class Simulation {
 
     /// Nothing goes wrong any more, and somebody is there to finish.
     private func calm() {
-        self.gateway.isDown = false
-        if self.workers.allSatisfy({ !$0.isAlive || $0.state.phase != .working }) { self.start() }
+        gateway.isDown = false
+        if workers.allSatisfy({ !$0.isAlive || $0.state.phase != .working }) { start() }
     }
 
     // MARK: The gateway
 
     /// Nothing is sent that another worker may be sending: what is sent is held.
     func watch(_ push: ModelPush, of jobs: ClaimedJobs) {
-        guard !self.isAnybodysGuess, self.database.tables.inflight[jobs.id] == nil else { return }
-        self.breaches.append("I7: \(push) is sent, though its claim \(jobs.id) is gone")
+        guard !isAnybodysGuess, database.tables.inflight[jobs.id] == nil else { return }
+        breaches.append("I7: \(push) is sent, though its claim \(jobs.id) is gone")
     }
 
     // MARK: What the audit has to know
 
     /// What was in the air when its worker was declared dead may be sent twice.
     func tookOver(_ claims: [ModelClaim]) {
-        self.excuse(claims)
+        excuse(claims)
     }
 
     private func excuse(_ claims: [ModelClaim]) {
         for claim in claims {
             guard let jobs = ClaimAnswer(claim, next: nil, lane: Lane(app: claim.app, number: 1)).jobs else { continue }
             for place in 0..<jobs.batch.count {
-                self.gateway.excuse(jobs.push(at: place), id: jobs.batch.id(of: place))
+                gateway.excuse(jobs.push(at: place), id: jobs.batch.id(of: place))
             }
         }
     }

@@ -25,22 +25,22 @@ struct SimulationFaults {
         func some(_ most: Int, using generator: inout SeededGenerator) -> Int {
             generator.chance(1, outOf: 2) ? 0 : generator.number(in: 0...most)
         }
-        self.habits.dead = some(20, using: &generator)
-        self.habits.busy = some(30, using: &generator)
-        self.habits.refused = some(20, using: &generator)
-        self.habits.silent = some(20, using: &generator)
-        self.refusedStatements = some(50, using: &generator)
-        self.crashes = some(3, using: &generator)
-        self.stops = some(3, using: &generator)
-        self.losses = some(6, using: &generator)
-        self.databaseCrashes = some(3, using: &generator)
-        self.clockJumps = some(2, using: &generator)
-        self.drains = some(2, using: &generator)
-        self.outages = some(1, using: &generator)
-        self.pauses = some(1, using: &generator)
-        self.cancels = some(5, using: &generator)
-        self.unwritable = some(30, using: &generator)
-        if generator.chance(1, outOf: 8) { self.habits.wrong = generator.number(in: 40...70) }
+        habits.dead = some(20, using: &generator)
+        habits.busy = some(30, using: &generator)
+        habits.refused = some(20, using: &generator)
+        habits.silent = some(20, using: &generator)
+        refusedStatements = some(50, using: &generator)
+        crashes = some(3, using: &generator)
+        stops = some(3, using: &generator)
+        losses = some(6, using: &generator)
+        databaseCrashes = some(3, using: &generator)
+        clockJumps = some(2, using: &generator)
+        drains = some(2, using: &generator)
+        outages = some(1, using: &generator)
+        pauses = some(1, using: &generator)
+        cancels = some(5, using: &generator)
+        unwritable = some(30, using: &generator)
+        if generator.chance(1, outOf: 8) { habits.wrong = generator.number(in: 40...70) }
     }
 
     private init() {}

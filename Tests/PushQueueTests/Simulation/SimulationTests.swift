@@ -23,23 +23,23 @@ import Testing
         part: Int
     ) throws {
         if let seed = Self.seed {
-            if part == 0 { _ = try self.run(seed) }
+            if part == 0 { _ = try run(seed) }
             return
         }
-        for number in stride(from: part, to: Self.runs, by: 4) { _ = try self.run(UInt64(number) + 1) }
+        for number in stride(from: part, to: Self.runs, by: 4) { _ = try run(UInt64(number) + 1) }
     }
 
     @Test func `where nothing goes wrong, every push is sent exactly once`() throws {
         for seed in 1...20 as ClosedRange<UInt64> {
-            let simulation = try self.run(seed, SimulationFaults.none)
+            let simulation = try run(seed, SimulationFaults.none)
             #expect(simulation.gateway.records.values.allSatisfy { $0.sends == 1 })
         }
     }
 
     @Test func `a seed tells the whole story`() throws {
         for seed in 1...10 as ClosedRange<UInt64> {
-            let first = try self.run(seed)
-            let second = try self.run(seed)
+            let first = try run(seed)
+            let second = try run(seed)
             #expect(first.time == second.time, "seed \(seed)")
             #expect(first.database.tables == second.database.tables, "seed \(seed)")
         }

@@ -19,16 +19,16 @@ import Testing
         change(&options)
         var state = WorkerState(options, seed: 1)
         state.limits.apps = try SimulatedApp.directory.get()
-        state.connected(at: self.now)
-        state.registered(as: 7, askedAt: self.now)
+        state.connected(at: now)
+        state.registered(as: 7, askedAt: now)
         return state
     }
 
     /// Such a worker that has found rows in these lanes.
     private func begin(with lanes: [Lane], _ change: (inout WorkerOptions) -> Void = { _ in }) throws -> WorkerState {
-        var state = try self.begin(change)
+        var state = try begin(change)
         _ = state.found(lanes)
-        _ = state.understood(lanes, at: self.now)
+        _ = state.understood(lanes, at: now)
         return state
     }
 
@@ -76,18 +76,18 @@ import Testing
     // MARK: The lease
 
     @Test func `without a lease nothing is claimed`() throws {
-        var state = try self.begin(with: [self.first])
+        var state = try begin(with: [first])
         state.declaredDead()
-        var plan = state.nextClaim(at: self.now)
+        var plan = state.nextClaim(at: now)
         #expect(plan == nil)
-        state.registered(as: 8, askedAt: self.now)
-        plan = state.nextClaim(at: self.now)
+        state.registered(as: 8, askedAt: now)
+        plan = state.nextClaim(at: now)
         #expect(plan != nil)
     }
 
     @Test func `once the lease can no longer be proven nothing is claimed, and it is again when renewed`() throws {
-        var state = try self.begin(with: [self.first])
-        let late = self.now + .milliseconds(14_500)
+        var state = try begin(with: [first])
+        let late = now + .milliseconds(14_500)
         var plan = state.nextClaim(at: late)
         #expect(plan == nil)
         state.renewed(workersAlive: 1, askedAt: late)
@@ -96,8 +96,8 @@ import Testing
     }
 
     @Test func `what was claimed is not sent once the lease is over, nor under a number of before`() throws {
-        var state = try self.begin(with: [self.first])
-        let jobs = try self.claim(&state, at: self.now).jobs
+        var state = try begin(with: [first])
+        let jobs = try claim(&state, at: self.now).jobs
         func goes(_ worker: Int64, at now: MonotonicInstant) -> Bool {
             if case .send = state.departure(of: jobs, claimedAs: worker, at: now) { true } else { false }
         }
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test func `a worker whose heartbeat stands still for its lease is taken over from, and no other`() throws {
-        var state = try self.begin()
+        var state = try begin()
         let still = HeartbeatWatch.Sighting(worker: 1, beat: 5, lease: .seconds(15))
         for second in 0..<15 {
             let now = self.now + .seconds(second)
@@ -126,29 +126,29 @@ import Testing
     @Test func `while its own heartbeats do not get through, a worker takes nobody for dead, and then waits a lease`()
         throws
     {
-        var state = try self.begin()
+        var state = try begin()
         let other = HeartbeatWatch.Sighting(worker: 1, beat: 5, lease: .seconds(15))
-        let early = [0, 20].flatMap { state.saw([other], at: self.now + .seconds($0)) }
+        let early = [0, 20].flatMap { state.saw([other], at: now + .seconds($0)) }
         #expect(early.isEmpty)
         for second in stride(from: 20, to: 35, by: 3) {
-            state.renewed(workersAlive: 2, askedAt: self.now + .seconds(second))
-            let dead = state.saw([other], at: self.now + .seconds(second))
+            state.renewed(workersAlive: 2, askedAt: now + .seconds(second))
+            let dead = state.saw([other], at: now + .seconds(second))
             #expect(dead.isEmpty)
         }
-        state.renewed(workersAlive: 2, askedAt: self.now + .seconds(35))
-        let dead = state.saw([other], at: self.now + .seconds(35))
+        state.renewed(workersAlive: 2, askedAt: now + .seconds(35))
+        let dead = state.saw([other], at: now + .seconds(35))
         #expect(dead.map(\.worker) == [1])
     }
 
     @Test func `a lease that was over when its answer came is asked for again at once`() throws {
-        var state = try self.begin()
-        #expect(state.heartbeatWait(at: self.now) == .seconds(3))
-        state.renewed(workersAlive: 1, askedAt: self.now)
-        #expect(state.heartbeatWait(at: self.now + .seconds(28)) == .zero)
+        var state = try begin()
+        #expect(state.heartbeatWait(at: now) == .seconds(3))
+        state.renewed(workersAlive: 1, askedAt: now)
+        #expect(state.heartbeatWait(at: now + .seconds(28)) == .zero)
     }
 
     @Test func `once waits for a worker that may have died with pushes in flight`() throws {
-        var state = try self.begin { $0.once = true }
+        var state = try begin { $0.once = true }
         func looks(at now: MonotonicInstant) -> Bool {
             let look = state.lookBegan(at: now)
             _ = state.lookEnded(look, [], at: now)
@@ -163,17 +163,17 @@ import Testing
     }
 
     @Test func `what the end of the lease kept from being sent is no trouble of the app`() throws {
-        var state = try self.begin(with: [self.first])
-        let flight = try self.claim(&state, at: self.now)
-        let report = self.land(flight, Outcome(.safe), in: &state, at: self.now + .seconds(15))
+        var state = try begin(with: [first])
+        let flight = try claim(&state, at: now)
+        let report = land(flight, Outcome(.safe), in: &state, at: now + .seconds(15))
         #expect(report == nil)
         #expect(state.limits.holds.troubles.isEmpty)
     }
 
     @Test func `without a connection nothing is claimed, and nothing is tried again`() throws {
-        var state = try self.begin(with: [self.first])
-        state.disconnected(at: self.now, isOwnFault: false)
-        let plan = state.nextClaim(at: self.now)
+        var state = try begin(with: [first])
+        state.disconnected(at: now, isOwnFault: false)
+        let plan = state.nextClaim(at: now)
         var pace = RetryPace()
         let wait = state.retryWait(&pace)
         #expect(plan == nil)
@@ -183,29 +183,29 @@ import Testing
     // MARK: Stopping
 
     @Test func `a worker that drains claims and moves nothing more, and is done when all has landed`() throws {
-        var state = try self.begin(with: [self.first, self.second])
-        let flight = try self.claim(&state, at: self.now)
+        var state = try begin(with: [first, second])
+        let flight = try claim(&state, at: now)
         let told = [state.toldToDrain(), state.toldToDrain()]
         #expect(told == [true, false])
-        let plan = state.nextClaim(at: self.now)
+        let plan = state.nextClaim(at: now)
         #expect(plan == nil)
         #expect(!state.promotes)
         #expect(!state.isDone)
-        _ = self.land(flight, .delivered, in: &state, at: self.now)
+        _ = land(flight, .delivered, in: &state, at: now)
         #expect(state.isDone)
     }
 
     @Test func `what is claimed while a worker is told to drain goes back`() throws {
-        var state = try self.begin(with: [self.first])
-        let jobs = try self.claim(&state, at: self.now).jobs
+        var state = try begin(with: [first])
+        let jobs = try claim(&state, at: now).jobs
         _ = state.toldToDrain()
-        let departure = state.departure(of: jobs, claimedAs: 7, at: self.now)
+        let departure = state.departure(of: jobs, claimedAs: 7, at: now)
         if case .giveBack = departure {} else { Issue.record("\(departure)") }
     }
 
     @Test func `a worker that gives up is done when all is settled, or when it waits no longer`() throws {
-        var state = try self.begin(with: [self.first])
-        _ = try self.claim(&state, at: self.now)
+        var state = try begin(with: [first])
+        _ = try claim(&state, at: now)
         let told = [state.toldToGiveUp(), state.toldToGiveUp(), state.toldToDrain()]
         #expect(told == [true, false, false])
         #expect(!state.isDone)
@@ -217,173 +217,173 @@ import Testing
     }
 
     @Test func `once is over when an idle worker has looked from the beginning and found nothing`() throws {
-        var state = try self.begin(with: [self.first]) { $0.once = true }
-        let flight = try self.claim(&state, at: self.now)
-        let busy = state.lookBegan(at: self.now)
-        _ = self.land(flight, .delivered, in: &state, at: self.now)
-        _ = state.lookEnded(busy, [], at: self.now)
+        var state = try begin(with: [first]) { $0.once = true }
+        let flight = try claim(&state, at: now)
+        let busy = state.lookBegan(at: now)
+        _ = land(flight, .delivered, in: &state, at: now)
+        _ = state.lookEnded(busy, [], at: now)
         #expect(!state.isDone, "that look may have been too early")
-        let idle = state.lookBegan(at: self.now)
-        _ = state.lookEnded(idle, [], at: self.now)
+        let idle = state.lookBegan(at: now)
+        _ = state.lookEnded(idle, [], at: now)
         #expect(state.isDone)
     }
 
     @Test func `once waits for what went back for a moment, and for no retry`() throws {
-        var state = try self.begin(with: [self.first]) { $0.once = true }
-        var flight = try self.claim(&state, at: self.now, rows: 3)
+        var state = try begin(with: [first]) { $0.once = true }
+        var flight = try claim(&state, at: now, rows: 3)
         let busy = Outcome(.rejected, status: 503, reason: try #require(Reason(name: "ServiceUnavailable")))
         let outcomes = Outcomes([.delivered, Outcome(.safe), busy])
-        let settlement = state.landed(flight, outcomes, at: self.now)
-        _ = state.settled(&flight, settlement, outcomes, isWritten: true, at: self.now)
+        let settlement = state.landed(flight, outcomes, at: now)
+        _ = state.settled(&flight, settlement, outcomes, isWritten: true, at: now)
         state.ended(flight)
-        let early = state.lookBegan(at: self.now + .milliseconds(50))
-        _ = state.lookEnded(early, [], at: self.now + .milliseconds(50))
+        let early = state.lookBegan(at: now + .milliseconds(50))
+        _ = state.lookEnded(early, [], at: now + .milliseconds(50))
         #expect(!state.isDone)
-        let late = state.lookBegan(at: self.now + .seconds(1))
-        _ = state.lookEnded(late, [], at: self.now + .seconds(1))
+        let late = state.lookBegan(at: now + .seconds(1))
+        _ = state.lookEnded(late, [], at: now + .seconds(1))
         #expect(state.isDone)
     }
 
     // MARK: Apps
 
     @Test func `from a paused app nothing is claimed until it is resumed`() throws {
-        var state = try self.begin(with: [self.first])
+        var state = try begin(with: [first])
         state.read([SimulatedApp.row(1, isPaused: true)], of: [1])
-        var plans = self.plans(&state, at: self.now)
+        var plans = self.plans(&state, at: now)
         #expect(plans.isEmpty)
         state.read([SimulatedApp.row(1)], of: [1])
-        plans = self.plans(&state, at: self.now)
+        plans = self.plans(&state, at: now)
         #expect(!plans.isEmpty)
     }
 
     @Test func `a refused credential holds its app and no other, and its row says so`() throws {
-        var state = try self.begin(with: [self.first])
-        let flight = try self.claim(&state, at: self.now)
+        var state = try begin(with: [first])
+        let flight = try claim(&state, at: now)
         let refused = Outcome(.rejected, status: 403, reason: try #require(Reason(name: "BadCertificate")))
-        let report = self.land(flight, refused, in: &state, at: self.now)
+        let report = land(flight, refused, in: &state, at: now)
         #expect(report?.judgement?.status == "rejected")
-        _ = state.understood([self.first, self.second], at: self.now)
-        let plans = self.plans(&state, at: self.now)
-        #expect(plans.map(\.lane) == [self.second])
+        _ = state.understood([first, second], at: now)
+        let plans = self.plans(&state, at: now)
+        #expect(plans.map(\.lane) == [second])
     }
 
     @Test func `after its time a held app tries with one small claim, and an answer sets it free`() throws {
-        var state = try self.begin(with: [self.first])
-        let flight = try self.claim(&state, at: self.now)
-        _ = self.land(flight, Outcome(.safe), in: &state, at: self.now)
+        var state = try begin(with: [first])
+        let flight = try claim(&state, at: now)
+        _ = land(flight, Outcome(.safe), in: &state, at: now)
         #expect(state.limits.holds.isOnTrial(1))
-        let later = self.now + .seconds(2)
+        let later = now + .seconds(2)
         state.renewed(workersAlive: 1, askedAt: later)
-        _ = state.understood([self.first], at: later)
-        let trial = try self.claim(&state, at: later)
+        _ = state.understood([first], at: later)
+        let trial = try claim(&state, at: later)
         #expect(trial.pushes <= 10)
-        _ = state.understood([self.first], at: later)
-        let others = self.plans(&state, at: later)
+        _ = state.understood([first], at: later)
+        let others = plans(&state, at: later)
         #expect(others.isEmpty, "one at a time")
-        let report = self.land(trial, .delivered, in: &state, at: later)
+        let report = land(trial, .delivered, in: &state, at: later)
         #expect(report?.judgement?.status == "ok")
         #expect(!state.limits.holds.isOnTrial(1))
     }
 
     @Test func `an app without a way to a gateway is reported once, and not claimed from`() throws {
-        var state = try self.begin()
+        var state = try begin()
         let broken = SimulatedApp.row(1, gateway: "no gateway:at all")
         state.read([broken], of: [1])
-        _ = state.found([self.first])
-        let reports = [state.understood([self.first], at: self.now), state.understood([self.first], at: self.now)]
+        _ = state.found([first])
+        let reports = [state.understood([first], at: now), state.understood([first], at: now)]
         #expect(reports.map(\.count) == [1, 0])
-        let plans = self.plans(&state, at: self.now)
+        let plans = self.plans(&state, at: now)
         #expect(plans.isEmpty)
     }
 
     @Test func `an app with a rate has two small claims on the way to their turn, and the next after it`() throws {
-        var state = try self.begin(with: [self.second])
-        state.renewed(workersAlive: 2, askedAt: self.now)
-        _ = state.understood([self.second], at: self.now)
-        let firstPlan = state.nextClaim(at: self.now)
+        var state = try begin(with: [self.second])
+        state.renewed(workersAlive: 2, askedAt: now)
+        _ = state.understood([self.second], at: now)
+        let firstPlan = state.nextClaim(at: now)
         let first = try #require(firstPlan)
         // A tenth of a second at 40 a second.
         #expect(first.pushes == 4)
-        _ = state.claimAnswered(self.answer(to: first, more: 1, claim: 1), to: first, at: self.now)
-        let secondPlan = state.nextClaim(at: self.now)
+        _ = state.claimAnswered(answer(to: first, more: 1, claim: 1), to: first, at: now)
+        let secondPlan = state.nextClaim(at: now)
         let second = try #require(secondPlan)
-        _ = state.claimAnswered(self.answer(to: second, more: 1, claim: 2), to: second, at: self.now)
-        let third = state.nextClaim(at: self.now)
+        _ = state.claimAnswered(answer(to: second, more: 1, claim: 2), to: second, at: now)
+        let third = state.nextClaim(at: now)
         #expect(third == nil)
         state.departed(self.second.app)
-        let later = state.nextClaim(at: self.now)
+        let later = state.nextClaim(at: now)
         #expect(later?.pushes == 4)
     }
 
     @Test func `rows with more pushes than a turn has are cut into turns`() throws {
-        var state = try self.begin(with: [self.second])
-        _ = state.understood([self.second], at: self.now)
-        let next = state.nextClaim(at: self.now)
+        var state = try begin(with: [second])
+        _ = state.understood([second], at: now)
+        let next = state.nextClaim(at: now)
         let plan = try #require(next)
-        let large = state.claimAnswered(self.answer(to: plan, more: 5, claim: 1), to: plan, at: self.now)
+        let large = state.claimAnswered(answer(to: plan, more: 5, claim: 1), to: plan, at: now)
         #expect(large != nil)
-        #expect(state.cutSize(of: self.second.app) == 4)
+        #expect(state.cutSize(of: second.app) == 4)
     }
 
     // MARK: Ceilings
 
     @Test func `no more is in flight than the bound allows, and one app has not all of it`() throws {
-        var state = try self.begin(with: [self.first])
+        var state = try begin(with: [first])
         var flights: [HeldClaim] = []
-        while let plan = state.nextClaim(at: self.now) {
+        while let plan = state.nextClaim(at: now) {
             let answer = self.answer(to: plan, more: 1, claim: Int64(flights.count))
-            _ = state.claimAnswered(answer, to: plan, at: self.now)
-            flights.append(HeldClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: self.now))
+            _ = state.claimAnswered(answer, to: plan, at: now)
+            flights.append(HeldClaim(try #require(answer.jobs), claimedAs: 7, answeredAt: now))
         }
         #expect((270...360).contains(state.inFlight))
-        _ = state.understood([self.second], at: self.now)
-        let others = self.plans(&state, at: self.now)
-        #expect(others.map(\.lane) == [self.second])
+        _ = state.understood([second], at: now)
+        let others = plans(&state, at: now)
+        #expect(others.map(\.lane) == [second])
         #expect(state.inFlight <= 480)
         let landed = try #require(flights.last)
-        _ = self.land(landed, .delivered, in: &state, at: self.now)
-        let more = state.nextClaim(at: self.now)
-        #expect(more?.lane == self.first)
+        _ = land(landed, .delivered, in: &state, at: now)
+        let more = state.nextClaim(at: now)
+        #expect(more?.lane == first)
     }
 
     @Test func `it takes no more than others of its process leave`() throws {
-        var state = try self.begin(with: [self.first])
-        let none = state.nextClaim(at: self.now, within: 4)
+        var state = try begin(with: [first])
+        let none = state.nextClaim(at: now, within: 4)
         #expect(none == nil, "it is worth no claim")
-        let some = state.nextClaim(at: self.now, within: 5)
+        let some = state.nextClaim(at: now, within: 5)
         #expect(some?.pushes == 5)
     }
 
     @Test func `what was set aside for a claim that brought less, or was not made, is free again`() throws {
-        var state = try self.begin(with: [self.first])
-        let asked = state.nextClaim(at: self.now)
+        var state = try begin(with: [first])
+        let asked = state.nextClaim(at: now)
         let plan = try #require(asked)
         #expect(state.inFlight == Int(plan.pushes))
-        state.claimFailed(plan, at: self.now)
+        state.claimFailed(plan, at: now)
         #expect(state.inFlight == 0)
         #expect(state.isIdle)
-        _ = try self.claim(&state, at: self.now, rows: 1)
+        _ = try claim(&state, at: now, rows: 1)
         #expect(state.inFlight == 1)
     }
 
     @Test func `a row that can never fit is to be cut, one that only has to wait is not`() throws {
-        var state = try self.begin(with: [self.first])
-        let asked = state.nextClaim(at: self.now)
+        var state = try begin(with: [first])
+        let asked = state.nextClaim(at: now)
         let plan = try #require(asked)
-        let large = state.claimAnswered(self.answer(to: plan, more: 361), to: plan, at: self.now)
+        let large = state.claimAnswered(answer(to: plan, more: 361), to: plan, at: now)
         #expect(large == 1000)
-        let askedAgain = state.nextClaim(at: self.now)
+        let askedAgain = state.nextClaim(at: now)
         let next = try #require(askedAgain)
-        let fitting = state.claimAnswered(self.answer(to: next, more: 360, claim: 2), to: next, at: self.now)
+        let fitting = state.claimAnswered(answer(to: next, more: 360, claim: 2), to: next, at: now)
         #expect(fitting == nil)
     }
 
     // MARK: Counting
 
     @Test func `counts that were surely not written are written with the next`() throws {
-        var state = try self.begin(with: [self.first])
-        let flight = try self.claim(&state, at: self.now, rows: 1)
-        _ = self.land(flight, .delivered, in: &state, at: self.now)
+        var state = try begin(with: [first])
+        let flight = try claim(&state, at: now, rows: 1)
+        _ = land(flight, .delivered, in: &state, at: now)
         let counts = state.takeActivity()
         #expect(counts[1]?.sent == 1)
         #expect(state.activity.isEmpty)

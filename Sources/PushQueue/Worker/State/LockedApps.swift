@@ -14,15 +14,15 @@ struct LockedApps: Sendable {
     private var apps: [Int32: MonotonicInstant] = [:]
 
     mutating func met(lockOf app: Int32, at now: MonotonicInstant) {
-        self.apps = self.apps.filter { $0.value > now }
-        self.apps[app] = now + Self.memory
+        apps = apps.filter { $0.value > now }
+        apps[app] = now + Self.memory
     }
 
-    mutating func passed(_ app: Int32) { self.apps.removeValue(forKey: app) }
+    mutating func passed(_ app: Int32) { apps.removeValue(forKey: app) }
 
     func takeDetour(_ app: Int32, at now: MonotonicInstant) -> Bool {
-        guard !self.apps.isEmpty else { return false }
-        let locked = self.apps.filter { $0.value > now }
+        guard !apps.isEmpty else { return false }
+        let locked = apps.filter { $0.value > now }
         return locked[app] != nil || locked.count >= Self.many
     }
 }

@@ -10,7 +10,7 @@ struct PromotionAnswer: Sendable {
     var cost = Duration.zero
 
     /// How many jobs went to the queue.
-    var rows: Int { self.promotions.reduce(0) { $0 + $1.rows } }
+    var rows: Int { promotions.reduce(0) { $0 + $1.rows } }
 }
 
 extension PromotionAnswer {
@@ -18,12 +18,12 @@ extension PromotionAnswer {
     init(_ rows: borrowing Rows) throws(PostgresError) {
         for row in rows.indices {
             if rows.isNull(row, 0) {
-                self.place = DuePlace(time: try rows.timestamp(row, 4), id: try rows.int64(row, 5))
-                self.cost = .microseconds(try rows.int64(row, 6))
+                place = DuePlace(time: try rows.timestamp(row, 4), id: try rows.int64(row, 5))
+                cost = .microseconds(try rows.int64(row, 6))
             } else {
                 let lane = Lane(app: try rows.int32(row, 0), number: try rows.int16(row, 1))
                 let jobs = Int(try rows.int64(row, 3))
-                self.promotions.append(Promotion(lane: lane, lowest: try rows.int64(row, 2), rows: jobs))
+                promotions.append(Promotion(lane: lane, lowest: try rows.int64(row, 2), rows: jobs))
             }
         }
     }

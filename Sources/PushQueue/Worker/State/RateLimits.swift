@@ -23,24 +23,24 @@ struct RateLimits: Sendable {
     static func mostPushes(of rate: Int32) -> Int { max(1, Int(rate) / 10) }
 
     /// Whether another claim of that app may be made.
-    func mayClaim(_ app: Int32) -> Bool { self.waiting[app, default: 0] < Self.most }
+    func mayClaim(_ app: Int32) -> Bool { waiting[app, default: 0] < Self.most }
 
     /// Until when it may not claim, since the timetable is full.
     func restEnd(of app: Int32, at now: MonotonicInstant) -> MonotonicInstant? {
-        guard let end = self.rests[app], now < end else { return nil }
+        guard let end = rests[app], now < end else { return nil }
         return end
     }
 
     /// A claim was asked for.
-    mutating func planned(of app: Int32) { self.waiting[app, default: 0] += 1 }
+    mutating func planned(of app: Int32) { waiting[app, default: 0] += 1 }
 
     /// It brought nothing, goes back, or has had its turn.
     mutating func departed(of app: Int32) {
-        let left = self.waiting[app, default: 0] - 1
+        let left = waiting[app, default: 0] - 1
         precondition(left >= 0, "more claims departed than were planned")
-        self.waiting[app] = left == 0 ? nil : left
+        waiting[app] = left == 0 ? nil : left
     }
 
     /// The timetable is full.
-    mutating func rest(_ app: Int32, until end: MonotonicInstant) { self.rests[app] = end }
+    mutating func rest(_ app: Int32, until end: MonotonicInstant) { rests[app] = end }
 }

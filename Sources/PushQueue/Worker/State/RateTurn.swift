@@ -7,8 +7,8 @@ struct RateTurn: Sendable {
 
     let begins: MonotonicInstant
 
-    init(in wait: Duration, from now: MonotonicInstant) { self.begins = now + wait }
+    init(in wait: Duration, from now: MonotonicInstant) { begins = now + wait }
 
     /// Too late for it: another one has to be taken.
-    func isMissed(at now: MonotonicInstant) -> Bool { now - self.begins > Self.latest }
+    func isMissed(at now: MonotonicInstant) -> Bool { now - begins > Self.latest }
 }

@@ -20,20 +20,20 @@ struct ReconnectionPace: Sendable {
     private var connectedAt: MonotonicInstant?
 
     mutating func connected(at now: MonotonicInstant) {
-        self.afterFailures = Self.shortest
-        self.connectedAt = now
+        afterFailures = Self.shortest
+        connectedAt = now
     }
 
     mutating func disconnected(at now: MonotonicInstant, isOwnFault: Bool) {
         guard let connectedAt else { return }
         self.connectedAt = nil
-        if now - connectedAt >= self.afterFaults * Self.proof { self.afterFaults = Self.shortest }
-        if isOwnFault { self.afterFaults = min(self.afterFaults * 2, Self.longestAfterFaults) }
+        if now - connectedAt >= afterFaults * Self.proof { afterFaults = Self.shortest }
+        if isOwnFault { afterFaults = min(afterFaults * 2, Self.longestAfterFaults) }
     }
 
     mutating func next(using generator: inout some RandomNumberGenerator) -> Duration {
-        let wait = max(self.afterFailures, self.afterFaults) * Double.random(in: 0...1, using: &generator)
-        self.afterFailures = min(self.afterFailures * 2, Self.longest)
+        let wait = max(afterFailures, afterFaults) * Double.random(in: 0...1, using: &generator)
+        afterFailures = min(afterFailures * 2, Self.longest)
         return wait
     }
 }

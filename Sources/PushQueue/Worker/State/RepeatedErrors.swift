@@ -15,13 +15,13 @@ struct RepeatedErrors: Sendable {
 
     /// One of that kind came. How many came before it and were not told; nil: neither is this one, for now.
     mutating func heard(_ kind: String, at now: MonotonicInstant) -> Int? {
-        if let known = self.kinds[kind], now - known.toldAt < Self.interval {
-            self.kinds[kind]?.untold += 1
+        if let known = kinds[kind], now - known.toldAt < Self.interval {
+            kinds[kind]?.untold += 1
             return nil
         }
-        let untold = self.kinds[kind]?.untold ?? 0
+        let untold = kinds[kind]?.untold ?? 0
         // There are few kinds, SQLSTATEs mostly.
-        self.kinds[kind] = Kind(toldAt: now)
+        kinds[kind] = Kind(toldAt: now)
         return untold
     }
 }

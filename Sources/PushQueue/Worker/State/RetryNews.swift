@@ -22,20 +22,20 @@ struct RetryNews: Sendable {
     /// So many pushes of the app are tried again. How many to tell of; nil: it was told a short while ago.
     mutating func add(_ pushes: Int, of app: Int32, for cause: RetryCause, at now: MonotonicInstant) -> Int? {
         let key = Key(app: app, cause: cause)
-        if var entry = self.entries[key] {
+        if var entry = entries[key] {
             entry.untold += pushes
             guard now - entry.toldAt >= Self.pause else {
-                self.entries[key] = entry
+                entries[key] = entry
                 return nil
             }
-            self.entries[key] = Entry(toldAt: now)
+            entries[key] = Entry(toldAt: now)
             return entry.untold
         }
-        if self.entries.count >= Self.most {
-            self.entries = self.entries.filter { now - $0.value.toldAt < Self.pause }
-            guard self.entries.count < Self.most else { return nil }
+        if entries.count >= Self.most {
+            entries = entries.filter { now - $0.value.toldAt < Self.pause }
+            guard entries.count < Self.most else { return nil }
         }
-        self.entries[key] = Entry(toldAt: now)
+        entries[key] = Entry(toldAt: now)
         return pushes
     }
 }

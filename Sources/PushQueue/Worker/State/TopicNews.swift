@@ -33,8 +33,8 @@ struct TopicNews: Sendable {
         of app: Int32,
         at now: MonotonicInstant
     ) -> [Item] {
-        if refusals.isEmpty, self.apps[app] == nil { return [] }
-        var entries = self.apps.removeValue(forKey: app) ?? [:]
+        if refusals.isEmpty, apps[app] == nil { return [] }
+        var entries = apps.removeValue(forKey: app) ?? [:]
         if sent > 0 {
             // What lies behind is another incident.
             entries = entries.filter { now - $0.value.heardAt < Self.pause }
@@ -56,12 +56,12 @@ struct TopicNews: Sendable {
             }
             entries[refusal.reason] = entry
         }
-        if !entries.isEmpty { self.apps[app] = entries }
+        if !entries.isEmpty { apps[app] = entries }
         return items
     }
 }
 
 extension TopicRefusal {
     /// The device token may be to blame, and not the topic.
-    fileprivate var mayBeToken: Bool { self.reason.action(status: UInt16(self.status)) == .failToken }
+    fileprivate var mayBeToken: Bool { reason.action(status: UInt16(status)) == .failToken }
 }

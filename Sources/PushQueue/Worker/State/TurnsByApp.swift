@@ -7,23 +7,23 @@ struct TurnsByApp<Waiter> {
 
     /// True: it is the caller's now, who need not wait.
     mutating func take() -> Bool {
-        guard !self.isTaken else { return false }
-        self.isTaken = true
+        guard !isTaken else { return false }
+        isTaken = true
         return true
     }
 
     mutating func wait(_ waiter: Waiter, of app: Int32) {
-        if self.waiting[app] == nil { self.order.append(app) }
-        self.waiting[app, default: []].append(waiter)
+        if waiting[app] == nil { order.append(app) }
+        waiting[app, default: []].append(waiter)
     }
 
     /// Whoever had it is done. Answers with the next one, whose it is now.
     mutating func pass() -> Waiter? {
-        guard let app = self.order.popFirst(), let next = self.waiting[app]?.popFirst() else {
-            self.isTaken = false
+        guard let app = order.popFirst(), let next = waiting[app]?.popFirst() else {
+            isTaken = false
             return nil
         }
-        if self.waiting[app]?.isEmpty == true { self.waiting[app] = nil } else { self.order.append(app) }
+        if waiting[app]?.isEmpty == true { waiting[app] = nil } else { order.append(app) }
         return next
     }
 }

@@ -5,24 +5,24 @@ extension WorkerState {
     /// Rows of apps were read again.
     mutating func read(_ rows: [AppRow], of ids: [Int32]) {
         // Who has another way to the gateway now deserves another try, which shows whether the trouble is over.
-        for app in self.limits.apps.read(rows, of: ids) { self.limits.holds.release(app.id) }
-        for id in ids { self.board.freed(id) }
+        for app in limits.apps.read(rows, of: ids) { limits.holds.release(app.id) }
+        for id in ids { board.freed(id) }
     }
 
     /// Says so when there are messages for an app that has no way to a gateway.
     mutating func reportUnusable(_ lanes: [Lane], at now: MonotonicInstant) -> [Report] {
         lanes.compactMap { lane in
-            guard case .known(let app) = self.limits.apps[lane.app], !app.isPaused,
+            guard case .known(let app) = limits.apps[lane.app], !app.isPaused,
                 case .failure(let trouble) = app.route
             else { return nil }
-            return self.report(trouble, of: lane.app, at: now)
+            return report(trouble, of: lane.app, at: now)
         }
     }
 
     /// The app cannot send for now: it is held, and `holds` says why; its credential's row, too, where that is to blame.
     mutating func report(_ trouble: Trouble, of id: Int32, at now: MonotonicInstant) -> Report? {
-        guard case .known(let app) = self.limits.apps[id],
-            let wait = self.limits.holds.hold(id, for: trouble, at: now, using: &self.random)
+        guard case .known(let app) = limits.apps[id],
+            let wait = limits.holds.hold(id, for: trouble, at: now, using: &random)
         else { return nil }
         let status: String? =
             switch (trouble.kind, app.route) {
@@ -46,7 +46,7 @@ extension WorkerState {
 
     /// The app can send again, if it could not before.
     mutating func reportOver(of id: Int32) -> Report? {
-        guard case .known(let app) = self.limits.apps[id], let event = self.endHold(of: app) else { return nil }
+        guard case .known(let app) = limits.apps[id], let event = endHold(of: app) else { return nil }
         return Report(
             event: event,
             judgement: app.certificate.map { Report.Judgement(certificate: $0, status: "ok", error: nil) }
@@ -54,8 +54,8 @@ extension WorkerState {
     }
 
     private mutating func endHold(of app: App) -> WorkerEvent? {
-        guard self.limits.holds.end(app.id) else { return nil }
-        self.board.freed(app.id)
+        guard limits.holds.end(app.id) else { return nil }
+        board.freed(app.id)
         return .troubleOver(app: app.id, name: app.name)
     }
 }

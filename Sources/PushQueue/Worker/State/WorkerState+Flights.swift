@@ -6,8 +6,8 @@ extension WorkerState {
     /// What to do with jobs that were claimed under that number.
     func departure(of jobs: ClaimedJobs, claimedAs worker: Int64, at now: MonotonicInstant) -> Departure {
         if jobs.batch.isEmpty { return .nothingToSend }
-        guard self.phase == .working, worker == self.id, self.lease.holds(at: now),
-            case .known(let app) = self.limits.apps[jobs.app],
+        guard phase == .working, worker == id, lease.holds(at: now),
+            case .known(let app) = limits.apps[jobs.app],
             case .success(let route) = app.route
         else { return .giveBack }
         return .send(route, mostAttempts: app.mostAttempts)
@@ -19,14 +19,14 @@ extension WorkerState {
             claim.jobs,
             outcomes,
             after: claim.settled,
-            policy: self.options.retry,
+            policy: options.retry,
             mostAttempts: claim.mostAttempts,
             // The database's time: what it said when it answered, and what has passed since.
             now: claim.jobs.claimedAt + (now - claim.answeredAt).nanoseconds / 1000,
-            using: &self.random
+            using: &random
         )
         // What a lease that ended kept from being sent is no trouble of the app.
-        if !self.lease.holds(at: now) { settlement.forgetTrouble() }
+        if !lease.holds(at: now) { settlement.forgetTrouble() }
         return settlement
     }
 
@@ -43,29 +43,29 @@ extension WorkerState {
             return false
         }
         let jobs = claim.jobs
-        self.activity[jobs.app, default: Settlement.Tally()] += settlement.tally
+        activity[jobs.app, default: Settlement.Tally()] += settlement.tally
         if let lowest = settlement.lowestReturned(of: jobs) {
             // What went back is below the floor, perhaps.
-            self.board.returned(to: Lane(app: jobs.app, number: jobs.lane), lowest: lowest, at: now)
+            board.returned(to: Lane(app: jobs.app, number: jobs.lane), lowest: lowest, at: now)
         }
         if let rest = settlement.rest(of: jobs) {
-            self.returnsDue = max(self.returnsDue ?? now, now + rest)
+            returnsDue = max(returnsDue ?? now, now + rest)
         }
         if settlement.pending > 0 {
             claim.settled = outcomes
             // Others need not wait for the slow ones.
-            self.limits.admission.release(claim.pushes - settlement.pending, of: jobs.app)
+            limits.admission.release(claim.pushes - settlement.pending, of: jobs.app)
             claim.pushes = settlement.pending
-            self.board.freed(jobs.app)
+            board.freed(jobs.app)
         }
         return true
     }
 
     /// What is worth saying of the pushes of a settlement that are tried again.
     mutating func retried(_ settlement: Settlement, of id: Int32, at now: MonotonicInstant) -> [WorkerEvent] {
-        guard !settlement.retryCauses.counts.isEmpty, case .known(let app) = self.limits.apps[id] else { return [] }
+        guard !settlement.retryCauses.counts.isEmpty, case .known(let app) = limits.apps[id] else { return [] }
         return settlement.retryCauses.counts.compactMap { cause, pushes in
-            self.retryNews.add(pushes, of: id, for: cause, at: now)
+            retryNews.add(pushes, of: id, for: cause, at: now)
                 .map { .retrying(app: id, name: app.name, cause, pushes: $0) }
         }
     }
@@ -76,13 +76,13 @@ extension WorkerState {
         of jobs: ClaimedJobs,
         at now: MonotonicInstant
     ) -> [WorkerEvent] {
-        let news = self.topicNews.settled(
+        let news = topicNews.settled(
             settlement.topicRefusals,
             sent: settlement.tally.sent,
             of: jobs.app,
             at: now
         )
-        guard !news.isEmpty, case .known(let app) = self.limits.apps[jobs.app] else { return [] }
+        guard !news.isEmpty, case .known(let app) = limits.apps[jobs.app] else { return [] }
         return news.map { item in
             .topicRefused(
                 app: app.id,
@@ -103,26 +103,26 @@ extension WorkerState {
         at now: MonotonicInstant
     ) -> Report? {
         if let trouble = settlement.trouble {
-            return self.phase == .working ? self.report(trouble, of: jobs.app, at: now) : nil
+            return phase == .working ? report(trouble, of: jobs.app, at: now) : nil
         }
-        return jobs.batch.isEmpty ? nil : self.reportOver(of: jobs.app)
+        return jobs.batch.isEmpty ? nil : reportOver(of: jobs.app)
     }
 
     /// The claim's rows are where they came from.
     mutating func gaveBack(_ jobs: ClaimedJobs, at now: MonotonicInstant) {
         let lowest = jobs.jobs.lazy.map(\.id).min() ?? .max
-        self.board.returned(to: Lane(app: jobs.app, number: jobs.lane), lowest: lowest, at: now)
+        board.returned(to: Lane(app: jobs.app, number: jobs.lane), lowest: lowest, at: now)
     }
 
     /// The worker has nothing more to do with the claim.
     mutating func ended(_ claim: HeldClaim) {
-        self.flights.remove(claim.jobs.key)
-        self.limits.admission.release(claim.pushes, of: claim.jobs.app)
-        self.board.freed(claim.jobs.app)
+        flights.remove(claim.jobs.key)
+        limits.admission.release(claim.pushes, of: claim.jobs.app)
+        board.freed(claim.jobs.app)
         // The next of those under suspicion may be claimed. They stand behind it, and below the floor, perhaps.
         if claim.jobs.areOnTrial, let first = claim.jobs.jobs.lazy.map(\.id).min() {
             let lane = Lane(app: claim.jobs.app, number: claim.jobs.lane)
-            self.board.tried(lane, first: first)
+            board.tried(lane, first: first)
         }
     }
 }

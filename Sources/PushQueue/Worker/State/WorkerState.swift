@@ -61,25 +61,25 @@ struct WorkerState: Sendable {
 
     init(_ options: WorkerOptions, seed: UInt64) {
         self.options = options
-        self.lease = Lease(duration: options.lease)
-        self.board = LaneBoard(quantum: options.claimSize)
-        self.limits = AppLimits(maxInFlight: options.maxInFlight, claimSize: options.claimSize)
-        self.random = SeededGenerator(seed: seed)
+        lease = Lease(duration: options.lease)
+        board = LaneBoard(quantum: options.claimSize)
+        limits = AppLimits(maxInFlight: options.maxInFlight, claimSize: options.claimSize)
+        random = SeededGenerator(seed: seed)
     }
 
-    var inFlight: Int { self.limits.admission.inFlight }
+    var inFlight: Int { limits.admission.inFlight }
 
     /// The rows of `inflight` that this worker knows of.
-    var heldClaims: Set<Int64> { Set(self.flights.map(\.id)) }
+    var heldClaims: Set<Int64> { Set(flights.map(\.id)) }
 
     /// Nothing of what was claimed is left to settle.
-    var isIdle: Bool { self.asked.areEmpty && self.flights.isEmpty }
+    var isIdle: Bool { asked.areEmpty && flights.isEmpty }
 
     /// Whether there is nothing more to wait for.
     var isDone: Bool {
-        switch self.phase {
-        case .working: self.hasDrained
-        case .draining, .givingUp: self.isIdle && !self.isReadingFeedback
+        switch phase {
+        case .working: hasDrained
+        case .draining, .givingUp: isIdle && !isReadingFeedback
         case .over: true
         }
     }
@@ -87,54 +87,54 @@ struct WorkerState: Sendable {
     // MARK: The connection
 
     mutating func connected(at now: MonotonicInstant) {
-        self.isConnected = true
-        self.reconnection.connected(at: now)
+        isConnected = true
+        reconnection.connected(at: now)
     }
 
     /// - Parameter isOwnFault: This side could not go on with the connection, which was well.
     mutating func disconnected(at now: MonotonicInstant, isOwnFault: Bool) {
-        self.isConnected = false
-        self.reconnection.disconnected(at: now, isOwnFault: isOwnFault)
+        isConnected = false
+        reconnection.disconnected(at: now, isOwnFault: isOwnFault)
     }
 
     /// How long to wait before the next try to connect.
-    mutating func reconnectionWait() -> Duration { self.reconnection.next(using: &self.random) }
+    mutating func reconnectionWait() -> Duration { reconnection.next(using: &random) }
 
     /// How long to wait before a statement that has to succeed some day is tried again. Nil: not at all.
     mutating func retryWait(_ pace: inout RetryPace) -> Duration? {
-        guard self.phase != .over, self.isConnected else { return nil }
-        return pace.failed(using: &self.random)
+        guard phase != .over, isConnected else { return nil }
+        return pace.failed(using: &random)
     }
 
     // MARK: What is done again and again
 
     enum Routine: Hashable, Sendable { case look, apps, heartbeat, watch, notes }
 
-    mutating func succeeded(in routine: Routine) { self.paces[routine] = nil }
+    mutating func succeeded(in routine: Routine) { paces[routine] = nil }
 
     /// How long to wait before the next try.
     mutating func failed(in routine: Routine) -> Duration {
-        self.paces[routine, default: RetryPace()].failed(using: &self.random)
+        paces[routine, default: RetryPace()].failed(using: &random)
     }
 
     // MARK: Stopping
 
     /// False: it has been told before.
     mutating func toldToDrain() -> Bool {
-        guard self.phase == .working else { return false }
-        self.phase = .draining
+        guard phase == .working else { return false }
+        phase = .draining
         return true
     }
 
     /// False: it has been told before.
     mutating func toldToGiveUp() -> Bool {
-        guard self.phase == .working || self.phase == .draining else { return false }
-        self.phase = .givingUp
+        guard phase == .working || phase == .draining else { return false }
+        phase = .givingUp
         return true
     }
 
     /// Whatever is not settled by now, others will take over when the lease has run out.
     mutating func stoppedWaiting() {
-        self.phase = .over
+        phase = .over
     }
 }
