@@ -90,7 +90,7 @@ lint: ## check layout and structure
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
 	@bash .ci/structure
 
-docs: ## the library's documentation, into .docs/, and the lists of docs/sql.md
+docs: ## the library's documentation, into .docs/, and the pages of docs/ that are made from the program
 	@bash .ci/packages test
 	@bash .ci/docs
 

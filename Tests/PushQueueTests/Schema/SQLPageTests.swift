@@ -21,7 +21,7 @@ import Testing
             let reference = try await SQLReference(database: database).text()
             let page = try Self.page()
             let mark = try #require(page.firstRange(of: SQLReference.mark))
-            if ProcessInfo.processInfo.environment["SQL_PAGE"] == "write" {
+            if GeneratedPage.isWritten {
                 let written = page[..<mark.lowerBound] + reference
                 try Data(written.utf8).write(to: URL(filePath: Self.path))
             } else {

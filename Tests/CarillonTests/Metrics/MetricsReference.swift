@@ -1,0 +1,62 @@
+/// The text of docs/metrics.md, made from what `/metrics` serves.
+struct MetricsReference {
+    /// A family of samples, and the labels that they carry.
+    private struct Family {
+        let name: String
+        let help: String
+        var kind = ""
+        var labels: [String] = []
+    }
+
+    private var families: [Family] = []
+
+    /// - Parameter exposition: samples of every family, in the text format of Prometheus.
+    init(exposition: String) {
+        for line in exposition.split(separator: "\n") {
+            let words = line.split(separator: " ", maxSplits: 3).map(String.init)
+            if words.count == 4, words[0] == "#", words[1] == "HELP" {
+                families.append(Family(name: words[2], help: words[3]))
+            } else if words.count == 4, words[0] == "#", words[1] == "TYPE" {
+                families[families.count - 1].kind = words[3]
+            } else if line.contains("{") {
+                for match in line.matches(of: #/([a-z_]+)="/#) {
+                    let label = String(match.output.1)
+                    if label != "le", !families[families.count - 1].labels.contains(label) {
+                        families[families.count - 1].labels.append(label)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Families of which there is no sample, so that their labels are unknown.
+    func unsampled(in exposition: String) -> [String] {
+        families.map(\.name).filter { name in
+            !exposition.split(separator: "\n").contains { !$0.hasPrefix("#") && $0.hasPrefix(name) }
+        }
+    }
+
+    var text: String {
+        """
+        # Metrics
+
+        `carillon worker --http 127.0.0.1:9464` serves these metrics at `/metrics`, in the text format of Prometheus. `make docs`
+        writes this page from the program.
+
+        Counters count since the start of this worker. `carillon_queue_jobs`, `carillon_scheduled_jobs`,
+        `carillon_queue_oldest_age_seconds` and `carillon_credential_expiry_seconds` have a sample for every app of the database,
+        whichever worker sends for it; they and the metrics of maintenance are read from the database, at most every five
+        seconds, and are missing while it does not answer. A worker with several databases adds the label `database` to whatever
+        it counts for one of them.
+
+        | metric | type | labels | meaning |
+        |---|---|---|---|
+        \(families.sorted { $0.name < $1.name }.map(row).joined(separator: "\n"))
+
+        """
+    }
+
+    private func row(of family: Family) -> String {
+        "| `\(family.name)` | \(family.kind) | \(family.labels.map { "`\($0)`" }.joined(separator: ", ")) | \(family.help) |"
+    }
+}

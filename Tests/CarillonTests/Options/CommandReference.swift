@@ -1,0 +1,81 @@
+@testable import Carillon
+
+/// The text of docs/cli.md, made from the tables of commands and options.
+struct CommandReference {
+    let commands: [Command]
+
+    var text: String {
+        """
+        # Commands
+
+        `carillon` is one program. This page lists its commands and their options, as `carillon COMMAND --help` does.
+        `make docs` writes the page from the program.
+
+        An option can be an argument, `--max-in-flight 4000`, or an environment variable, `CARILLON_MAX_IN_FLIGHT=4000`. An
+        argument overrides the variable. The database is `--database`, else `DATABASE_URL`, else libpq's `PG*` variables. A
+        duration is written `250ms`, `10s` or `5m`. [operating.md](operating.md) explains the options that need more than a
+        line, and [rights.md](rights.md) the roles.
+
+        | exit status | meaning |
+        |---|---|
+        | 0 | done |
+        | 1 | failed |
+        | 2 | wrong usage |
+        | 69 | a service is unavailable |
+        | 75 | try again |
+        | 78 | wrong configuration |
+
+        | command | what it does |
+        |---|---|
+        \(commands.map { "| [`\($0.title)`](#\(Self.anchor($0))) | \(Self.cell($0.summary)) |\n" }.joined())
+        Every command also takes these options:
+
+        \(Self.table(of: Option.common, in: nil))
+        \(commands.map(section).joined(separator: "\n"))
+        """
+    }
+
+    private static func anchor(_ command: Command) -> String {
+        command.title.replacing(" ", with: "-")
+    }
+
+    private func section(on command: Command) -> String {
+        let words = command.arguments.map(\.placeholder)
+        let required = command.required.map { "--" + $0.flag + ($0.kind.placeholder.map { " " + $0 } ?? "") }
+        var text = "## \(command.title)\n\n```\n"
+        text += ([command.title] + words + required + ["[OPTIONS]"]).joined(separator: " ") + "\n```\n\n"
+        text += command.summary + (command.discussion.isEmpty ? "" : " " + command.discussion) + "\n"
+        if !command.roles.isEmpty {
+            text += "\nRole: \(command.roles.map { "`\($0)`" }.joined(separator: " or ")).\n"
+        }
+        if !command.arguments.isEmpty {
+            text += "\n| argument | |\n|---|---|\n"
+            for argument in command.arguments {
+                text += "| `\(argument.placeholder)` | \(Self.cell(argument.help)) |\n"
+            }
+        }
+        let options = command.required + command.options
+        if !options.isEmpty { text += "\n" + Self.table(of: options, in: command) }
+        if !command.examples.isEmpty { text += "\n```sh\n\(command.examples.joined(separator: "\n"))\n```\n" }
+        return text
+    }
+
+    private static func table(of options: [Option], in command: Command?) -> String {
+        "| option | default | variable | |\n|---|---|---|---|\n"
+            + options.map { option in
+                let flags = option.flags.map { flag in
+                    let word = flag == option.fileFlag ? "FILE" : option.kind.placeholder
+                    return "`--\(flag)\(word.map { " " + cell($0) } ?? "")`"
+                }
+                let fallback = command?.requires(option) == true ? "required" : option.fallback.map { "`\($0)`" } ?? ""
+                let variables = option.variables.flatMap { option.secrecy == .open ? [$0] : [$0, $0 + "_FILE"] }
+                return "| \(flags.joined(separator: ", ")) | \(fallback) "
+                    + "| \(variables.map { "`\($0)`" }.joined(separator: ", ")) | \(cell(option.help)) |\n"
+            }.joined()
+    }
+
+    /// A bar would end the cell.
+    private static func cell(_ text: String) -> String {
+        text.replacing("|", with: "\\|")
+    }
+}

@@ -1,0 +1,40 @@
+import FoundationEssentials
+import Testing
+
+/// A page of the documentation that is made from the program. A test compares it, `make docs` writes it.
+package struct GeneratedPage {
+    /// Within the repository, such as `docs/cli.md`.
+    package let path: String
+
+    package init(_ path: String) {
+        self.path = path
+    }
+
+    private var url: URL {
+        var url = URL(filePath: #filePath)
+        for _ in 0..<3 { url.deleteLastPathComponent() }
+        return url.appending(path: path)
+    }
+
+    package var text: String {
+        get throws { try String(contentsOf: url, encoding: .utf8) }
+    }
+
+    /// `make docs` asks for pages to be written.
+    package static var isWritten: Bool { ProcessInfo.processInfo.environment["PAGES"] == "write" }
+
+    package func write(_ text: String) throws {
+        try Data(text.utf8).write(to: url)
+    }
+
+    /// Expects the page to be what the program says now.
+    package func expect(_ expected: String) throws {
+        if Self.isWritten { return try write(expected) }
+        let text = try text
+        let differs = zip(text.split(separator: "\n"), expected.split(separator: "\n")).first { $0 != $1 }
+        #expect(
+            text == expected,
+            "`make docs` writes \(path); the first line that differs: \(differs.map { "\($0)" } ?? "at the end")"
+        )
+    }
+}
