@@ -8,7 +8,8 @@ import Testing
         let messages = GeneratedPage.isWritten ? "20000" : "400"
         let run = try await ProgramRun.run(["demo", "--messages", messages])
         #expect(run.status == 0)
-        let lines = run.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        var lines = run.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        while lines.last?.isEmpty == true { lines.removeLast() }
         let start = try #require(lines.firstIndex { $0.hasPrefix("OUTCOME") })
         let table = ["$ carillon demo", ""] + lines[start...]
         if GeneratedPage.isWritten {

@@ -12,7 +12,8 @@ import Testing
         try await TestDatabase.with(.schema) { database in
             try await database.run(
                 """
-                INSERT INTO carillon.certificates (name, not_after) VALUES ('acme', now() + interval '90 days');
+                INSERT INTO carillon.certificates (name, certificate, not_after)
+                VALUES ('acme', 'PEM', now() + interval '90 days');
                 INSERT INTO carillon.apps (name, certificate_id) SELECT 'acme', id FROM carillon.certificates
                 """
             )
