@@ -10,21 +10,22 @@ package struct GeneratedPage {
         self.path = path
     }
 
-    private var url: URL {
+    /// Where it is on this machine.
+    package var file: String {
         var url = URL(filePath: #filePath)
         for _ in 0..<3 { url.deleteLastPathComponent() }
-        return url.appending(path: path)
+        return url.path + "/" + path
     }
 
     package var text: String {
-        get throws { try String(contentsOf: url, encoding: .utf8) }
+        get throws { try String(contentsOfFile: file, encoding: .utf8) }
     }
 
     /// `make docs` asks for pages to be written.
     package static var isWritten: Bool { ProcessInfo.processInfo.environment["PAGES"] == "write" }
 
     package func write(_ text: String) throws {
-        try Data(text.utf8).write(to: url)
+        try Data(text.utf8).write(to: URL(filePath: file))
     }
 
     /// Expects the page to be what the program says now.

@@ -16,10 +16,7 @@ extension Command {
             + "With --once, it runs no feedback passes, and also ends with 69 or 78 when an app could not send. With several "
             + "databases, one that cannot be served is tried again until the worker is told to stop; the worker then ends "
             + "with that status.",
-        options: [
-            .once, .maxInFlight, .connections, .idleTimeout, .requestTimeout, .drainTimeout, .lease, .patience,
-            .retryBase, .retryCap, .retention, .feedbackInterval, .http, .embedded, .data, .databases,
-        ],
+        options: WorkerOptions.settings + [.http, .embedded, .data, .databases],
         examples: [
             "carillon worker --database postgresql://localhost/shop --http 127.0.0.1:9464",
             "carillon worker --once",

@@ -4,6 +4,12 @@ import Postgres
 import PushQueue
 
 extension WorkerOptions {
+    /// The options that `init` and `HTTP2Configuration.init` below read.
+    static let settings: [Option] = [
+        .once, .maxInFlight, .connections, .idleTimeout, .requestTimeout, .drainTimeout, .lease, .patience, .retryBase,
+        .retryCap, .retention, .feedbackInterval,
+    ]
+
     /// As the options of the command say.
     init(_ settings: Settings, database: DatabaseSource) {
         self.init()

@@ -4,7 +4,7 @@ import Postgres
 /// What a worker does again and again beside sending: when, and with what. A new one is a file like those beside this one,
 /// and a line in `all`.
 struct MaintenanceTask: Sendable {
-    enum Name: String, Hashable, Sendable {
+    enum Name: String, CaseIterable, Sendable {
         case counts
         case sweep
         case orphans

@@ -12,9 +12,8 @@ struct CommandReference {
         `make docs` writes the page from the program.
 
         An option can be an argument, `--max-in-flight 4000`, or an environment variable, `CARILLON_MAX_IN_FLIGHT=4000`. An
-        argument overrides the variable. The database is `--database`, else `DATABASE_URL`, else libpq's `PG*` variables. A
-        duration is written `250ms`, `10s` or `5m`. [operating.md](operating.md) explains the options that need more than a
-        line, and [rights.md](rights.md) the roles.
+        argument overrides the variable. A duration is written `250ms`, `10s` or `5m`. [operating.md](operating.md) explains
+        the options that need more than a line, and [rights.md](rights.md) the roles.
 
         | exit status | meaning |
         |---|---|
@@ -31,6 +30,11 @@ struct CommandReference {
         Every command also takes these options:
 
         \(Self.table(of: Option.common, in: nil))
+        ## The database
+
+        Commands that use the database take these options. `worker` and `check` accept several databases; their sections say how.
+
+        \(Self.table(of: [.database], in: nil))
         \(commands.map(section).joined(separator: "\n"))
         """
     }
@@ -46,7 +50,8 @@ struct CommandReference {
         text += ([command.title] + words + required + ["[OPTIONS]"]).joined(separator: " ") + "\n```\n\n"
         text += command.summary + (command.discussion.isEmpty ? "" : " " + command.discussion) + "\n"
         if !command.roles.isEmpty {
-            text += "\nRole: \(command.roles.map { "`\($0)`" }.joined(separator: " or ")).\n"
+            let roles = command.roles.map { "`\($0)`" }.joined(separator: " or ")
+            text += "\nRole: \(roles), or the owner of the schema.\n"
         }
         if !command.arguments.isEmpty {
             text += "\n| argument | |\n|---|---|\n"
@@ -54,7 +59,10 @@ struct CommandReference {
                 text += "| `\(argument.placeholder)` | \(Self.cell(argument.help)) |\n"
             }
         }
-        let options = command.required + command.options
+        let options = (command.required + command.options).filter { $0.help != Option.database.help }
+        if command.options.contains(where: { $0.help == Option.database.help }) {
+            text += "\nUses [the database](#the-database).\n"
+        }
         if !options.isEmpty { text += "\n" + Self.table(of: options, in: command) }
         if !command.examples.isEmpty { text += "\n```sh\n\(command.examples.joined(separator: "\n"))\n```\n" }
         return text

@@ -1,10 +1,10 @@
 import TestSupport
 
-/// The part of docs/sql.md that lists things, made from the catalog of a migrated database: what the roles for applications
-/// and dashboards may call, read and write, as the comments in there describe it.
+/// The part of docs/sql.md that is made from the catalog of a migrated database: what applications, dashboards and the
+/// owner of the schema may call, read and write, with the comments of the migrations.
 struct SQLReference {
-    /// Stands before it in the page.
-    static let mark = "<!-- From here on `make docs` writes, from the comments in migrations/0025_comments.up.sql. -->"
+    /// The generated part begins here.
+    static let mark = "<!-- `make docs` writes the rest of this page from the comments in the migrations. -->"
 
     let database: TestDatabase
 
@@ -25,18 +25,20 @@ struct SQLReference {
             """
     }
 
-    /// What either role may use, and is not commented as internal.
+    /// What either role may call, and what the owner is meant to call: that has a comment.
     static let callable = """
         SELECT p.*, obj_description(p.oid, 'pg_proc') AS comment,
-            concat_ws(' and ',
+            coalesce(nullif(concat_ws(' and ',
                 CASE WHEN has_function_privilege('carillon_app', p.oid, 'EXECUTE') THEN '`carillon_app`' END,
-                CASE WHEN has_function_privilege('carillon_reader', p.oid, 'EXECUTE') THEN '`carillon_reader`' END) AS roles
+                CASE WHEN has_function_privilege('carillon_reader', p.oid, 'EXECUTE') THEN '`carillon_reader`' END), ''),
+                'the owner of the schema') AS roles
         FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace
             AND (has_function_privilege('carillon_app', p.oid, 'EXECUTE')
-                OR has_function_privilege('carillon_reader', p.oid, 'EXECUTE'))
+                OR has_function_privilege('carillon_reader', p.oid, 'EXECUTE')
+                OR obj_description(p.oid, 'pg_proc') NOT LIKE 'Internal: %')
         """
 
-    /// The columns of which either role may read or write something, with what each may do.
+    /// The columns that either role may read or write, with what each may do, and all others that have a comment.
     static let columns = """
         SELECT c.oid, c.relname, a.attname, a.attnum, format_type(a.atttypid, a.atttypmod) AS type,
             obj_description(c.oid, 'pg_class') AS about, col_description(c.oid, a.attnum) AS comment,
@@ -49,7 +51,8 @@ struct SQLReference {
         WHERE c.relnamespace = 'carillon'::regnamespace AND c.relkind IN ('r', 'p', 'v') AND NOT c.relispartition
             AND a.attnum > 0 AND NOT a.attisdropped AND (
                 has_column_privilege('carillon_app', c.oid, a.attnum, 'SELECT, INSERT, UPDATE')
-                OR has_column_privilege('carillon_reader', c.oid, a.attnum, 'SELECT'))
+                OR has_column_privilege('carillon_reader', c.oid, a.attnum, 'SELECT')
+                OR col_description(c.oid, a.attnum) NOT LIKE 'Internal: %')
         """
 
     /// Two functions of one name take the same arguments, one of them JSON of any type.
@@ -91,13 +94,16 @@ struct SQLReference {
     private static let relations = """
         SELECT string_agg(concat_ws(E'\\n\\n', '### `' || r.relname || '`', r.about || CASE
                 WHEN has_table_privilege('carillon_app', r.oid, 'DELETE') THEN ' `carillon_app` may delete rows.' ELSE '' END,
-                E'| column | type | `carillon_app` | `carillon_reader` | what it is |\\n|---|---|---|---|---|\\n' || r.rows),
-            E'\\n\\n' ORDER BY r.is_for_apps DESC, r.relname)
+                CASE WHEN r.is_for_owner THEN E'For the owner of the schema.\\n\\n| column | type | what it is |\\n|---|---|---|\\n'
+                ELSE E'| column | type | `carillon_app` | `carillon_reader` | what it is |\\n|---|---|---|---|---|\\n' END || r.rows),
+            E'\\n\\n' ORDER BY r.is_for_owner, r.is_for_apps DESC, r.relname)
         FROM (
-            SELECT c.oid, c.relname, min(c.about) AS about, bool_or(c.app <> '') AS is_for_apps,
-                string_agg(format('| `%s` | %s | %s | %s | %s |', c.attname,
-                    replace(c.type, 'timestamp with time zone', 'timestamptz'), c.app, c.reader, c.comment),
+            SELECT c.oid, c.relname, min(c.about) AS about, bool_or(c.app <> '') AS is_for_apps, c.is_for_owner,
+                string_agg(format(CASE WHEN c.is_for_owner THEN '| `%1$s` | %2$s | %5$s |' ELSE '| `%s` | %s | %s | %s | %s |' END,
+                    c.attname, replace(c.type, 'timestamp with time zone', 'timestamptz'), c.app, c.reader, c.comment),
                     E'\\n' ORDER BY c.attnum) AS rows
-            FROM (\(columns)) c GROUP BY c.oid, c.relname) r
+            FROM (SELECT c.*, bool_and(c.app = '' AND c.reader = '') OVER (PARTITION BY c.oid) AS is_for_owner
+                FROM (\(columns)) c) c
+            GROUP BY c.oid, c.relname, c.is_for_owner) r
         """
 }

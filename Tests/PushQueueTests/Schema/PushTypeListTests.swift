@@ -1,0 +1,26 @@
+import ApplePush
+import Postgres
+import TestSupport
+import Testing
+
+/// The list of push types in SQL, beside the one of `ApplePush`.
+@Suite struct PushTypeListTests {
+    @Test func `every push type can be enqueued`() async throws {
+        try await TestDatabase.withDemo { database in
+            for type in PushType.all {
+                let id = try await database.value("carillon.enqueue('demo', '{ab}', 'x', push_type => '\(type)')")
+                #expect(id != nil, "\(type)")
+            }
+        }
+    }
+
+    @Test func `the refusal of an unknown push type names all that there are`() async throws {
+        try await TestDatabase.withDemo { database in
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.value("carillon.enqueue('demo', '{ab}', 'x', push_type => 'smell')")
+            }
+            let names = PushType.all.map(\.name).joined(separator: ", ")
+            #expect(error?.message.contains(names) == true, "\(error as Any)")
+        }
+    }
+}
