@@ -175,7 +175,7 @@ import Testing
 
 extension DeliveryQueue {
     /// The next push, if its body has no more bytes than that.
-    fileprivate func next(upTo limit: Int? = nil) -> InFlightTable.Push? {
+    fileprivate func next(upTo limit: Int? = nil) -> QueuedPush? {
         let room = limit.map { BodyRoom(window: $0 + 1, waiting: 1) } ?? .unlimited
         return self.next(1, in: room).map { $0.push(at: $0.positions.lowerBound) }
     }

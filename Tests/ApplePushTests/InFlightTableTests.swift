@@ -6,8 +6,8 @@ import Testing
 @Suite struct InFlightTableTests {
     private let start = MonotonicInstant(nanoseconds: 0)
 
-    private func push(_ number: Int) -> InFlightTable.Push {
-        InFlightTable.Push(delivery: Int32(number % 3), position: Int32(number))
+    private func push(_ number: Int) -> QueuedPush {
+        QueuedPush(delivery: Int32(number % 3), position: Int32(number))
     }
 
     @Test func `the oldest push is known whichever ends first`() {

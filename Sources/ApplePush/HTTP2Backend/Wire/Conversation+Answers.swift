@@ -29,7 +29,7 @@ extension Conversation {
         if hasAnswer { self.deliveries.answered(at: now) }
     }
 
-    private func answered(_ push: InFlightTable.Push, _ answer: Answer) {
+    private func answered(_ push: QueuedPush, _ answer: Answer) {
         // Nearly every answer is this one, and it says nothing more.
         if answer.status == 200 {
             self.isAccepted = true
@@ -80,7 +80,7 @@ extension Conversation {
         return !authorization.isRenewed
     }
 
-    private func ended(_ push: InFlightTable.Push, _ ending: HTTP2.Ending) {
+    private func ended(_ push: QueuedPush, _ ending: HTTP2.Ending) {
         let outcome = OutcomeRules.outcome(
             of: .streamEnded(isSurelyUnprocessed: ending.isSurelyUnprocessed)
         )

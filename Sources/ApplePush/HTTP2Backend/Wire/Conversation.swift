@@ -163,7 +163,7 @@ final class Conversation {
     }
 
     /// False if the connection takes no more.
-    private func submit(_ push: InFlightTable.Push, of delivery: Delivery, at now: MonotonicInstant) -> Bool {
+    private func submit(_ push: QueuedPush, of delivery: Delivery, at now: MonotonicInstant) -> Bool {
         let tag = self.inFlight.insert(push, at: now)
         do {
             let submission = try self.outgoing.submit(Int(push.position), of: delivery, tag: tag, to: self.session)

@@ -100,24 +100,24 @@ final class DeliveryQueue {
     func answered(at now: MonotonicInstant) { self.lastAnswer = now }
 
     /// A push that was taken has its outcome.
-    func end(_ push: InFlightTable.Push, _ outcome: Outcome) {
+    func end(_ push: QueuedPush, _ outcome: Outcome) {
         self[push.delivery].end(Int(push.position), outcome)
         self.finishIfDone(push.delivery)
     }
 
     /// What an answer means for a push that was taken, with the words of reasons kept where its caller finds them.
-    func outcome(for push: InFlightTable.Push, _ read: (inout Outcomes) -> Outcome) -> Outcome {
+    func outcome(for push: QueuedPush, _ read: (inout Outcomes) -> Outcome) -> Outcome {
         self[push.delivery].read(read)
     }
 
     /// A push that was taken came back, through no fault of its own: it goes out again first of all.
-    func takeBack(_ push: InFlightTable.Push) {
+    func takeBack(_ push: QueuedPush) {
         self[push.delivery].takeBack(Int(push.position))
         self.goAgain(push)
     }
 
     /// A push that was taken was refused: it goes out again first of all, unless that has happened too often.
-    func takeBack(_ push: InFlightTable.Push, orEnd outcome: Outcome) {
+    func takeBack(_ push: QueuedPush, orEnd outcome: Outcome) {
         let delivery = self[push.delivery]
         guard delivery.takeBackRefused(Int(push.position)) else {
             if outcome.verdict == .safe { delivery.note(.refused) }
@@ -126,7 +126,7 @@ final class DeliveryQueue {
         self.goAgain(push)
     }
 
-    private func goAgain(_ push: InFlightTable.Push) {
+    private func goAgain(_ push: QueuedPush) {
         self.waiting += 1
         if self.line.contains(push.delivery) { return }
         self.line.rejoin(push.delivery)

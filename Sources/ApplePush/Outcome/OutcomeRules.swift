@@ -1,5 +1,3 @@
-import HTTP2
-
 /// The one place that says what became of a push. Whatever can happen to a stream, a connection or a queue is here
 /// mapped to one of three: answered, safe to send again, or unknown.
 enum OutcomeRules {

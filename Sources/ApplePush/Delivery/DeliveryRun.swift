@@ -5,7 +5,7 @@ struct DeliveryRun {
     let delivery: Delivery
     let positions: Range<Int>
 
-    func push(at position: Int) -> InFlightTable.Push {
-        InFlightTable.Push(delivery: self.number, position: Int32(position))
+    func push(at position: Int) -> QueuedPush {
+        QueuedPush(delivery: self.number, position: Int32(position))
     }
 }

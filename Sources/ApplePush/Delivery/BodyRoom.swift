@@ -1,7 +1,7 @@
-/// How many bodies a connection has room for. What does not fit into the send window would be opened as a stream and then
-/// wait, here instead of where another connection could take it.
+/// How many bodies a connection has room for. A body that the peer has no room for yet would wait on this connection,
+/// instead of in the queue where another connection could take it.
 struct BodyRoom {
-    /// How many bytes the peer takes beyond those that were sent.
+    /// How many bytes the peer takes beyond those that were sent. A wire without windows has `unlimited` room.
     let window: Int
     /// How many bytes of bodies wait for it already.
     let waiting: Int

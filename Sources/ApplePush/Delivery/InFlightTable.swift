@@ -3,14 +3,8 @@ import IO
 /// The pushes that a connection has submitted and that have not ended, each under a tag. Flat, and in the order in which
 /// their time to be answered began: since that is the same for all, the first is always the next to be late.
 struct InFlightTable {
-    /// Which push of which delivery it is.
-    struct Push: Equatable {
-        let delivery: Int32
-        let position: Int32
-    }
-
     private struct Slot {
-        var push: Push
+        var push: QueuedPush
         var since: MonotonicInstant
         /// How many bytes of its body had gone out when it was looked at last.
         var sent: UInt32 = 0
@@ -49,7 +43,7 @@ struct InFlightTable {
         return tags
     }
 
-    mutating func insert(_ push: Push, at now: MonotonicInstant) -> UInt32 {
+    mutating func insert(_ push: QueuedPush, at now: MonotonicInstant) -> UInt32 {
         let slot = Slot(push: push, since: now, previous: self.last, next: Self.none)
         let index: Int32
         if self.firstFree == Self.none {
@@ -82,7 +76,7 @@ struct InFlightTable {
     }
 
     /// Takes the push of that tag out. Each tag is good for once: nil if it was taken before, whoever asks again.
-    mutating func remove(_ tag: UInt32) -> Push? {
+    mutating func remove(_ tag: UInt32) -> QueuedPush? {
         guard tag < self.slots.count else { return nil }
         let index = Int32(tag)
         let slot = self.slots[Int(tag)]
