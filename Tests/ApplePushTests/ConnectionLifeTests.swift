@@ -85,7 +85,7 @@ import Testing
         life.wasAnswered(isOfUse: false)
         life.retire(.refused("InvalidProviderToken"))
         #expect(life.answered == 0)
-        #expect(life.isRefused)
+        #expect(life.end?.isRefusal == true)
         life.close(.closedByPeer)
         #expect(life.phase == .closed(.refused("InvalidProviderToken")))
     }

@@ -160,6 +160,20 @@ import Testing
         #expect(self.verdicts(delivered.outcomes) == [.delivered, .safe, .safe])
     }
 
+    @Test func `a push that comes back after its delivery was cancelled does not go out again`() async throws {
+        let delivered = try await self.deliver(3) { queue in
+            let pushes = try (0..<3).map { _ in try #require(queue.next()) }
+            queue.cancel(1)
+            queue.takeBack(pushes[0])
+            queue.takeBack(pushes[1], orEnd: Outcome(.safe))
+            #expect(queue.next() == nil)
+            queue.end(pushes[2], .delivered)
+            #expect(queue.isEmpty)
+        }
+        #expect(self.verdicts(delivered.outcomes) == [.safe, .safe, .delivered])
+        #expect(delivered.outcomes.withheld?.code == .cancelled)
+    }
+
     @Test func `a push that is larger than there is room for stays where it is`() async throws {
         let size = #"{"aps":{"alert":"Hello"}}"#.utf8.count
         _ = try await self.deliver(2) { queue in

@@ -3,249 +3,130 @@ import Testing
 
 @testable import ApplePush
 
+/// What a pool decides, without a socket, a clock or a task.
 @Suite struct PoolStateTests {
-    private typealias State = ConnectionPool.State
+    private typealias State = PoolState<SeededGenerator>
 
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
-    private let random = SeededGenerator(seed: 1)
 
-    /// A state with connections that have so many free streams each.
-    private func state(limit: Int = 4, free: [Int]) -> State {
-        var state = State(limit: limit)
-        for free in free {
-            var now = self.start
-            while true {
-                switch self.dial(&state, waiting: 1, at: now) {
-                case .now(let id): state.changed(id, to: .ready, Self.room(free: 0), at: self.start)
-                case .at(let later):
-                    now = later
-                    continue
-                case .no: Issue.record("no connection is made")
-                }
-                break
-            }
-            _ = free
+    private func state(usesTokens: Bool = false, connections: Int = 4) throws -> State {
+        PoolState(
+            to: try Gateway("gateway.example:2197"),
+            usesTokens: usesTokens,
+            connections: connections,
+            idleTimeout: .seconds(300),
+            random: SeededGenerator(seed: 1)
+        )
+    }
+
+    /// What the state asks for, by name.
+    private func actions(_ state: inout State) -> [String] {
+        var names: [String] = []
+        while let action = state.nextAction() { names.append(action.words) }
+        return names
+    }
+
+    /// The state asks for these, in this order, and for nothing else.
+    private func expect(
+        _ words: [String],
+        of state: inout State,
+        at location: SourceLocation = #_sourceLocation
+    ) {
+        let asked = self.actions(&state)
+        #expect(asked == words, sourceLocation: location)
+    }
+
+    private func ready(free: Int, inFlight: Int = 0) -> ConnectionSighting {
+        ConnectionSighting(phase: .ready, room: .init(free: free, inFlight: inFlight, capacity: free + inFlight))
+    }
+
+    @Test func `a connection is made for waiting pushes, and takes them when it is ready`() throws {
+        var state = try self.state()
+        let early = state.nextShare(of: 10, at: self.start)
+        #expect(early == nil)
+        state.spread(left: 10, at: self.start)
+        self.expect(["dial 1"], of: &state)
+        state.changed(1, to: self.ready(free: 100), waiting: 10, at: self.start)
+        let share = state.nextShare(of: 10, at: self.start)
+        #expect(share == ConnectionRoster.Share(id: 1, count: 10))
+        let none = state.nextShare(of: 0, at: self.start)
+        #expect(none == nil)
+        self.expect([], of: &state)
+    }
+
+    @Test func `a connection that drains is ended when nothing is in flight, and forgotten when it is closed`() throws {
+        var state = try self.state()
+        state.spread(left: 1, at: self.start)
+        _ = self.actions(&state)
+        var sighting = self.ready(free: 0, inFlight: 1)
+        sighting.phase = .draining
+        sighting.end = .usedUp
+        state.changed(1, to: sighting, waiting: 0, at: self.start)
+        self.expect([], of: &state)
+        sighting.room.inFlight = 0
+        state.changed(1, to: sighting, waiting: 0, at: self.start)
+        self.expect(["end 1 used_up"], of: &state)
+        sighting.isClosed = true
+        sighting.answered = 1
+        state.changed(1, to: sighting, waiting: 0, at: self.start)
+        self.expect(["forget 1 used_up"], of: &state)
+        state.changed(1, to: sighting, waiting: 0, at: self.start)
+        self.expect([], of: &state)
+    }
+
+    @Test func `a refused credential ends what waits, and those who wait for a connection go on`() throws {
+        var state = try self.state()
+        let begins1 = state.preparationBegan()
+        #expect(begins1)
+        state.spread(left: 0, at: self.start)
+        self.expect(["dial 1"], of: &state)
+        var sighting = self.ready(free: 0)
+        sighting.phase = .draining
+        sighting.isClosed = true
+        sighting.end = .refused("BadCertificate")
+        state.changed(1, to: sighting, waiting: 5, at: self.start)
+        let asked = Set(self.actions(&state))
+        #expect(asked == ["give up", "end preparing", "forget 1 refused"])
+    }
+
+    @Test func `a provider token is asked for once, and nothing is sent before it comes`() throws {
+        var state = try self.state(usesTokens: true)
+        state.spread(left: 1, at: self.start)
+        _ = self.actions(&state)
+        state.changed(1, to: self.ready(free: 10), waiting: 1, at: self.start)
+        for _ in 0..<3 {
+            let share = state.nextShare(of: 1, at: self.start)
+            #expect(share == nil)
         }
-        for (member, free) in zip(state.members, free) {
-            state.changed(member.id, to: .ready, Self.room(free: free), at: self.start)
-        }
-        return state
+        self.expect(["fetch token"], of: &state)
+        state.tokenFailed(PushError(.unreachable, "none"), at: self.start)
+        self.expect(["give up"], of: &state)
     }
 
-    private static func room(free: Int, inFlight: Int = 0) -> State.Room {
-        State.Room(free: free, inFlight: inFlight, capacity: free + inFlight)
+    @Test func `after a shutdown nothing is made, and what is added ends at once`() throws {
+        var state = try self.state()
+        state.spread(left: 1, at: self.start)
+        _ = self.actions(&state)
+        state.shutDown()
+        self.expect(["end 1 shutdown", "give up"], of: &state)
+        state.deliveryAdded()
+        self.expect(["give up"], of: &state)
+        let begins2 = state.preparationBegan()
+        #expect(!begins2)
+        state.spread(left: 1, at: self.start)
+        self.expect([], of: &state)
     }
 
-    private func dial(_ state: inout State, waiting: Int, at now: MonotonicInstant) -> State.Dial {
-        var random = self.random
-        return state.dial(waiting: waiting, at: now, using: &random)
-    }
-
-    @Test func `nothing is connected before something waits`() {
-        var state = State(limit: 4)
-        let answer1 = self.dial(&state, waiting: 0, at: self.start)
-        #expect(answer1 == .no)
-        #expect(state.members.isEmpty)
-    }
-
-    @Test func `the first push makes the first connection, and the next wait for it`() {
-        var state = State(limit: 4)
-        let answer2 = self.dial(&state, waiting: 1, at: self.start)
-        #expect(answer2 == .now(1))
-        let answer3 = self.dial(&state, waiting: 5000, at: self.start)
-        #expect(answer3 == .no)
-        #expect(state.shares(of: 5000).isEmpty)
-        #expect(state.hasHope)
-    }
-
-    @Test func `no connection takes more pushes than it has streams`() {
-        let state = self.state(free: [10, 1000])
-        let shares = state.shares(of: 2000)
-        #expect(shares.map(\.count) == [10, 1000])
-    }
-
-    @Test func `many pushes are spread evenly`() {
-        #expect(self.state(free: [1000, 1000, 1000]).shares(of: 300).map(\.count) == [100, 100, 100])
-    }
-
-    @Test func `few pushes go together, on the oldest connection`() {
-        let shares = self.state(free: [1000, 1000]).shares(of: 20)
-        #expect(shares.map(\.count) == [20])
-        #expect(shares.first?.id == 1)
-    }
-
-    @Test func `another connection is made only after pushes have waited for streams, and never beyond the limit`() {
-        var state = self.state(limit: 2, free: [0])
-        let answer4 = self.dial(&state, waiting: 9, at: self.start)
-        #expect(answer4 == .at(self.start + State.patience))
-        let answer5 = self.dial(&state, waiting: 9, at: self.start + .milliseconds(50))
-        #expect(answer5 == .at(self.start + State.patience))
-        let answer6 = self.dial(&state, waiting: 9, at: self.start + State.patience)
-        #expect(answer6 == .now(2))
-        state.changed(2, to: .ready, Self.room(free: 0, inFlight: 9), at: self.start)
-        let answer7 = self.dial(&state, waiting: 9, at: self.start + .seconds(1))
-        #expect(answer7 == .no)
-    }
-
-    @Test func `a connection that has yet to prove itself is no reason to make another`() {
-        var state = self.state(free: [1])
-        state.changed(1, to: .proving, Self.room(free: 1, inFlight: 0), at: self.start)
-        #expect(state.shares(of: 9).map(\.count) == [1])
-        state.changed(1, to: .proving, Self.room(free: 0, inFlight: 1), at: self.start)
-        let answer8 = self.dial(&state, waiting: 9, at: self.start + .seconds(5))
-        #expect(answer8 == .no)
-    }
-
-    @Test func `patience begins anew when streams were free in between`() {
-        var state = self.state(limit: 2, free: [0])
-        _ = self.dial(&state, waiting: 9, at: self.start)
-        state.changed(1, to: .ready, Self.room(free: 5, inFlight: 1), at: self.start)
-        let answer9 = self.dial(&state, waiting: 9, at: self.start + .milliseconds(60))
-        #expect(answer9 == .no)
-        state.changed(1, to: .ready, Self.room(free: 0, inFlight: 6), at: self.start)
-        let later = self.start + .milliseconds(110)
-        let answer10 = self.dial(&state, waiting: 9, at: later)
-        #expect(answer10 == .at(later + State.patience))
-    }
-
-    @Test func `a connection that drains is replaced at once, and takes nothing`() {
-        var state = self.state(limit: 1, free: [10])
-        state.changed(1, to: .draining, Self.room(free: 10, inFlight: 5), at: self.start)
-        #expect(state.shares(of: 5).isEmpty)
-        #expect(!state.hasHope)
-        let answer11 = self.dial(&state, waiting: 5, at: self.start)
-        #expect(answer11 == .now(2))
-    }
-
-    @Test func `after a connection that was of use the next is made at once`() {
-        var state = self.state(free: [10])
-        var random = self.random
-        state.ended(1, by: .goneAway(reason: nil), answers: 1, at: self.start, using: &random)
-        let answer12 = self.dial(&state, waiting: 1, at: self.start)
-        #expect(answer12 == .now(2))
-    }
-
-    @Test func `failures make the next attempt wait, longer each time and at most half a minute`() {
-        var state = State(limit: 4)
-        var random = self.random
-        var now = self.start
-        var waits: [Duration] = []
-        for _ in 0..<20 {
-            switch self.dial(&state, waiting: 1, at: now) {
-            case .now(let id):
-                state.ended(id, by: .closedByPeer, answers: nil, at: now, using: &random)
-            case .at(let later):
-                waits.append(later - now)
-                now = later
-            case .no: Issue.record("no connection is made")
-            }
-        }
-        #expect(waits.count == 10)
-        #expect(waits[0] <= .milliseconds(200))
-        #expect(waits[2...].allSatisfy { $0 >= .seconds(1) })
-        #expect(waits.allSatisfy { $0 <= .seconds(30) })
-        #expect(waits[9] >= .seconds(15))
-        #expect(Set(waits).count == 10)
-    }
-
-    @Test func `only what has been idle for longer is closed, and nothing that is in use`() {
-        var state = self.state(free: [10, 10])
-        state.changed(2, to: .ready, Self.room(free: 9, inFlight: 1), at: self.start)
-        #expect(state.idle(longerThan: .seconds(10), at: self.start + .seconds(10)) == [])
-        #expect(state.idle(longerThan: .seconds(10), at: self.start + .seconds(11)) == [1])
-        #expect(state.nextIdle(after: .seconds(10)) == self.start + .seconds(10))
-        state.changed(2, to: .ready, Self.room(free: 10, inFlight: 0), at: self.start + .seconds(20))
-        #expect(state.idle(longerThan: .seconds(10), at: self.start + .seconds(25)) == [1])
-        #expect(state.idle(longerThan: .seconds(10), at: self.start + .seconds(31)) == [1, 2])
-    }
-
-    @Test func `an old connection goes on until another can take its place`() {
-        var state = self.state(limit: 1, free: [10])
-        state.changed(1, to: .old, Self.room(free: 10), at: self.start)
-        let unused = self.dial(&state, waiting: 0, at: self.start)
-        #expect(unused == .no)
-        state.changed(1, to: .old, Self.room(free: 5, inFlight: 5), at: self.start)
-        #expect(state.shares(of: 5).map(\.count) == [5])
-        let successor = self.dial(&state, waiting: 0, at: self.start)
-        #expect(successor == .now(2))
-        let another = self.dial(&state, waiting: 99, at: self.start + .seconds(1))
-        #expect(another == .no)
-        state.changed(2, to: .proving, Self.room(free: 1), at: self.start)
-        #expect(state.replaced.isEmpty)
-        state.changed(2, to: .ready, Self.room(free: 10), at: self.start)
-        #expect(state.replaced == [1])
-        #expect(state.capacity == 20)
-    }
-
-    @Test func `how much the gateway takes is unknown until a connection has proved itself`() {
-        var state = State(limit: 4)
-        #expect(state.capacity == nil)
-        _ = self.dial(&state, waiting: 1, at: self.start)
-        #expect(state.capacity == nil)
-        state.changed(1, to: .proving, Self.room(free: 1), at: self.start)
-        #expect(state.capacity == nil)
-        state.changed(1, to: .ready, Self.room(free: 900, inFlight: 100), at: self.start)
-        #expect(state.capacity == 1_000)
-        state.changed(1, to: .draining, Self.room(free: 0, inFlight: 100), at: self.start)
-        #expect(state.capacity == nil)
-    }
-
-    @Test func `a connection is spare when the others have been enough twice over for a minute`() {
-        var state = self.state(free: [100, 100])
-        let minute = self.start + LoadGauge.period
-        state.changed(1, to: .ready, Self.room(free: 50, inFlight: 50), at: self.start + .seconds(1))
-        state.changed(1, to: .ready, Self.room(free: 100), at: self.start + .seconds(2))
-        #expect(state.spare == nil)
-        #expect(state.nextSpare == minute)
-        state.changed(1, to: .ready, Self.room(free: 100), at: minute)
-        #expect(state.spare == 2)
-        state.changed(1, to: .ready, Self.room(free: 49, inFlight: 51), at: minute + .seconds(1))
-        #expect(state.spare == nil)
-    }
-
-    @Test func `the last connection is never spare`() {
-        var state = self.state(free: [100])
-        state.changed(1, to: .ready, Self.room(free: 100), at: self.start + .seconds(600))
-        #expect(state.spare == nil && state.nextSpare == nil)
-    }
-
-    @Test func `connections that are lost together are replaced together`() {
-        var state = self.state(limit: 3, free: [0, 0, 0])
-        var random = self.random
-        #expect(state.strength == 3)
-        for id in 1...3 { state.ended(id, by: .goneAway(reason: nil), answers: 500, at: self.start, using: &random) }
-        let dials = (0..<4).map { _ in self.dial(&state, waiting: 9, at: self.start) }
-        #expect(dials == [.now(4), .now(5), .now(6), .no])
-    }
-
-    @Test func `where connections are sent away before they are any good, several are made at a time`() {
-        var state = State(limit: 2)
-        var random = self.random
-        let first = self.dial(&state, waiting: 9, at: self.start)
-        #expect(first == .now(1))
-        state.changed(1, to: .proving, Self.room(free: 0, inFlight: 64), at: self.start)
-        state.ended(1, by: .goneAway(reason: nil), answers: 64, at: self.start, using: &random)
-        let dials = (0..<3).map { _ in self.dial(&state, waiting: 9, at: self.start) }
-        #expect(dials == [.now(2), .now(3), .no])
-        #expect(state.expectancy == 64)
-        state.changed(2, to: .ready, Self.room(free: 1_000), at: self.start)
-        #expect(state.expectancy == nil)
-    }
-
-    @Test func `a connection that was too much is not made again at once`() {
-        var state = self.state(limit: 2, free: [0, 0])
-        var random = self.random
-        state.ended(2, by: .spare, answers: 500, at: self.start, using: &random)
-        let answer = self.dial(&state, waiting: 9, at: self.start)
-        #expect(answer == .at(self.start + State.patience))
-    }
-
-    @Test func `after a failure one connection is tried, not several`() {
-        var state = self.state(limit: 3, free: [0, 0, 0])
-        var random = self.random
-        for id in 1...3 { state.ended(id, by: .silent, answers: nil, at: self.start, using: &random) }
-        let later = self.start + .seconds(60)
-        let dials = (0..<2).map { _ in self.dial(&state, waiting: 9, at: later) }
-        #expect(dials == [.now(4), .no])
+    @Test func `a pool is outdated only when nothing is left in it`() throws {
+        var state = try self.state()
+        let busy = state.outdated(hasDeliveries: true)
+        #expect(!busy && !state.isOutdated)
+        let begins3 = state.preparationBegan()
+        #expect(begins3)
+        let preparing = state.outdated(hasDeliveries: false)
+        #expect(!preparing)
+        state.preparationEnded()
+        let empty = state.outdated(hasDeliveries: false)
+        #expect(empty && state.isOutdated)
     }
 }

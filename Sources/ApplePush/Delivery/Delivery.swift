@@ -24,7 +24,9 @@ final class Delivery {
     private(set) var remaining: Int
     /// How many are neither in flight nor ended.
     private(set) var waiting: Int
-    /// The caller, until it has something.
+    /// Its caller has gone: what comes back does not go out again.
+    private(set) var isCancelled = false
+    /// The caller, until it has something; nil also where nobody waits.
     private var completion: CheckedContinuation<Delivered?, Never>?
     /// What the caller has instead, once it has some of the outcomes.
     private var rest: Remainder?
@@ -35,7 +37,7 @@ final class Delivery {
         _ batch: PushBatch,
         _ terms: DeliveryTerms,
         from now: MonotonicInstant,
-        completion: CheckedContinuation<Delivered?, Never>,
+        completion: CheckedContinuation<Delivered?, Never>?,
         onCancel: @escaping @Sendable () -> Void
     ) {
         self.serial = serial
@@ -150,6 +152,9 @@ final class Delivery {
 
     /// Lets an answer be read into the outcomes' texts.
     func read(_ answer: (inout Outcomes) -> Outcome) -> Outcome { answer(&self.outcomes) }
+
+    /// The caller has gone.
+    func cancel() { self.isCancelled = true }
 
     /// Nothing that still waits will be submitted.
     func giveUpWaiting(_ end: WaitingEnd) {

@@ -110,15 +110,24 @@ final class DeliveryQueue {
         self[push.delivery].read(read)
     }
 
-    /// A push that was taken came back, through no fault of its own: it goes out again first of all.
+    /// A push that was taken came back, through no fault of its own: it goes out again first of all, unless its caller has
+    /// gone.
     func takeBack(_ push: QueuedPush) {
-        self[push.delivery].takeBack(Int(push.position))
+        let delivery = self[push.delivery]
+        if delivery.isCancelled { return self.endCancelled(push) }
+        delivery.takeBack(Int(push.position))
         self.goAgain(push)
+    }
+
+    private func endCancelled(_ push: QueuedPush) {
+        self[push.delivery].note(.cancelled)
+        self.end(push, OutcomeRules.outcome(of: .streamEnded(isSurelyUnprocessed: true)))
     }
 
     /// A push that was taken was refused: it goes out again first of all, unless that has happened too often.
     func takeBack(_ push: QueuedPush, orEnd outcome: Outcome) {
         let delivery = self[push.delivery]
+        if delivery.isCancelled { return self.endCancelled(push) }
         guard delivery.takeBackRefused(Int(push.position)) else {
             if outcome.verdict == .safe { delivery.note(.refused) }
             return self.end(push, outcome)
@@ -142,9 +151,11 @@ final class DeliveryQueue {
         }
     }
 
-    /// The caller of that delivery has gone: what waits of it ends unsent.
+    /// The caller of that delivery has gone: what waits of it ends unsent, and what is in flight does not go out again.
     func cancel(_ serial: Int) {
-        if let number = self.numbers[serial], self.line.contains(number) { self.giveUp(number, .cancelled) }
+        guard let number = self.numbers[serial] else { return }
+        self[number].cancel()
+        if self.line.contains(number) { self.giveUp(number, .cancelled) }
     }
 
     private func giveUp(_ number: Int32, _ end: WaitingEnd) {

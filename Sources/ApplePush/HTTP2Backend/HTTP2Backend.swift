@@ -81,7 +81,7 @@ public final class HTTP2Backend: Backend {
     /// connection of its own, that nothing else goes over.
     public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
         let loop = try self.shared.withLock { shared throws(PushError) in
-            if shared.isShutDown { throw ConnectionPool.shutDownError }
+            if shared.isShutDown { throw PushError.shutDown }
             return try self.nextLoop(&shared)
         }
         let line = try await FeedbackLine.open(to: gateway, with: credential, self.configuration, on: loop, of: self)
@@ -157,7 +157,7 @@ public final class HTTP2Backend: Backend {
     /// The pool to send by; `leave` follows in any case.
     private func enter(_ gateway: Gateway, _ credential: Credential) throws(PushError) -> ConnectionPool {
         try self.shared.withLock { shared throws(PushError) in
-            if shared.isShutDown { throw ConnectionPool.shutDownError }
+            if shared.isShutDown { throw PushError.shutDown }
             let key = PoolKey(gateway, credential)
             let pool: ConnectionPool
             if let known = shared.pools[key] {

@@ -83,6 +83,9 @@ enum ConnectionEnd: Error, Equatable {
         }
     }
 
+    /// The gateway does not want what comes with this credential, be it on this connection or on another.
+    var isRefusal: Bool { if case .refused = self { true } else { false } }
+
     /// The gateway may well answer on the next connection.
     var isPolite: Bool {
         switch self {

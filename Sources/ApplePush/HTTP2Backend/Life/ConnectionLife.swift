@@ -88,9 +88,6 @@ struct ConnectionLife {
     /// Nobody knows whether the server is still there: it was asked and has not answered yet.
     var isInDoubt: Bool { self.pinged != nil }
 
-    /// The gateway does not want what comes with this credential, be it on this connection or on another.
-    var isRefused: Bool { if case .refused? = self.end { true } else { false } }
-
     /// When it must be looked at next, if nothing happens to it before.
     func due(inFlight: Int) -> MonotonicInstant {
         switch self.phase {

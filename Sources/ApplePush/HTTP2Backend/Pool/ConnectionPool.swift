@@ -5,8 +5,8 @@ import TLS
 /// The connections to one gateway with one credential, all on one loop: takes batches, spreads them over connections,
 /// makes and closes those. A batch comes down by one hop and goes back by one; what happens between is synchronous.
 ///
-/// Here is what comes from outside, and the pump that hands pushes to connections; how those are made, looked after and
-/// authorized is in files of their own.
+/// What to do is decided by `PoolState`; here it is done. A connection is touched by `change` alone, which tells the state
+/// what became of it and does what the state asks for, so nothing can happen to one unnoticed.
 actor ConnectionPool {
     let loop: EventLoop
     let gateway: Gateway
@@ -15,29 +15,22 @@ actor ConnectionPool {
     let configuration: HTTP2Configuration
     let meter: TrafficMeter
     let deliveries: DeliveryQueue
-    var state: State
-    var connections: [PushConnection] = []
+    private var state: PoolState<SystemRandomNumberGenerator>
+    private var connections: [PushConnection] = []
     var watches: [Int: WatchToken] = [:]
     var dials: [Int: Task<Void, Never>] = [:]
     var context: TLSContext?
     var addresses = AddressBook<SocketAddress>()
-    var authorizations = Authorizations()
-    var renewal: Task<Void, Never>?
-    /// An answer has shown that the gateway accepts the credential.
-    var isAccepted = false
-    var input: [UInt8] = []
-    var random = SystemRandomNumberGenerator()
-    private(set) var isShutDown = false
-    private var isOutdated = false
+    private var tokenFetch: Task<Void, Never>?
+    private var input: [UInt8] = []
     private var isPumpDue = false
+    /// The pump itself sees to what happens while it runs.
+    private var isPumping = false
     private var tick: (token: TimerToken, due: MonotonicInstant)?
     private var nextSerial = 0
     /// Those who wait for a connection and have handed nothing over yet.
     private var preparing: [CheckedContinuation<Bool, Never>] = []
     private var preparingEnd: TimerToken?
-
-    /// The pushes by which a gateway judges a certificate that it has not accepted yet.
-    static let certificateTrial = 8
 
     /// The pool owns the loop's reference, so the loop outlives every use of this.
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe self.loop.asUnownedSerialExecutor() }
@@ -55,7 +48,13 @@ actor ConnectionPool {
         self.meter = meter
         self.loop = loop
         self.deliveries = DeliveryQueue(waitingTimeout: configuration.waitingTimeout)
-        self.state = State(limit: configuration.connections)
+        self.state = PoolState(
+            to: gateway,
+            usesTokens: credential.identity == nil,
+            connections: configuration.connections,
+            idleTimeout: configuration.idleTimeout,
+            random: SystemRandomNumberGenerator()
+        )
     }
 
     // MARK: From outside
@@ -77,7 +76,7 @@ actor ConnectionPool {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { completion in
                 // Looked at here and not above: between the two, somebody else may have been on the loop.
-                if self.isOutdated { return completion.resume(returning: nil) }
+                if self.state.isOutdated { return completion.resume(returning: nil) }
                 self.credential = credential
                 let now = MonotonicInstant.now
                 let delivery = Delivery(
@@ -89,10 +88,10 @@ actor ConnectionPool {
                     onCancel: cancel
                 )
                 self.deliveries.add(delivery)
-                if self.isShutDown { self.giveUpWaiting(Self.shutDownError) }
                 // The handler below may have come before the delivery, and found nothing.
                 if Task.isCancelled { self.deliveries.cancel(serial) }
-                self.pumpSoon()
+                self.state.deliveryAdded()
+                self.settle(at: now)
             }
         } onCancel: {
             cancel()
@@ -107,16 +106,16 @@ actor ConnectionPool {
         }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                if self.isOutdated { return continuation.resume(returning: false) }
+                if self.state.isOutdated { return continuation.resume(returning: false) }
                 self.credential = credential
-                if self.isShutDown || Task.isCancelled { return continuation.resume(returning: true) }
+                if Task.isCancelled || !self.state.preparationBegan() { return continuation.resume(returning: true) }
                 self.preparing.append(continuation)
                 if self.preparingEnd == nil {
                     self.preparingEnd = self.loop.schedule(at: .now + self.configuration.waitingTimeout) {
-                        self.assumeIsolated { $0.endPreparing() }
+                        self.assumeIsolated { $0.preparationEnded() }
                     }
                 }
-                self.pumpSoon()
+                self.settle(at: .now)
             }
         } onCancel: {
             cancel()
@@ -125,7 +124,12 @@ actor ConnectionPool {
 
     /// One of those who prepare has gone. The others need not know who: they lose nothing by going on.
     private nonisolated func cancelPreparing() {
-        self.loop.submit { self.assumeIsolated { $0.endPreparing() } }
+        self.loop.submit { self.assumeIsolated { $0.preparationEnded() } }
+    }
+
+    private func preparationEnded() {
+        self.state.preparationEnded()
+        self.settle(at: .now)
     }
 
     private func endPreparing() {
@@ -134,9 +138,6 @@ actor ConnectionPool {
         self.preparing = []
         for continuation in preparing { continuation.resume(returning: true) }
     }
-
-    /// How many pushes wait for a connection, or will be there as soon as there is one.
-    var expected: Int { self.deliveries.waiting + (self.preparing.isEmpty ? 0 : 1) }
 
     /// Whoever wanted that delivery has gone: nothing more of it is sent.
     private nonisolated func cancel(_ serial: Int) {
@@ -147,31 +148,136 @@ actor ConnectionPool {
     /// pool takes no more.
     func outdate(idle: Duration) -> Bool {
         let now = MonotonicInstant.now
-        self.close(self.state.idle(longerThan: idle, at: now), .idle, at: now)
-        self.isOutdated = self.state.members.isEmpty && self.deliveries.isEmpty && self.preparing.isEmpty
-        return self.isOutdated
+        self.state.idled(for: idle, at: now)
+        self.settle(at: now)
+        return self.state.outdated(hasDeliveries: !self.deliveries.isEmpty)
+    }
+
+    /// The credential was replaced.
+    func retireAll() {
+        self.state.credentialReplaced()
+        self.settle(at: .now)
     }
 
     /// Ends everything at once.
     func shutdown() async {
-        self.isShutDown = true
-        self.close(self.connections.map(\.id), .shutDown, at: .now)
-        self.giveUpWaiting(Self.shutDownError)
+        self.state.shutDown()
+        self.settle(at: .now)
         if let tick = self.tick.take() { self.loop.cancel(tick.token) }
         // Whoever supplies a provider token may take as long as they like: nobody waits for it any more.
-        self.renewal?.cancel()
+        self.tokenFetch?.cancel()
         let dials = Array(self.dials.values)
         for dial in dials { dial.cancel() }
         for dial in dials { await dial.value }
     }
 
-    static let shutDownError = PushError(.shutDown, "The session was shut down: make a new one to send more.")
+    // MARK: What happens, and what follows from it
+
+    /// Does something to a connection, or tells it what happened. The only way to touch one: whatever becomes of it, the
+    /// state learns of it, and what follows is done before this returns.
+    func change(_ id: Int, at now: MonotonicInstant, _ body: (PushConnection) -> Void) {
+        guard let connection = self.connections.first(where: { $0.id == id }) else { return }
+        body(connection)
+        if let failure = connection.writeFailure {
+            // What can still be read may say why.
+            _ = self.read(connection, at: now)
+            connection.end(failure)
+        }
+        connection.conversation.tell(self.meter)
+        let sighting = connection.sighting
+        if !sighting.isClosed, let watch = self.watches[id] { connection.updateInterest(of: watch, on: self.loop) }
+        self.state.changed(id, to: sighting, waiting: self.deliveries.waiting, at: now)
+        self.settle(at: now)
+    }
+
+    /// Whether that connection is there yet.
+    func isDialing(_ id: Int) -> Bool { self.connections.contains { $0.id == id } }
+
+    /// The socket of a connection is ready for that.
+    func ready(_ id: Int, _ interest: Interest) {
+        let now = MonotonicInstant.now
+        self.change(id, at: now) { connection in
+            if interest.contains(.write) { connection.hasRoom(at: now) }
+            if self.read(connection, at: now) {
+                self.loop.submit { self.assumeIsolated { $0.ready(id, .read) } }
+            }
+        }
+    }
+
+    /// True if there may be more to read.
+    private func read(_ connection: PushConnection, at now: MonotonicInstant) -> Bool {
+        if self.input.isEmpty { self.input = Array(repeating: 0, count: 16_384) }
+        return connection.read(into: &self.input, at: now)
+    }
+
+    /// Does what the state asks for after something happened, and has the pump look after the rest.
+    private func settle(at now: MonotonicInstant) {
+        self.deliveries.capacity = self.state.capacity
+        while let action = self.state.nextAction() { self.perform(action, at: now) }
+        self.pumpSoon()
+    }
+
+    private func perform(_ action: PoolState<SystemRandomNumberGenerator>.Action, at now: MonotonicInstant) {
+        switch action {
+        case .dial(let id, let terms): self.dial(id, terms, at: now)
+        case .retire(let id, let end): self.change(id, at: now) { $0.retire(end) }
+        case .end(let id, let end): self.change(id, at: now) { $0.end(end) }
+        case .forget(let id, let end): self.forget(id, end, at: now)
+        case .giveUpWaiting(let failure): self.deliveries.giveUp(.unconnected(failure)) { _ in true }
+        case .endPreparing: self.endPreparing()
+        case .fetchToken(let refused): self.fetchToken(refusing: refused)
+        case .authorize(let authorization):
+            for connection in self.connections { connection.conversation.authorize(authorization) }
+        }
+    }
+
+    private func dial(_ id: Int, _ terms: DialTerms, at now: MonotonicInstant) {
+        do {
+            self.connections.append(PushConnection(id, try self.conversation(terms, at: now)))
+            self.dials[id] = Task {
+                await self.dial(id)
+                self.dials[id] = nil
+            }
+        } catch {
+            self.state.failedToBegin(id, PushError(connectingTo: self.gateway, error), at: now)
+        }
+    }
+
+    private func forget(_ id: Int, _ end: ConnectionEnd, at now: MonotonicInstant) {
+        guard let place = self.connections.firstIndex(where: { $0.id == id }) else { return }
+        let connection = self.connections.remove(at: place)
+        let watch = self.watches.removeValue(forKey: id)
+        if let watch { self.loop.cancel(watch) }
+        self.meter.ended(end, wasOpen: watch != nil)
+        guard let address = connection.address else { return }
+        let answered = connection.life.answered
+        if end.isAddressAtFault(answered: answered) {
+            self.addresses.failed([address], at: now)
+        } else if answered > 0 {
+            self.addresses.worked(address)
+        }
+    }
+
+    private func fetchToken(refusing refused: ProviderToken?) {
+        guard case .providerToken(let tokens) = self.credential.kind else { return }
+        self.tokenFetch = Task {
+            do throws(PushError) {
+                let token = try await tokens.current(refusing: refused)
+                let authorization = Authorization(token: token, isRenewed: refused != nil, since: .now)
+                self.state.tokenCame(authorization, for: .seconds(tokens.secondsToRenewal(of: token)))
+            } catch {
+                self.state.tokenFailed(error, at: .now)
+            }
+            self.tokenFetch = nil
+            self.settle(at: .now)
+        }
+    }
 
     // MARK: Sending
 
     /// Has the pump run once, after everything else of this turn of the loop: what many brought is written together.
-    func pumpSoon() {
-        if self.isPumpDue { return }
+    private func pumpSoon() {
+        if self.isPumpDue || self.isPumping { return }
         self.isPumpDue = true
         self.loop.atEndOfTurn { self.assumeIsolated { $0.pump() } }
     }
@@ -179,45 +285,37 @@ actor ConnectionPool {
     /// Gives waiting pushes to connections that have room, writes, and makes another connection where there is none.
     private func pump() {
         self.isPumpDue = false
+        self.isPumping = true
         var now = MonotonicInstant.now
         self.deliveries.checkPermits(at: now)
-        while self.deliveries.waiting > 0, self.mayAuthorize(at: now) {
-            let shares = self.state.shares(of: self.deliveries.waiting)
-            if shares.isEmpty { break }
-            for (id, count) in shares {
-                guard let connection = self.connection(id) else { continue }
-                connection.submit(count, at: now)
+        while let share = self.state.nextShare(of: self.deliveries.waiting, at: now) {
+            self.change(share.id, at: now) { connection in
+                connection.submit(share.count, at: now)
                 connection.flush(at: now)
-                self.look(at: connection, at: now)
-                // Writing took its time.
-                now = .now
-                self.deliveries.checkPermits(at: now)
             }
+            // Writing took its time.
+            now = .now
+            self.deliveries.checkPermits(at: now)
         }
         for connection in self.connections where connection.wantsToWrite {
-            connection.flush(at: now)
-            self.look(at: connection, at: now)
+            self.change(connection.id, at: now) { $0.flush(at: now) }
         }
-        if !self.preparing.isEmpty, self.mayAuthorize(at: now), self.state.hasRoom { self.endPreparing() }
-        self.setTick(at: now, dialing: self.dialIfNeeded(at: now))
-    }
-
-    func giveUpWaiting(_ failure: PushError) {
-        self.deliveries.giveUp(.unconnected(failure)) { _ in true }
-        self.endPreparing()
+        self.state.spread(left: self.deliveries.waiting, at: now)
+        self.settle(at: now)
+        self.isPumping = false
+        self.setTick(at: now)
     }
 
     // MARK: Time
 
     /// One timer for all that is measured here: it comes round when the first thing is due, whatever that is.
-    private func setTick(at now: MonotonicInstant, dialing: MonotonicInstant?) {
-        if self.isShutDown { return }
-        var due = self.deliveries.nextDue
+    private func setTick(at now: MonotonicInstant) {
+        if self.state.isShutDown { return }
+        var due = min(self.deliveries.nextDue, self.state.due)
         for connection in self.connections { due = min(due, connection.due) }
-        if let idle = self.state.nextIdle(after: self.configuration.idleTimeout) { due = min(due, idle) }
-        if let spare = self.state.nextSpare { due = min(due, spare) }
         // What is due one after the other is seen to together.
-        due = min(max(due + .milliseconds(1), now + self.configuration.tickInterval), dialing ?? .distantFuture)
+        due = max(due + .milliseconds(1), now + self.configuration.tickInterval)
+        due = min(due, self.state.dialDue ?? .distantFuture)
         if due == .distantFuture { return }
         if let tick = self.tick {
             if tick.due <= due { return }
@@ -229,13 +327,9 @@ actor ConnectionPool {
     private func passed() {
         self.tick = nil
         let now = MonotonicInstant.now
-        for connection in self.connections {
-            connection.passed(to: now)
-            self.look(at: connection, at: now)
-        }
+        for connection in self.connections { self.change(connection.id, at: now) { $0.passed(to: now) } }
         self.deliveries.passed(to: now)
-        self.close(self.state.idle(longerThan: self.configuration.idleTimeout, at: now), .idle, at: now)
-        if self.deliveries.waiting == 0, let spare = self.state.spare { self.retire([spare], .spare, at: now) }
-        self.pumpSoon()
+        self.state.passed(to: now, waiting: self.deliveries.waiting)
+        self.settle(at: now)
     }
 }

@@ -34,12 +34,36 @@ final class PushConnection {
 
     /// How many pushes it takes. What the kernel has no room for would only wait here, instead of where others can take
     /// it.
-    var room: ConnectionPool.State.Room {
-        ConnectionPool.State.Room(
+    private var room: ConnectionRoster.Room {
+        ConnectionRoster.Room(
             free: self.isRefusedByKernel ? 0 : self.conversation.free,
             inFlight: self.conversation.inFlightCount,
             capacity: self.conversation.capacity
         )
+    }
+
+    /// What has become of it.
+    var sighting: ConnectionSighting {
+        let life = self.conversation.life
+        return ConnectionSighting(
+            phase: self.phase,
+            room: self.room,
+            isOld: life.isOld,
+            isClosed: life.isClosed,
+            end: life.end,
+            answered: life.answered,
+            isAccepted: self.conversation.isAccepted,
+            refusedToken: self.conversation.refusedToken
+        )
+    }
+
+    private var phase: ConnectionRoster.Phase {
+        switch self.life.phase {
+        case .connecting, .handshaking: .dialing
+        case .ready where self.life.isOld: .old
+        case .ready: self.conversation.isProven ? .ready : .proving
+        case .draining, .closed: .draining
+        }
     }
 
     /// The way to the server is made.

@@ -1,0 +1,38 @@
+import IO
+import Testing
+
+@testable import ApplePush
+
+/// A pool's values in a world of made-up connections: deliveries come, are cancelled and end in random order, connections
+/// open, drain and break whenever the seed says so.
+@Suite struct PoolSimulationTests {
+    @Test(arguments: 1...60 as ClosedRange<UInt64>)
+    func `every push ends exactly once, nothing cancelled is sent, no connection is forgotten`(seed: UInt64) throws {
+        let world = try PoolWorld(seed: seed)
+        for _ in 0..<1_500 { world.step() }
+        world.settleDown()
+        #expect(world.faults == [], "seed \(seed)")
+        #expect(world.queue.isEmpty && world.queue.waiting == 0, "seed \(seed)")
+        #expect(world.ended == world.added, "seed \(seed)")
+        #expect(world.sent > 0, "seed \(seed)")
+        world.shutDown()
+        #expect(world.connections.isEmpty, "seed \(seed): connections are left after the shutdown")
+        #expect(world.faults == [], "seed \(seed)")
+    }
+}
+
+extension PoolState.Action {
+    /// What it asks for, in a word or two.
+    var words: String {
+        switch self {
+        case .dial(let id, _): "dial \(id)"
+        case .retire(let id, let end): "retire \(id) \(end.name)"
+        case .end(let id, let end): "end \(id) \(end.name)"
+        case .forget(let id, let end): "forget \(id) \(end.name)"
+        case .giveUpWaiting: "give up"
+        case .endPreparing: "end preparing"
+        case .fetchToken: "fetch token"
+        case .authorize: "authorize"
+        }
+    }
+}
