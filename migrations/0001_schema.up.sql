@@ -61,6 +61,12 @@ CREATE TABLE carillon.schema_migrations (
     applied_at timestamptz NOT NULL DEFAULT now()
 );
 
+COMMENT ON TABLE carillon.schema_migrations IS 'The migrations that were applied.';
+COMMENT ON COLUMN carillon.schema_migrations.version IS 'its number';
+COMMENT ON COLUMN carillon.schema_migrations.name IS 'its name';
+COMMENT ON COLUMN carillon.schema_migrations.checksum IS 'SHA-256 of its file; null: it was applied by hand';
+COMMENT ON COLUMN carillon.schema_migrations.applied_at IS 'when';
+
 -- Keys the apns-id of every push, so that two installations never give two pushes the same one.
 CREATE TABLE carillon.installation (
     id         uuid PRIMARY KEY DEFAULT gen_random_uuid(),

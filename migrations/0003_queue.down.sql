@@ -1,5 +1,5 @@
-DROP TABLE carillon.scheduled, carillon.messages, carillon.inflight, carillon.workers, carillon.unfinished,
-    carillon.cancelled, carillon.unknown_outcomes, carillon.broadcasts, carillon.dedupe, carillon.chores;
+DROP TABLE carillon.chores, carillon.dedupe, carillon.unknown_outcomes, carillon.cancelled, carillon.broadcasts,
+    carillon.unfinished, carillon.inflight, carillon.workers, carillon.scheduled, carillon.messages;
 DROP TYPE carillon.job, carillon.message_key;
 
 DELETE FROM carillon.schema_migrations WHERE version = 3;

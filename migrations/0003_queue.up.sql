@@ -1,4 +1,4 @@
--- The queue. A claim moves rows out of messages into one row of inflight; a finished job is gone.
+-- The queue. A claim moves rows from messages to one row of inflight; a job that has ended is in neither.
 
 -- One index, its primary key, in the order of claiming; no trigger, foreign key or check: an INSERT pays for nothing.
 CREATE TABLE carillon.messages (
@@ -33,6 +33,25 @@ ALTER TABLE carillon.messages SET (
     toast.autovacuum_vacuum_scale_factor = 0.01, toast.autovacuum_vacuum_threshold = 20000,
     toast.autovacuum_vacuum_cost_delay = 0
 );
+COMMENT ON TABLE carillon.messages IS
+    'The queue. An INSERT of app_id, tokens and payload is a complete job; rows leave it when a worker claims them.';
+COMMENT ON COLUMN carillon.messages.id IS 'given by the queue; INSERT … RETURNING id tells it';
+COMMENT ON COLUMN carillon.messages.app_id IS 'the id of the app; an unknown one fails as UnknownApp';
+COMMENT ON COLUMN carillon.messages.lane IS
+    '0 urgent, 1 normal, 2 bulk; any other number counts as the nearest of them';
+COMMENT ON COLUMN carillon.messages.tokens IS 'device tokens in hex; each is a push';
+COMMENT ON COLUMN carillon.messages.payload IS 'sent byte for byte';
+COMMENT ON COLUMN carillon.messages.push_type IS 'apns-push-type; never derived from the payload here';
+COMMENT ON COLUMN carillon.messages.priority IS
+    '10, 5 or 1; null: 5 for push type background, and else none, which Apple reads as 10';
+COMMENT ON COLUMN carillon.messages.expires_at IS
+    'not sent after; null: no limit; epoch: none, and Apple does not store it (apns-expiration 0)';
+COMMENT ON COLUMN carillon.messages.collapse_id IS 'apns-collapse-id';
+COMMENT ON COLUMN carillon.messages.topic IS 'apns-topic; null: the app''s, with the ending of the push type';
+COMMENT ON COLUMN carillon.messages.reference IS 'your own id, in results and failures';
+COMMENT ON COLUMN carillon.messages.on_unknown IS
+    'retry, or fail for what must not be sent twice; a row with anything else fails';
+COMMENT ON COLUMN carillon.messages.created_at IS 'when it was enqueued';
 
 -- Jobs whose time has not come, and retries. Ids are those of messages: a due row moves there and keeps its own.
 CREATE TABLE carillon.scheduled (
@@ -114,6 +133,16 @@ ALTER TABLE carillon.workers SET (
     fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100,
     autovacuum_vacuum_cost_delay = 0
 );
+COMMENT ON TABLE carillon.workers IS 'The workers that run, or died and are about to be taken over.';
+COMMENT ON COLUMN carillon.workers.id IS 'of this run of the worker; never used again';
+COMMENT ON COLUMN carillon.workers.name IS 'what people call it';
+COMMENT ON COLUMN carillon.workers.host IS 'where it runs';
+COMMENT ON COLUMN carillon.workers.pid IS 'its process';
+COMMENT ON COLUMN carillon.workers.version IS 'of the program';
+COMMENT ON COLUMN carillon.workers.started_at IS 'when it began';
+COMMENT ON COLUMN carillon.workers.heartbeat_at IS 'when it was heard last, by the database''s clock';
+COMMENT ON COLUMN carillon.workers.beat IS 'its heartbeats; one that stands still for the lease is dead';
+COMMENT ON COLUMN carillon.workers.lease_until IS 'when its lease ends unless it is heard again';
 
 -- What a worker holds: one row a claim. No transaction is open while its pushes are in the air.
 CREATE TABLE carillon.inflight (
@@ -133,6 +162,11 @@ ALTER TABLE carillon.inflight SET (
     toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 10000,
     toast.autovacuum_vacuum_cost_delay = 0
 );
+COMMENT ON TABLE carillon.inflight IS 'What workers hold: a row a claim. The jobs of it are in pending.';
+COMMENT ON COLUMN carillon.inflight.id IS 'the claim';
+COMMENT ON COLUMN carillon.inflight.worker_id IS 'whose it is';
+COMMENT ON COLUMN carillon.inflight.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.inflight.claimed_at IS 'since when';
 
 -- A message some of whose tokens wait for another attempt; it becomes its row of results when none remains.
 CREATE TABLE carillon.unfinished (
@@ -171,6 +205,17 @@ CREATE TABLE carillon.broadcasts (
     PRIMARY KEY (app_id, id)
 );
 CREATE INDEX broadcasts_by_id ON carillon.broadcasts (id);
+COMMENT ON TABLE carillon.broadcasts IS
+    'The messages that were cut into several jobs: broadcasts, and lists of more than 1,000 tokens.';
+COMMENT ON COLUMN carillon.broadcasts.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.broadcasts.id IS 'the id of the message, which is that of its first job';
+COMMENT ON COLUMN carillon.broadcasts.last_id IS 'the id of its last job';
+COMMENT ON COLUMN carillon.broadcasts.lane IS 'where its jobs wait';
+COMMENT ON COLUMN carillon.broadcasts.jobs IS 'how many jobs it was cut into';
+COMMENT ON COLUMN carillon.broadcasts.tokens IS 'how many pushes it is';
+COMMENT ON COLUMN carillon.broadcasts.reference IS 'the caller''s own id';
+COMMENT ON COLUMN carillon.broadcasts.created_at IS 'when it was enqueued';
+COMMENT ON COLUMN carillon.broadcasts.cancelled_at IS 'when it was cancelled; null: it was not';
 
 -- Messages that were called off while in flight: what of them comes back is not sent again.
 CREATE TABLE carillon.cancelled (

@@ -15,6 +15,12 @@ INSERT INTO carillon.maintenance (step, place) VALUES
     ('drop results', 7), ('drop failures', 8), ('drop failed_messages', 9),
     ('delete cancelled', 10), ('delete activity', 11), ('delete dedupe', 12), ('delete feedback', 13),
     ('delete broadcasts', 14), ('delete unknown_outcomes', 15);
+COMMENT ON TABLE carillon.maintenance IS 'How the steps of maintenance fare.';
+COMMENT ON COLUMN carillon.maintenance.step IS 'what is done';
+COMMENT ON COLUMN carillon.maintenance.place IS 'its turn among the others';
+COMMENT ON COLUMN carillon.maintenance.last_success IS 'when it went well last';
+COMMENT ON COLUMN carillon.maintenance.last_failure IS 'when it failed last';
+COMMENT ON COLUMN carillon.maintenance.last_error IS 'what the last failure said';
 
 -- Drops one partition whose last day ended before the horizon, and says whether there may be more to drop. One that is in
 -- use, or that somebody's view needs, is left until later, and keeps none beside it. For the locks see make_partitions().
@@ -173,10 +179,7 @@ BEGIN
     END LOOP;
 END
 $$;
-
-REVOKE EXECUTE ON ALL ROUTINES IN SCHEMA carillon FROM PUBLIC;
-GRANT EXECUTE ON ROUTINE carillon.maintain_step, carillon.maintain, carillon.default_partition_rows TO carillon_worker;
-GRANT EXECUTE ON ROUTINE carillon.default_partition_rows TO carillon_reader;
-GRANT SELECT ON carillon.maintenance TO carillon_worker, carillon_reader;
+COMMENT ON FUNCTION carillon.default_partition_rows IS
+    'Returns for each table of history how many rows lie outside the partitions of a day, where maintenance is late.';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (21, 'maintenance');

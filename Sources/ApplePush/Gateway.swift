@@ -51,6 +51,6 @@ public struct Gateway: Hashable, Sendable, CustomStringConvertible {
 
     /// The address as `host:port`.
     public var description: String {
-        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
     }
 }

@@ -53,8 +53,8 @@ enum Benchmark: String, CaseIterable {
 
     /// Both of them, in words.
     var sizes: String {
-        let usual = Report.grouped(Double(usualSize))
-        return "\(usual) \(unit), at least \(Report.grouped(Double(leastSize)))"
+        let usual = Report.grouped(Double(self.usualSize))
+        return "\(usual) \(self.unit), at least \(Report.grouped(Double(self.leastSize)))"
     }
 
     /// What the size counts.
@@ -75,9 +75,9 @@ enum Benchmark: String, CaseIterable {
     }
 
     static var usage: String {
-        let names = allCases.map { benchmark in
+        let names = self.allCases.map { benchmark in
             let name = benchmark.rawValue + String(repeating: " ", count: 9 - benchmark.rawValue.count)
-            return "  \(name)  \(benchmark.sizes)" + (long.contains(benchmark) ? " (long)" : "")
+            return "  \(name)  \(benchmark.sizes)" + (self.long.contains(benchmark) ? " (long)" : "")
         }
         return """
             usage: carillon-bench [short | long | NAME | NAME=SIZE | NAME=least]...

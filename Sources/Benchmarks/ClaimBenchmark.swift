@@ -22,10 +22,10 @@ struct ClaimBenchmark {
 
     private func rate(clients: Int, on installation: Installation) async throws -> Double {
         let connection = installation.connection
-        let times = max(1, rows / clients / claim)
+        let times = max(1, self.rows / clients / self.claim)
         // A lane and a worker a client, so that each knows where its rows begin, as workers do.
         for lane in 0..<clients {
-            try await connection.script(installation.enqueueing(times * claim, lane: lane))
+            try await connection.script(installation.enqueueing(times * self.claim, lane: lane))
         }
         try await connection.script(
             """
@@ -38,7 +38,7 @@ struct ClaimBenchmark {
         try await installation.rest()
 
         let pgbench = try PGBench(
-            [script(app: installation.app, worker: worker, lowest: lowest, times: times)],
+            [self.script(app: installation.app, worker: worker, lowest: lowest, times: times)],
             on: installation.url,
             settings: WorkerStatements.settings.known(to: connection.serverVersion).pairs
         )
@@ -48,7 +48,7 @@ struct ClaimBenchmark {
             guard left == 0 else { throw BenchmarkError("pgbench has left \(left) rows in carillon.\(table).") }
         }
         try await connection.script("DELETE FROM carillon.workers; TRUNCATE carillon.messages")
-        return rate * Double(claim)
+        return rate * Double(self.claim)
     }
 
     /// The statement itself, with pgbench's variables in the places of its parameters. The end is what settling does

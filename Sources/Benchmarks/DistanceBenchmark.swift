@@ -7,15 +7,15 @@ import Simulator
 struct DistanceBenchmark {
     let pushes: Int
     /// Of the one message beside which single pushes are sent, and how many of those: 100,000 and 200 at the usual size.
-    private var largeMessage: Int { pushes * 50 / 3 }
-    private var singlePushes: Int { max(1, pushes / 30) }
+    private var largeMessage: Int { self.pushes * 50 / 3 }
+    private var singlePushes: Int { max(1, self.pushes / 30) }
     private static let window = 65_535
     private static let streams = 1_000
 
     func run(into report: inout Report) async throws {
-        try await windows(into: &report)
-        try await streams(into: &report)
-        try await turns(into: &report)
+        try await self.windows(into: &report)
+        try await self.streams(into: &report)
+        try await self.turns(into: &report)
     }
 
     private func windows(into report: inout Report) async throws {
@@ -23,15 +23,15 @@ struct DistanceBenchmark {
         let payload = Volley.payload(of: 4_096)
         try await Self.with(distance) { scene in
             // Until there are as many connections as there may be.
-            try await scene.send(pushes / 4, payload)
-            let seconds = try await scene.send(pushes, payload)
+            try await scene.send(self.pushes / 4, payload)
+            let seconds = try await scene.send(self.pushes, payload)
             let statistics = await scene.simulator.statistics()
-            let sent = pushes / 4 + pushes
+            let sent = self.pushes / 4 + self.pushes
             let bytes = Double(Self.window * scene.connections) / (distance / .seconds(1))
-            report.note("200 ms away, 4 KB: pushes a second", Report.grouped(Double(pushes) / seconds))
+            report.note("200 ms away, 4 KB: pushes a second", Report.grouped(Double(self.pushes) / seconds))
             report.ratio(
                 "  of window / round trip x \(scene.connections) connections",
-                Double(pushes * payload.count) / seconds / bytes,
+                Double(self.pushes * payload.count) / seconds / bytes,
                 atLeast: 0.9
             )
             report.count("  pushes that came twice", Int(statistics.requests) - sent, atMost: 0)
@@ -57,7 +57,7 @@ struct DistanceBenchmark {
         let payload = Array(#"{"aps":{"alert":"Hello"}}"#.utf8)
         try await Self.with(.milliseconds(50), streams: 100) { scene in
             try await scene.warmUp(to: 100 * scene.connections, payload)
-            let large = Volley(pushes: largeMessage, payload: payload).batch(0, of: largeMessage)
+            let large = Volley(pushes: self.largeMessage, payload: payload).batch(0, of: self.largeMessage)
             let times = try await withThrowingTaskGroup(of: Double?.self) { group in
                 group.addTask {
                     try Volley.check(
@@ -66,8 +66,8 @@ struct DistanceBenchmark {
                     return nil
                 }
                 var times: [Double] = []
-                var number = largeMessage / Volley.batchSize + 1
-                while times.count < singlePushes {
+                var number = self.largeMessage / Volley.batchSize + 1
+                while times.count < self.singlePushes {
                     let single = Volley(pushes: 1, payload: payload).batch(number, of: 1)
                     number += 1
                     let start = MonotonicInstant.now
@@ -79,7 +79,7 @@ struct DistanceBenchmark {
                 try await group.waitForAll()
                 return times.sorted()
             }
-            let name = "a single push beside \(Report.grouped(Double(largeMessage))), median"
+            let name = "a single push beside \(Report.grouped(Double(self.largeMessage))), median"
             report.time(name, times[times.count / 2], atMost: 500)
             report.time("  p99", times[times.count * 99 / 100], atMost: 1_000)
         }
@@ -98,7 +98,7 @@ struct DistanceBenchmark {
         func send(_ count: Int, _ payload: [UInt8]) async throws -> Double {
             let batch = Volley(pushes: count, payload: payload).batch(0, of: count)
             let start = MonotonicInstant.now
-            try Volley.check(await backend.deliver(batch, to: gateway, with: credential))
+            try Volley.check(await self.backend.deliver(batch, to: self.gateway, with: self.credential))
             return (MonotonicInstant.now - start) / .seconds(1)
         }
 
@@ -107,10 +107,10 @@ struct DistanceBenchmark {
         func warmUp(to capacity: Int, _ payload: [UInt8]) async throws {
             for _ in 0..<100 {
                 let batch = Volley(pushes: capacity * 5, payload: payload).batch(0, of: capacity * 5)
-                let delivered = await backend.deliver(
+                let delivered = await self.backend.deliver(
                     batch,
-                    to: gateway,
-                    with: credential,
+                    to: self.gateway,
+                    with: self.credential,
                     terms: DeliveryTerms()
                 )
                 try Volley.check(delivered.outcomes)

@@ -14,11 +14,11 @@ struct FairnessBenchmark {
                 $0.recordedPrefix = Trickle.prefix
             }
         ) { installation in
-            let small = try await installation.addApps(apps)
-            try await installation.fill(rows + Installation.spareRows / 4)
+            let small = try await installation.addApps(self.apps)
+            try await installation.fill(self.rows + Installation.spareRows / 4)
             let worker = try CommandProcess(serving: installation.url, once: false)
             do {
-                try await measure(installation, small, into: &report)
+                try await self.measure(installation, small, into: &report)
                 try await worker.stop(on: installation.loop)
             } catch {
                 worker.kill()
@@ -34,10 +34,10 @@ struct FairnessBenchmark {
     ) async throws {
         // What it takes to begin with the small ones is over before anything is measured.
         let trickle = try await Trickle(into: installation.url, connections: 8, on: installation.loop)
-        _ = try await installation.arrival(of: rows / 20)
-        let before = try await installation.rate(of: rows / 8)
-        let (together, commits) = try await run(trickle, installation, small)
-        let after = try await installation.rate(of: rows / 8)
+        _ = try await installation.arrival(of: self.rows / 20)
+        let before = try await installation.rate(of: self.rows / 8)
+        let (together, commits) = try await self.run(trickle, installation, small)
+        let after = try await installation.rate(of: self.rows / 8)
         let left = try await installation.number(
             "SELECT count(*) FROM carillon.messages WHERE app_id = \(installation.app)"
         )
@@ -53,7 +53,7 @@ struct FairnessBenchmark {
         let alone = (before + after) / 2
         let sample = Sample(latencies)
         report.note("rows a second of a large app alone", Report.grouped(alone))
-        report.note("rows a second beside \(apps) small ones", Report.grouped(together))
+        report.note("rows a second beside \(self.apps) small ones", Report.grouped(together))
         report.ratio("  beside them / alone", together / alone, atLeast: 0.8)
         report.note("small apps' rows, commit to request: p50", "\(Report.decimals(sample.median)) ms")
         report.time("  p99", sample[0.99], atMost: 250)
@@ -68,7 +68,7 @@ struct FairnessBenchmark {
         try await withThrowingTaskGroup(of: [Trickle.Commit].self) { group in
             for app in small { group.addTask { try await trickle.run(of: app) } }
             let start = MonotonicInstant.now
-            let rate = try await installation.rate(of: rows / 2)
+            let rate = try await installation.rate(of: self.rows / 2)
             let time = (MonotonicInstant.now - start) / .seconds(1)
             group.cancelAll()
             let commits = try await group.reduce(into: []) { $0 += $1 }

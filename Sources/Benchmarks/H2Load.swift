@@ -8,10 +8,10 @@ struct H2Load {
 
     init(requests: Int, port: UInt16, payload: String, team: Team) throws {
         self.requests = requests
-        folder = try ScratchFolder()
-        let body = try folder.write("payload.json", payload)
+        self.folder = try ScratchFolder()
+        let body = try self.folder.write("payload.json", payload)
         let token = team.bearer()
-        arguments = [
+        self.arguments = [
             "-n", String(requests), "-c", "1", "-m", "1000", "-t", "1", "-d", body,
             "-H", "authorization: \(token)", "-H", "apns-topic: \(Team.topic)", "-H", "apns-push-type: alert",
             "-H", "apns-priority: 10", "-H", "apns-id: 123e4567-e89b-12d3-a456-426614174000",
@@ -21,9 +21,9 @@ struct H2Load {
 
     /// Runs it once; every request must have been answered with 200.
     func rate() async throws -> Double {
-        let output = folder.path("h2load.txt")
-        var command = ChildProcess.Command("h2load", arguments)
-        try folder.remove("h2load.txt")
+        let output = self.folder.path("h2load.txt")
+        var command = ChildProcess.Command("h2load", self.arguments)
+        try self.folder.remove("h2load.txt")
         command.output = .file(output)
         let loop = try EventLoop(name: "h2load")
         defer {
@@ -35,10 +35,10 @@ struct H2Load {
         } catch {
             throw BenchmarkError("\(error.message). `make bench` installs h2load, which Debian has in nghttp2-client.")
         }
-        let text = try folder.read("h2load.txt")
-        guard let answered = Self.number(before: " 2xx", in: text), Int(answered) == requests,
+        let text = try self.folder.read("h2load.txt")
+        guard let answered = Self.number(before: " 2xx", in: text), Int(answered) == self.requests,
             let rate = Self.number(before: " req/s", in: text)
-        else { throw BenchmarkError("h2load did not get \(requests) answers of 200:\n\(text)") }
+        else { throw BenchmarkError("h2load did not get \(self.requests) answers of 200:\n\(text)") }
         return rate
     }
 

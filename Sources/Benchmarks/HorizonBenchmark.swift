@@ -15,25 +15,25 @@ struct HorizonBenchmark {
             )
             var clean: [Double] = []
             var pinned: [Double] = []
-            for _ in 0..<rounds {
-                clean.append(try await rate(on: installation))
+            for _ in 0..<self.rounds {
+                clean.append(try await self.rate(on: installation))
                 try await other.script("BEGIN ISOLATION LEVEL REPEATABLE READ")
                 // The snapshot is taken by the first look at anything.
                 try await other.execute(Statement("look", "SELECT count(*) FROM carillon.apps"))
-                pinned.append(try await rate(on: installation))
+                pinned.append(try await self.rate(on: installation))
                 try await other.script("COMMIT")
             }
             await other.close()
-            try await installation.check(sent: rows * rounds * 2, rows: rows * rounds * 2)
+            try await installation.check(sent: self.rows * self.rounds * 2, rows: self.rows * self.rounds * 2)
             let (free, held) = (Sample(clean)[1], Sample(pinned)[1])
-            report.note("rows a second, \(Report.grouped(Double(rows))) drained", Report.grouped(free))
+            report.note("rows a second, \(Report.grouped(Double(self.rows))) drained", Report.grouped(free))
             report.note("rows a second beside a transaction that stays open", Report.grouped(held))
             report.ratio("  with / without it", held / free, atLeast: 0.8)
         }
     }
 
     private func rate(on installation: Installation) async throws -> Double {
-        try await installation.fill(rows)
-        return Double(rows) / (try await installation.drain()).seconds
+        try await installation.fill(self.rows)
+        return Double(self.rows) / (try await installation.drain()).seconds
     }
 }

@@ -8,17 +8,17 @@ struct ImportBenchmark {
     func run(into report: inout Report) async throws {
         try await Installation.with { installation in
             let folder = try ScratchFolder()
-            let file = try write(to: folder)
-            let first = try await pass(file, on: installation, into: &report, "tokens imported a second")
+            let file = try self.write(to: folder)
+            let first = try await self.pass(file, on: installation, into: &report, "tokens imported a second")
             let count = try await installation.number("SELECT count(*) FROM carillon.tokens")
-            guard count == tokens else { throw BenchmarkError("\(count) tokens are there.") }
+            guard count == self.tokens else { throw BenchmarkError("\(count) tokens are there.") }
             report.memory("  peak memory of the program", first, atMost: 60_000_000)
             let before = try await installation.number("SELECT pg_current_wal_lsn() - '0/0'")
-            _ = try await pass(file, on: installation, into: &report, "the same again a second")
+            _ = try await self.pass(file, on: installation, into: &report, "the same again a second")
             let written = try await installation.number("SELECT pg_current_wal_lsn() - '0/0'") - before
             report.note(
                 "  WAL written meanwhile a token",
-                "\(Report.decimals(Double(written) / Double(tokens))) B"
+                "\(Report.decimals(Double(written) / Double(self.tokens))) B"
             )
         }
     }
@@ -35,7 +35,7 @@ struct ImportBenchmark {
         let memory = try await process.wait(on: installation.loop).peakMemory
         let seconds = (MonotonicInstant.now - start) / .seconds(1)
         // A million a minute, and ten.
-        report.rate(name, Double(tokens) / seconds, atLeast: 16_667, aim: 166_667)
+        report.rate(name, Double(self.tokens) / seconds, atLeast: 16_667, aim: 166_667)
         return memory
     }
 
@@ -44,7 +44,7 @@ struct ImportBenchmark {
         var count = -1
         return try folder.write("tokens.csv") {
             defer { count += 1 }
-            if count == tokens { return nil }
+            if count == self.tokens { return nil }
             if count < 0 { return "token,last_update,owner\n" }
             let token = (0..<4).reduce(into: "") { text, _ in
                 let word = String(random.next(), radix: 16)

@@ -14,7 +14,7 @@ struct InsertBenchmark {
                 GRANT INSERT ON bare TO carillon_app
                 """
             )
-            try await compare(on: installation, into: &report)
+            try await self.compare(on: installation, into: &report)
         }
     }
 
@@ -36,7 +36,7 @@ struct InsertBenchmark {
             on: installation.url,
             settings: [("role", "carillon_app"), ("synchronous_commit", "off")]
         )
-        let times = try await bench.times(seconds: seconds).map { Sample($0).middle }
+        let times = try await bench.times(seconds: self.seconds).map { Sample($0).middle }
         for (name, time) in zip(["into a bare table", "into carillon.messages", "by carillon.enqueue"], times) {
             report.note("one row \(name)", "\(Report.decimals(time)) µs")
         }

@@ -82,13 +82,13 @@ struct Installation {
 
     /// Adds apps like the first: one team's, so that all of them share its connections.
     func addApps(_ count: Int, paused: Bool = false) async throws -> [Int32] {
-        try await connection.query(
+        try await self.connection.query(
             Statement(
                 "add_apps",
                 """
                 INSERT INTO carillon.apps (name, topic, certificate_id, gateway, gateway_ca, paused)
                 SELECT a.name || ' ' || n, a.topic, a.certificate_id, a.gateway, a.gateway_ca, \(paused)
-                FROM carillon.apps a, generate_series(1, \(count)) n WHERE a.id = \(app) RETURNING id
+                FROM carillon.apps a, generate_series(1, \(count)) n WHERE a.id = \(self.app) RETURNING id
                 """
             ),
             Parameters()
@@ -105,7 +105,7 @@ struct Installation {
     func enqueueing(_ rows: Int, tokensPerRow: Int = 1, lane: Int = 1) -> String {
         """
         INSERT INTO carillon.messages (app_id, lane, tokens, payload)
-        SELECT \(app), \(lane), (
+        SELECT \(self.app), \(lane), (
             SELECT array_agg(lpad(to_hex(r), 32, '0') || lpad(to_hex(t), 32, '0'))
             FROM generate_series(1, \(tokensPerRow)) t),
             \(Self.payloadLiteral)
@@ -115,26 +115,26 @@ struct Installation {
 
     /// Rows wait in the queue, and the database has done what it had put off.
     func fill(_ rows: Int, tokensPerRow: Int = 1) async throws {
-        try await connection.script(enqueueing(rows, tokensPerRow: tokensPerRow))
-        try await rest()
+        try await self.connection.script(self.enqueueing(rows, tokensPerRow: tokensPerRow))
+        try await self.rest()
     }
 
     /// What was put off would else be done while something is measured.
     func rest() async throws {
-        try await connection.script("VACUUM ANALYZE carillon.messages")
-        try await connection.script("CHECKPOINT")
+        try await self.connection.script("VACUUM ANALYZE carillon.messages")
+        try await self.connection.script("CHECKPOINT")
     }
 
     /// One number that the database knows.
     func number(_ sql: String) async throws -> Int {
         let statement = Statement(String(sql.prefix(63)), "SELECT (\(sql))::bigint")
-        return Int(try await connection.query(statement) { rows in try rows.int64(0, 0) })
+        return Int(try await self.connection.query(statement) { rows in try rows.int64(0, 0) })
     }
 
     /// A column of numbers that the database knows.
     func numbers(_ sql: String) async throws -> [Int] {
         let statement = Statement(String(sql.prefix(63)), "SELECT n::bigint FROM (\(sql)) AS a (n)")
-        return try await connection.query(statement) { rows in try rows.indices.map { Int(try rows.int64($0, 0)) }
+        return try await self.connection.query(statement) { rows in try rows.indices.map { Int(try rows.int64($0, 0)) }
         }
     }
 

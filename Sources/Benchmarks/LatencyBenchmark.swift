@@ -7,14 +7,14 @@ struct LatencyBenchmark {
     let samples: Int
     /// Apps that an idle worker may know of.
     private let apps = 10_000
-    private var idleTime: Duration { .seconds(min(10, samples)) }
+    private var idleTime: Duration { .seconds(min(10, self.samples)) }
 
     func run(into report: inout Report) async throws {
         try await Installation.with(simulator: { $0.recordsDeliveries = true }) { installation in
             for count in [1, 2] {
                 let workers = try (0..<count).map { _ in try CommandProcess(serving: installation.url, once: false) }
                 do {
-                    let sample = try await latencies(installation, workers: count)
+                    let sample = try await self.latencies(installation, workers: count)
                     let name = count == 1 ? "one idle worker" : "\(count) idle workers"
                     report.time("\(name), commit to request: p50", sample.median, atMost: 30)
                     report.time("  p99", sample[0.99], atMost: 120)
@@ -24,7 +24,7 @@ struct LatencyBenchmark {
                     throw error
                 }
             }
-            try await idle(installation, into: &report)
+            try await self.idle(installation, into: &report)
         }
     }
 
@@ -38,7 +38,7 @@ struct LatencyBenchmark {
             try await installation.loop.sleep(for: .milliseconds(20))
         }
         var commits: [Trickle.Commit] = []
-        for _ in 0..<samples {
+        for _ in 0..<self.samples {
             // Long enough for every worker to be at rest again.
             try await installation.loop.sleep(for: .milliseconds(Int.random(in: 250...550)))
             commits.append(try await trickle.commit(number, of: installation.app))
@@ -55,10 +55,10 @@ struct LatencyBenchmark {
     private func idle(_ installation: Installation, into report: inout Report) async throws {
         let worker = try CommandProcess(serving: installation.url, once: false)
         do {
-            try await noteIdle("an idle worker", worker, installation, into: &report)
+            try await self.noteIdle("an idle worker", worker, installation, into: &report)
             let apps = try await installation.addApps(self.apps, paused: true)
             let name = Report.grouped(Double(apps.count))
-            try await noteIdle("  with \(name) apps", worker, installation, into: &report)
+            try await self.noteIdle("  with \(name) apps", worker, installation, into: &report)
             try await installation.connection.script(
                 """
                 INSERT INTO carillon.messages (app_id, tokens, payload)
@@ -66,7 +66,7 @@ struct LatencyBenchmark {
                 """
             )
             try await installation.rest()
-            try await noteIdle(
+            try await self.noteIdle(
                 "  with \(name) paused apps that have rows",
                 worker,
                 installation,
@@ -93,7 +93,7 @@ struct LatencyBenchmark {
         )
         let start = MonotonicInstant.now
         let (mine, theirs) = (try worker.reading(), try Self.processorTime(of: sessions))
-        try await installation.loop.sleep(for: idleTime)
+        try await installation.loop.sleep(for: self.idleTime)
         let (after, theirsAfter) = (try worker.reading(), try Self.processorTime(of: sessions))
         let time = MonotonicInstant.now - start
         let share = (after.processorTime - mine.processorTime) / time * 100

@@ -19,7 +19,7 @@ struct Machine: CustomStringConvertible {
         )
     }
 
-    var description: String { "\(cores) cores (\(processor)), Linux \(kernel)" }
+    var description: String { "\(self.cores) cores (\(self.processor)), Linux \(self.kernel)" }
 
     private static func processorName() -> String? {
         guard let file = fopen("/proc/cpuinfo", "r") else { return nil }

@@ -17,7 +17,7 @@ struct Main {
         do {
             orders = try Order.parse(words)
         } catch {
-            end(2, saying: "\(error)\n\n\(Benchmark.usage)")
+            self.end(2, saying: "\(error)\n\n\(Benchmark.usage)")
         }
         var report = Report()
         do {
@@ -27,7 +27,7 @@ struct Main {
                 try await order.benchmark.run(size: order.size, into: &report)
             }
         } catch {
-            end(1, saying: "\(error)")
+            self.end(1, saying: "\(error)")
         }
         print(report.description)
         if report.hasMissed { exit(1) }

@@ -20,17 +20,17 @@ struct PayloadBenchmark {
         var limits = HTTP2Configuration()
         limits.connections = 1
         let backend = HTTP2Backend(limits)
-        let small = Volley(pushes: pushes, payload: Volley.payload(of: 200))
-        let large = Volley(pushes: pushes, payload: Volley.payload(of: 4_096))
+        let small = Volley(pushes: self.pushes, payload: Volley.payload(of: 200))
+        let large = Volley(pushes: self.pushes, payload: Volley.payload(of: 4_096))
         _ = try await small.rate(by: backend, to: gateway, as: team.credential)
         var rates: (small: [Double], large: [Double]) = ([], [])
-        for _ in 0..<rounds {
+        for _ in 0..<self.rounds {
             rates.small.append(try await small.rate(by: backend, to: gateway, as: team.credential))
             rates.large.append(try await large.rate(by: backend, to: gateway, as: team.credential))
         }
         await backend.shutdown()
         await simulator.stop()
-        let (one, other) = (rates.small.sorted()[rounds / 2], rates.large.sorted()[rounds / 2])
+        let (one, other) = (rates.small.sorted()[self.rounds / 2], rates.large.sorted()[self.rounds / 2])
         report.note("200 bytes, pushes a second", Report.grouped(one))
         report.note("4,096 bytes, pushes a second", Report.grouped(other))
         report.ratio("4,096 bytes / 200 bytes", other / one, atLeast: 0.5)

@@ -15,11 +15,11 @@ struct ProcessReading {
         else { return nil }
         let peak = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
         let words = peak?.split { $0 == " " || $0 == "\t" } ?? []
-        peakMemory = words.count > 1 ? (Int(words[1]) ?? 0) * 1024 : 0
+        self.peakMemory = words.count > 1 ? (Int(words[1]) ?? 0) * 1024 : 0
         let fields = times[end...].split(separator: " ")
         // proc(5): the fields 14 and 15 of all, 12 and 13 after the name.
         guard fields.count > 13, let user = Int(fields[12]), let system = Int(fields[13]) else { return nil }
-        processorTime = .seconds(1) * Double(user + system) / Double(sysconf(CInt(_SC_CLK_TCK)))
+        self.processorTime = .seconds(1) * Double(user + system) / Double(sysconf(CInt(_SC_CLK_TCK)))
     }
 
     private static func text(_ path: String) -> String? {

@@ -15,22 +15,22 @@ struct QueueBenchmark {
     }
 
     func run(into report: inout Report) async throws {
-        try await Installation.with { installation in try await run(on: installation, into: &report) }
+        try await Installation.with { installation in try await self.run(on: installation, into: &report) }
     }
 
     private func run(on installation: Installation, into report: inout Report) async throws {
-        let total = rows * tokensPerRow
-        try await installation.fill(rows, tokensPerRow: tokensPerRow)
+        let total = self.rows * self.tokensPerRow
+        try await installation.fill(self.rows, tokensPerRow: self.tokensPerRow)
         let drain = try await installation.drain()
-        try await installation.check(sent: total, rows: rows)
+        try await installation.check(sent: total, rows: self.rows)
 
         let unit =
-            tokensPerRow == 1 ? "one-token rows" : "tokens in rows of \(Report.grouped(Double(tokensPerRow)))"
+            self.tokensPerRow == 1 ? "one-token rows" : "tokens in rows of \(Report.grouped(Double(self.tokensPerRow)))"
         report.rate(
             "\(unit), claimed, sent and settled a second",
             Double(total) / drain.seconds,
-            atLeast: leastRate,
-            aim: aim
+            atLeast: self.leastRate,
+            aim: self.aim
         )
         report.memory("  peak memory of the worker", drain.end.peakMemory, atMost: 60_000_000)
         let perPush = drain.end.processorTime / .microseconds(1) / Double(total)

@@ -14,65 +14,65 @@ struct Report: CustomStringConvertible {
     private var lines: [Line] = []
 
     /// Whether a figure falls short of its bound.
-    var hasMissed: Bool { lines.contains { $0.mark == Self.missed } }
+    var hasMissed: Bool { self.lines.contains { $0.mark == Self.missed } }
 
     private static let missed = "MISSED"
 
     /// A figure that has no bound.
     mutating func note(_ name: String, _ figure: String) {
-        add(name, figure)
+        self.add(name, figure)
     }
 
     /// So many of something a second, the least that is good enough, and what we aim at.
     mutating func rate(_ name: String, _ value: Double, atLeast least: Double, aim: Double) {
         let bound = "≥ \(Self.grouped(least)), aim \(Self.grouped(aim))"
-        add(name, Self.grouped(value), bound, isMissed: value < least)
+        self.add(name, Self.grouped(value), bound, isMissed: value < least)
     }
 
     /// A ratio, the least that is good enough, and what we aim at beyond that.
     mutating func ratio(_ name: String, _ value: Double, atLeast least: Double, aim: Double? = nil) {
         let bound = "≥ \(Self.decimals(least))" + (aim.map { ", aim \(Self.decimals($0))" } ?? "")
-        add(name, Self.decimals(value), bound, isMissed: value < least)
+        self.add(name, Self.decimals(value), bound, isMissed: value < least)
     }
 
     /// A ratio that should be small.
     mutating func ratio(_ name: String, _ value: Double, atMost most: Double) {
         let bound = "≤ \(Self.decimals(most))"
-        add(name, Self.decimals(value), bound, isMissed: value > most)
+        self.add(name, Self.decimals(value), bound, isMissed: value > most)
     }
 
     /// A time in milliseconds, and the most that is good enough.
     mutating func time(_ name: String, _ milliseconds: Double, atMost most: Double) {
-        add(name, "\(Self.decimals(milliseconds)) ms", "≤ \(Self.grouped(most)) ms", isMissed: milliseconds > most)
+        self.add(name, "\(Self.decimals(milliseconds)) ms", "≤ \(Self.grouped(most)) ms", isMissed: milliseconds > most)
     }
 
     /// A part of a whole in percent, and the most that is good enough.
     mutating func percent(_ name: String, _ percent: Double, atMost most: Double) {
-        add(name, "\(Self.decimals(percent)) %", "≤ \(Self.grouped(most)) %", isMissed: percent > most)
+        self.add(name, "\(Self.decimals(percent)) %", "≤ \(Self.grouped(most)) %", isMissed: percent > most)
     }
 
     /// A number of things that should be few.
     mutating func count(_ name: String, _ value: Int, atMost most: Int) {
         let bound = "≤ \(Self.grouped(Double(most)))"
-        add(name, Self.grouped(Double(value)), bound, isMissed: value > most)
+        self.add(name, Self.grouped(Double(value)), bound, isMissed: value > most)
     }
 
     /// An amount of memory, and the most that is good enough.
     mutating func memory(_ name: String, _ bytes: Int, atMost most: Int) {
         let megabytes = Double(bytes) / 1_000_000
-        add(name, "\(Self.decimals(megabytes)) MB", "≤ \(most / 1_000_000) MB", isMissed: bytes > most)
+        self.add(name, "\(Self.decimals(megabytes)) MB", "≤ \(most / 1_000_000) MB", isMissed: bytes > most)
     }
 
     private mutating func add(_ name: String, _ figure: String, _ bound: String = "", isMissed: Bool = false) {
         print("  \(name): \(figure)")
-        let mark = bound.isEmpty || !isJudged ? "" : isMissed ? Self.missed : "ok"
-        lines.append(Line(name: name, figure: figure, bound: bound, mark: mark))
+        let mark = bound.isEmpty || !self.isJudged ? "" : isMissed ? Self.missed : "ok"
+        self.lines.append(Line(name: name, figure: figure, bound: bound, mark: mark))
     }
 
     var description: String {
-        let name = lines.map(\.name.count).max() ?? 0
-        let figure = lines.map(\.figure.count).max() ?? 0
-        let rows = lines.map { line in
+        let name = self.lines.map(\.name.count).max() ?? 0
+        let figure = self.lines.map(\.figure.count).max() ?? 0
+        let rows = self.lines.map { line in
             let gap = String(repeating: " ", count: name - line.name.count)
             let indent = String(repeating: " ", count: figure - line.figure.count)
             return "  \(line.name)\(gap)  \(indent)\(line.figure)  \(line.bound)  \(line.mark)"

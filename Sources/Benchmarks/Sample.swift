@@ -11,14 +11,14 @@ struct Sample {
 
     /// The mean of all but the tenth at either end, which is what the machine did meanwhile.
     var middle: Double {
-        let cut = values.count / 10
-        let kept = values[cut..<values.count - cut]
+        let cut = self.values.count / 10
+        let kept = self.values[cut..<self.values.count - cut]
         return kept.reduce(0, +) / Double(kept.count)
     }
 
     /// The least value that so large a part of them does not exceed.
     subscript(_ part: Double) -> Double {
-        let place = (part * Double(values.count)).rounded(.up) - 1
-        return values[min(values.count - 1, max(0, Int(place)))]
+        let place = (part * Double(self.values.count)).rounded(.up) - 1
+        return self.values[min(self.values.count - 1, max(0, Int(place)))]
     }
 }

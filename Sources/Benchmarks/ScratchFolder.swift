@@ -8,18 +8,18 @@ final class ScratchFolder: Sendable {
         let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(parent)/carillon-bench-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw BenchmarkError("A folder in \(parent) cannot be made.") }
-        folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        self.folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     deinit {
         // Only what this type wrote is in it, and what others wrote under names that `path` was asked for.
-        for name in names { unlink(path(name)) }
-        rmdir(folder)
+        for name in self.names { unlink(self.path(name)) }
+        rmdir(self.folder)
     }
 
     /// What is in it.
     var names: [String] {
-        guard let entries = opendir(folder) else { return [] }
+        guard let entries = opendir(self.folder) else { return [] }
         defer { closedir(entries) }
         var names: [String] = []
         while let entry = readdir(entries) {
@@ -31,26 +31,26 @@ final class ScratchFolder: Sendable {
         return names
     }
 
-    func path(_ name: String) -> String { "\(folder)/\(name)" }
+    func path(_ name: String) -> String { "\(self.folder)/\(name)" }
 
     /// Writes a file and returns its path.
     func write(_ name: String, _ text: String) throws -> String {
         var text: String? = text
-        return try write(name) { text.take() }
+        return try self.write(name) { text.take() }
     }
 
     /// Writes a long file, piece by piece until there is none, and returns its path.
     func write(_ name: String, pieces: () -> String?) throws -> String {
-        guard let file = fopen(path(name), "w") else {
-            throw BenchmarkError("\(path(name)) cannot be written.")
+        guard let file = fopen(self.path(name), "w") else {
+            throw BenchmarkError("\(self.path(name)) cannot be written.")
         }
         defer { fclose(file) }
         while let piece = pieces() { fputs(piece, file) }
-        return path(name)
+        return self.path(name)
     }
 
     func read(_ name: String) throws -> String {
-        guard let file = fopen(path(name), "r") else { throw BenchmarkError("\(path(name)) cannot be read.") }
+        guard let file = fopen(self.path(name), "r") else { throw BenchmarkError("\(self.path(name)) cannot be read.") }
         defer { fclose(file) }
         var bytes = [UInt8](repeating: 0, count: 65_536)
         let count = fread(&bytes, 1, bytes.count, file)
@@ -59,7 +59,7 @@ final class ScratchFolder: Sendable {
 
     /// For files that are too long for `read`.
     func forEachLine(of name: String, _ body: (Substring) -> Void) throws {
-        guard let file = fopen(path(name), "r") else { throw BenchmarkError("\(path(name)) cannot be read.") }
+        guard let file = fopen(self.path(name), "r") else { throw BenchmarkError("\(self.path(name)) cannot be read.") }
         defer { fclose(file) }
         var line = [CChar](repeating: 0, count: 512)
         while fgets(&line, CInt(line.count), file) != nil {
@@ -69,6 +69,6 @@ final class ScratchFolder: Sendable {
 
     /// Removes a file if it is there.
     func remove(_ name: String) throws {
-        unlink(path(name))
+        unlink(self.path(name))
     }
 }

@@ -24,15 +24,15 @@ struct SenderBenchmark {
 
         var ours: [Double] = []
         var theirs: [Double] = []
-        let load = try H2Load(requests: pushes, port: simulator.port, payload: payload, team: team)
+        let load = try H2Load(requests: self.pushes, port: simulator.port, payload: self.payload, team: team)
         _ = try await self.rate(to: gateway, as: team)
-        for _ in 0..<rounds {
+        for _ in 0..<self.rounds {
             ours.append(try await self.rate(to: gateway, as: team))
             theirs.append(try await load.rate())
         }
         await simulator.stop()
-        let rate = ours.sorted()[rounds / 2]
-        let yardstick = theirs.sorted()[rounds / 2]
+        let rate = ours.sorted()[self.rounds / 2]
+        let yardstick = theirs.sorted()[self.rounds / 2]
         report.note("h2load, requests a second", Report.grouped(yardstick))
         report.note("our sender, pushes a second", Report.grouped(rate))
         report.ratio("our sender / h2load", rate / yardstick, atLeast: 0.7, aim: 0.9)
@@ -43,7 +43,7 @@ struct SenderBenchmark {
         var configuration = HTTP2Configuration()
         configuration.connections = 1
         let backend = HTTP2Backend(configuration)
-        let volley = Volley(pushes: pushes, payload: Array(payload.utf8))
+        let volley = Volley(pushes: self.pushes, payload: Array(self.payload.utf8))
         // The connection is made and the provider token accepted before time counts.
         let outcomes = await backend.deliver(volley.batch(0, of: 1), to: gateway, with: team.credential)
         if let failure = outcomes.connectFailure { throw failure }

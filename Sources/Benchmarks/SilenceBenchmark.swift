@@ -6,10 +6,10 @@ import Simulator
 /// rate meanwhile, through the limit for answers and the tries after that.
 struct SilenceBenchmark {
     let rows: Int
-    private var answeredRows: Int { rows / 200 }
-    private var silentRows: Int { rows / 40 }
+    private var answeredRows: Int { self.rows / 200 }
+    private var silentRows: Int { self.rows / 40 }
     /// How long the worker waits for an answer: 10 s at the usual size, and less where what is measured is over sooner.
-    private var limit: Duration { .microseconds(5) * rows }
+    private var limit: Duration { .microseconds(5) * self.rows }
     private static let silentPrefix = "5f"
 
     func run(into report: inout Report) async throws {
@@ -20,12 +20,12 @@ struct SilenceBenchmark {
         try await silent.start()
         do {
             try await Installation.with { installation in
-                try await installation.fill(rows + Installation.spareRows)
-                let app = try await addApp(in: installation, sendingTo: silent)
+                try await installation.fill(self.rows + Installation.spareRows)
+                let app = try await self.addApp(in: installation, sendingTo: silent)
                 let limit = ["--request-timeout", "\(Int(self.limit / .milliseconds(1)))ms"]
                 let worker = try CommandProcess(serving: installation.url, once: false, limit)
                 do {
-                    try await measure(installation, app, of: silent, into: &report)
+                    try await self.measure(installation, app, of: silent, into: &report)
                     // Drained it would wait for answers that do not come.
                     worker.kill()
                 } catch {
@@ -46,18 +46,18 @@ struct SilenceBenchmark {
         of silent: APNsSimulator,
         into report: inout Report
     ) async throws {
-        _ = try await installation.arrival(of: rows / 20)
-        let before = try await installation.rate(of: rows / 8)
-        try await fill(installation, app)
+        _ = try await installation.arrival(of: self.rows / 20)
+        let before = try await installation.rate(of: self.rows / 8)
+        try await self.fill(installation, app)
         let giveUp = MonotonicInstant.now + .seconds(30)
-        while await silent.statistics().requests <= answeredRows {
+        while await silent.statistics().requests <= self.answeredRows {
             guard .now < giveUp else { throw BenchmarkError("The silent gateway got too few requests.") }
             try await installation.loop.sleep(for: .milliseconds(10))
         }
         let start = (pushes: await installation.delivered(), at: MonotonicInstant.now)
         // Until the first pushes have waited for their answers in vain, and a second more to write that down.
-        let end = start.at + limit + .seconds(1)
-        _ = try await installation.arrival(of: start.pushes + rows / 2)
+        let end = start.at + self.limit + .seconds(1)
+        _ = try await installation.arrival(of: start.pushes + self.rows / 2)
         if end > .now { try await installation.loop.sleep(until: end) }
         let beside = try await installation.rate(from: start, to: 0)
         let seconds = (MonotonicInstant.now - start.at) / .seconds(1)
@@ -68,7 +68,7 @@ struct SilenceBenchmark {
             """
         )
         try await installation.connection.script("UPDATE carillon.apps SET paused = true WHERE id = \(app)")
-        let after = try await installation.rate(of: rows / 8)
+        let after = try await installation.rate(of: self.rows / 8)
         guard unknown > 0 else {
             throw BenchmarkError("\(Report.decimals(seconds)) s went by without an unknown outcome.")
         }
@@ -96,9 +96,9 @@ struct SilenceBenchmark {
         try await installation.connection.script(
             """
             INSERT INTO carillon.messages (app_id, tokens, payload)
-            SELECT \(app), ARRAY[CASE WHEN r <= \(answeredRows) THEN '5e' ELSE '\(Self.silentPrefix)' END
+            SELECT \(app), ARRAY[CASE WHEN r <= \(self.answeredRows) THEN '5e' ELSE '\(Self.silentPrefix)' END
                 || lpad(to_hex(r), 62, '0')], \(Installation.payloadLiteral)
-            FROM generate_series(1, \(answeredRows + silentRows)) r
+            FROM generate_series(1, \(self.answeredRows + self.silentRows)) r
             """
         )
     }

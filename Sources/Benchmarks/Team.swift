@@ -13,23 +13,23 @@ struct Team {
     let credential: Credential
 
     init() throws {
-        key = try SigningKey.generate()
-        credential = try Credential(signingKey: key.pem, keyID: Self.keyID, teamID: Self.teamID)
+        self.key = try SigningKey.generate()
+        self.credential = try Credential(signingKey: self.key.pem, keyID: Self.keyID, teamID: Self.teamID)
     }
 
     /// The signing key as the text of a `.p8` file.
-    var keyPEM: String { key.pem }
+    var keyPEM: String { self.key.pem }
 
     /// What the simulator has to know to believe our provider tokens.
     func providerKey() throws -> ProviderKey {
-        try ProviderKey(pem: key.publicKey.pem, keyID: Self.keyID, teamID: Self.teamID)
+        try ProviderKey(pem: self.key.publicKey.pem, keyID: Self.keyID, teamID: Self.teamID)
     }
 
     /// A provider token made now, as the header carries it: `h2load` cannot make one.
     func bearer() -> String {
         let header = Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(Self.keyID)"}"#.utf8))
         let claims = Base64URL.encode(Array(#"{"iss":"\#(Self.teamID)","iat":\#(time(nil))}"#.utf8))
-        let signature = Base64URL.encode(key.sign(Array("\(header).\(claims)".utf8)))
+        let signature = Base64URL.encode(self.key.sign(Array("\(header).\(claims)".utf8)))
         return "bearer \(header).\(claims).\(signature)"
     }
 }

@@ -27,7 +27,7 @@ struct Trickle: Sendable {
     }
 
     func close() async {
-        for connection in connections { await connection.close() }
+        for connection in self.connections { await connection.close() }
     }
 
     private static let insert = Statement(
@@ -42,7 +42,7 @@ struct Trickle: Sendable {
         parameters.append(app)
         parameters.append(token)
         parameters.append(Installation.payload)
-        try await connections[Int(app) % connections.count].execute(Self.insert, parameters)
+        try await self.connections[Int(app) % self.connections.count].execute(Self.insert, parameters)
         return Commit(token: token, time: Self.now)
     }
 
@@ -50,8 +50,8 @@ struct Trickle: Sendable {
     func run(of app: Int32) async throws -> [Commit] {
         var commits: [Commit] = []
         var due = MonotonicInstant.now + .seconds(1) * Double.random(in: 0..<1)
-        while (try? await loop.sleep(until: due)) != nil {
-            commits.append(try await commit(commits.count, of: app))
+        while (try? await self.loop.sleep(until: due)) != nil {
+            commits.append(try await self.commit(commits.count, of: app))
             due = due + .seconds(1)
         }
         return commits

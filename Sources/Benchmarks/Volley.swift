@@ -22,8 +22,8 @@ struct Volley {
 
     /// Sends all of them and says how many a second that were; every one must be delivered.
     func rate(by backend: HTTP2Backend, to gateway: Gateway, as credential: Credential) async throws -> Double {
-        let prepared = stride(from: 0, to: pushes, by: Self.batchSize).map { first in
-            batch(first / Self.batchSize, of: min(Self.batchSize, pushes - first))
+        let prepared = stride(from: 0, to: self.pushes, by: Self.batchSize).map { first in
+            self.batch(first / Self.batchSize, of: min(Self.batchSize, self.pushes - first))
         }
         let start = MonotonicInstant.now
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -36,7 +36,7 @@ struct Volley {
             }
             try await group.waitForAll()
         }
-        return Double(pushes) / ((MonotonicInstant.now - start) / .seconds(1))
+        return Double(self.pushes) / ((MonotonicInstant.now - start) / .seconds(1))
     }
 
     /// Every one must be delivered.
@@ -53,7 +53,7 @@ struct Volley {
         let topic = Array(Team.topic.utf8)
         let none: [UInt8] = []
         let heading = batch.addHeading(
-            payload: payload.span.bytes,
+            payload: self.payload.span.bytes,
             topic: topic.span.bytes,
             priority: 10,
             collapseID: none.span.bytes

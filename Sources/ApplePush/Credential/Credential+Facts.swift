@@ -19,19 +19,19 @@ extension Credential {
         public let isApple: Bool
 
         init() {
-            subject = nil
-            notBefore = nil
-            notAfter = nil
-            topics = []
-            isApple = false
+            self.subject = nil
+            self.notBefore = nil
+            self.notAfter = nil
+            self.topics = []
+            self.isApple = false
         }
 
         init(_ leaf: CertificateFacts) {
-            subject = leaf.subject
-            notBefore = leaf.notBefore
-            notAfter = leaf.notAfter
-            topics = leaf.topics
-            isApple = leaf.isApple
+            self.subject = leaf.subject
+            self.notBefore = leaf.notBefore
+            self.notAfter = leaf.notAfter
+            self.topics = leaf.topics
+            self.isApple = leaf.isApple
         }
     }
 }

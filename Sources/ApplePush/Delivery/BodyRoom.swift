@@ -11,11 +11,11 @@ struct BodyRoom {
     /// How many bodies of that size fit. One may go out in part where none waits: a peer may open its window only when all
     /// of it is used.
     func count(of size: Int) -> Int {
-        if waiting == 0 {
-            if window <= 0 { return 0 }
-            return size > 0 ? max(1, window / size) : .max
+        if self.waiting == 0 {
+            if self.window <= 0 { return 0 }
+            return size > 0 ? max(1, self.window / size) : .max
         }
-        let left = window - waiting
+        let left = self.window - self.waiting
         if left < 0 { return 0 }
         return size > 0 ? left / size : .max
     }

@@ -6,19 +6,19 @@ struct TrafficReport {
 
     /// An answer took so long.
     mutating func answered(after nanoseconds: Int64) {
-        answerTimes.add(nanoseconds: nanoseconds)
-        isEmpty = false
+        self.answerTimes.add(nanoseconds: nanoseconds)
+        self.isEmpty = false
     }
 
     /// An answer did not come in time.
     mutating func late() {
-        lateAnswers += 1
-        isEmpty = false
+        self.lateAnswers += 1
+        self.isEmpty = false
     }
 
     mutating func removeAll() {
-        answerTimes.removeAll()
-        lateAnswers = 0
-        isEmpty = true
+        self.answerTimes.removeAll()
+        self.lateAnswers = 0
+        self.isEmpty = true
     }
 }

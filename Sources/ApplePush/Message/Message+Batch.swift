@@ -5,17 +5,17 @@ extension Message {
         let topic = Array((self.topic ?? topic ?? "").utf8)
         let collapseID = Array((self.collapseID ?? "").utf8)
         var batch = PushBatch()
-        batch.reserve(pushes: tokens.count, headings: 1, bytes: payload.count + 128 + 64 * tokens.count)
+        batch.reserve(pushes: self.tokens.count, headings: 1, bytes: payload.count + 128 + 64 * self.tokens.count)
         // A span of an array that stays alive and unchanged through the call.
         let heading = unsafe batch.addHeading(
             payload: payload.span.bytes,
             topic: topic.span.bytes,
-            pushType: pushType,
-            priority: priority,
-            expiration: expiration,
+            pushType: self.pushType,
+            priority: self.priority,
+            expiration: self.expiration,
             collapseID: collapseID.span.bytes
         )
-        for token in tokens {
+        for token in self.tokens {
             let token = Array(token.utf8)
             let id = unsafe PushID.derived(
                 installation: (self.id.high, self.id.low),

@@ -19,31 +19,31 @@ struct ReconnectPace {
 
     /// A connection is being made.
     mutating func dialed(at now: MonotonicInstant, using random: inout some RandomNumberGenerator) {
-        let passed = counted.map { (now - $0) / .seconds(1) } ?? 0
-        counted = now
-        credit = min(Self.burst, credit + passed * Self.perSecond) - 1
-        let missing = 1 - credit
+        let passed = self.counted.map { (now - $0) / .seconds(1) } ?? 0
+        self.counted = now
+        self.credit = min(Self.burst, self.credit + passed * Self.perSecond) - 1
+        let missing = 1 - self.credit
         guard missing > 0 else { return }
-        earliest = now + .seconds(missing / Self.perSecond * Double.random(in: 1...1.5, using: &random))
+        self.earliest = now + .seconds(missing / Self.perSecond * Double.random(in: 1...1.5, using: &random))
     }
 
     /// A connection ended that had carried so many pushes to an answer.
     mutating func succeeded(answers: Int) {
-        failures = 0
-        credit = min(Self.burst, credit + Double(answers) / Self.answersAConnection)
-        if credit >= 1 { earliest = nil }
+        self.failures = 0
+        self.credit = min(Self.burst, self.credit + Double(answers) / Self.answersAConnection)
+        if self.credit >= 1 { self.earliest = nil }
     }
 
     /// A connection could not be made, or ended without a single answer.
     mutating func failed(at now: MonotonicInstant, using random: inout some RandomNumberGenerator) {
-        failures += 1
+        self.failures += 1
         let ceiling: Double =
-            switch failures {
+            switch self.failures {
             case 1: 0.2
             case 2: 0.6
-            default: min(2 * Double(1 << min(failures - 3, 5)), 30)
+            default: min(2 * Double(1 << min(self.failures - 3, 5)), 30)
             }
         let retry = now + .seconds(Double.random(in: ceiling / 2...ceiling, using: &random))
-        earliest = max(earliest ?? retry, retry)
+        self.earliest = max(self.earliest ?? retry, retry)
     }
 }

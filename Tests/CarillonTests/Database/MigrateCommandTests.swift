@@ -19,18 +19,18 @@ import Testing
             )
             try await attempt {
                 try await other.script("BEGIN; SELECT name FROM carillon.apps")
-                let stopped = try await shop.run("migrate", "down", "--to", "21", "--yes")
+                let stopped = try await shop.run("migrate", "down", "--to", "22", "--yes")
                 #expect(stopped.status == 1)
                 #expect(
-                    stopped.output == "Undid 0025_comments.\nUndid 0024_watched.\nUndid 0023_breakers.\n",
+                    stopped.output == "Undid 0024_rights.\n",
                     "\(stopped.output)"
                 )
                 let holder = "process \(other.backendProcessID) (nightly, user postgres, idle in transaction)"
                 #expect(stopped.errors.contains("Waiting for a lock, which \(holder) holds."), "\(stopped.errors)")
                 #expect(stopped.errors.contains("run the command again"), "\(stopped.errors)")
                 try await other.script("COMMIT")
-                let done = try await shop.run("migrate", "down", "--to", "21", "--yes")
-                #expect(done.status == 0 && done.output == "Undid 0022_isolation.\n", "\(done.errors)")
+                let done = try await shop.run("migrate", "down", "--to", "22", "--yes")
+                #expect(done.status == 0 && done.output == "Undid 0023_isolation.\n", "\(done.errors)")
             } finally: {
                 await other.close()
             }
@@ -87,9 +87,9 @@ import Testing
                     #expect(try await up.end(on: loop) == .status(0))
                     let lines = up.said.split(separator: "\n").filter { !$0.hasPrefix("Waiting for a lock") }
                     #expect(
-                        lines.first == "Applied 0004_tokens."
+                        lines.first == "Applied 0004_history."
                             && lines.last
-                                == "Meanwhile another program applied 0001_schema, 0002_settings and 0003_queue.",
+                                == "Meanwhile another program applied 0001_schema, 0002_apps and 0003_queue.",
                         "\(up.said)"
                     )
                 }

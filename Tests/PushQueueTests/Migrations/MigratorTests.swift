@@ -173,7 +173,7 @@ import Testing
             try await connection.script("CREATE SCHEMA carillon; CREATE TABLE carillon.apps (id int)")
             let error = await #expect(throws: SchemaError.self) { try await Migrator(connection).up() }
             #expect(error?.code == .failed)
-            #expect(error?.message.contains("0002_settings") == true)
+            #expect(error?.message.contains("0002_apps") == true)
             #expect(error?.underlying?.sqlState == "42P07")
             let states = try await Migrator(connection).status()
             #expect(states.filter { $0.condition == .applied }.map(\.version) == [1])

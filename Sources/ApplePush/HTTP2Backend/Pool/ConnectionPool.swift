@@ -33,7 +33,7 @@ actor ConnectionPool {
     private var preparingEnd: TimerToken?
 
     /// The pool owns the loop's reference, so the loop outlives every use of this.
-    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe self.loop.asUnownedSerialExecutor() }
 
     init(
         to gateway: Gateway,
@@ -47,8 +47,8 @@ actor ConnectionPool {
         self.configuration = configuration
         self.meter = meter
         self.loop = loop
-        deliveries = DeliveryQueue(waitingTimeout: configuration.waitingTimeout)
-        state = PoolState(
+        self.deliveries = DeliveryQueue(waitingTimeout: configuration.waitingTimeout)
+        self.state = PoolState(
             to: gateway,
             usesTokens: credential.identity == nil,
             connections: configuration.connections,
@@ -68,15 +68,15 @@ actor ConnectionPool {
         _ terms: DeliveryTerms,
         for owner: HTTP2Backend
     ) async -> Delivered? {
-        nextSerial += 1
-        let serial = nextSerial
+        self.nextSerial += 1
+        let serial = self.nextSerial
         let cancel: @Sendable () -> Void = {
             withExtendedLifetime(owner) { self.cancel(serial) }
         }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { completion in
                 // Looked at here and not above: between the two, somebody else may have been on the loop.
-                if state.isOutdated { return completion.resume(returning: nil) }
+                if self.state.isOutdated { return completion.resume(returning: nil) }
                 self.credential = credential
                 let now = MonotonicInstant.now
                 let delivery = Delivery(
@@ -87,11 +87,11 @@ actor ConnectionPool {
                     completion: completion,
                     onCancel: cancel
                 )
-                deliveries.add(delivery)
+                self.deliveries.add(delivery)
                 // The handler below may have come before the delivery, and found nothing.
-                if Task.isCancelled { deliveries.cancel(serial) }
-                state.deliveryAdded()
-                settle(at: now)
+                if Task.isCancelled { self.deliveries.cancel(serial) }
+                self.state.deliveryAdded()
+                self.settle(at: now)
             }
         } onCancel: {
             cancel()
@@ -106,16 +106,16 @@ actor ConnectionPool {
         }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                if state.isOutdated { return continuation.resume(returning: false) }
+                if self.state.isOutdated { return continuation.resume(returning: false) }
                 self.credential = credential
-                if Task.isCancelled || !state.preparationBegan() { return continuation.resume(returning: true) }
-                preparing.append(continuation)
-                if preparingEnd == nil {
-                    preparingEnd = loop.schedule(at: .now + configuration.waitingTimeout) {
+                if Task.isCancelled || !self.state.preparationBegan() { return continuation.resume(returning: true) }
+                self.preparing.append(continuation)
+                if self.preparingEnd == nil {
+                    self.preparingEnd = self.loop.schedule(at: .now + self.configuration.waitingTimeout) {
                         self.assumeIsolated { $0.preparationEnded() }
                     }
                 }
-                settle(at: .now)
+                self.settle(at: .now)
             }
         } onCancel: {
             cancel()
@@ -124,16 +124,16 @@ actor ConnectionPool {
 
     /// One of those who prepare has gone. The others need not know who: they lose nothing by going on.
     private nonisolated func cancelPreparing() {
-        loop.submit { self.assumeIsolated { $0.preparationEnded() } }
+        self.loop.submit { self.assumeIsolated { $0.preparationEnded() } }
     }
 
     private func preparationEnded() {
-        state.preparationEnded()
-        settle(at: .now)
+        self.state.preparationEnded()
+        self.settle(at: .now)
     }
 
     private func endPreparing() {
-        if let end = preparingEnd.take() { loop.cancel(end) }
+        if let end = self.preparingEnd.take() { self.loop.cancel(end) }
         let preparing = self.preparing
         self.preparing = []
         for continuation in preparing { continuation.resume(returning: true) }
@@ -141,31 +141,31 @@ actor ConnectionPool {
 
     /// Whoever wanted that delivery has gone: nothing more of it is sent.
     private nonisolated func cancel(_ serial: Int) {
-        loop.submit { self.assumeIsolated { $0.deliveries.cancel(serial) } }
+        self.loop.submit { self.assumeIsolated { $0.deliveries.cancel(serial) } }
     }
 
     /// Closes what has been idle for longer than that. True if nothing is left, not even something under way: then the
     /// pool takes no more.
     func outdate(idle: Duration) -> Bool {
         let now = MonotonicInstant.now
-        state.idled(for: idle, at: now)
-        settle(at: now)
-        return state.outdated(hasDeliveries: !deliveries.isEmpty)
+        self.state.idled(for: idle, at: now)
+        self.settle(at: now)
+        return self.state.outdated(hasDeliveries: !self.deliveries.isEmpty)
     }
 
     /// The credential was replaced.
     func retireAll() {
-        state.credentialReplaced()
-        settle(at: .now)
+        self.state.credentialReplaced()
+        self.settle(at: .now)
     }
 
     /// Ends everything at once.
     func shutdown() async {
-        state.shutDown()
-        settle(at: .now)
-        if let tick = self.tick.take() { loop.cancel(tick.token) }
+        self.state.shutDown()
+        self.settle(at: .now)
+        if let tick = self.tick.take() { self.loop.cancel(tick.token) }
         // Whoever supplies a provider token may take as long as they like: nobody waits for it any more.
-        tokenFetch?.cancel()
+        self.tokenFetch?.cancel()
         let dials = Array(self.dials.values)
         for dial in dials { dial.cancel() }
         for dial in dials { await dial.value }
@@ -176,100 +176,100 @@ actor ConnectionPool {
     /// Does something to a connection, or tells it what happened. The only way to touch one: whatever becomes of it, the
     /// state learns of it, and what follows is done before this returns.
     func change(_ id: Int, at now: MonotonicInstant, _ body: (PushConnection) -> Void) {
-        guard let connection = connections.first(where: { $0.id == id }) else { return }
+        guard let connection = self.connections.first(where: { $0.id == id }) else { return }
         body(connection)
         if let failure = connection.writeFailure {
             // What can still be read may say why.
-            _ = read(connection, at: now)
+            _ = self.read(connection, at: now)
             connection.end(failure)
         }
-        connection.conversation.tell(meter)
+        connection.conversation.tell(self.meter)
         let sighting = connection.sighting
-        if !sighting.isClosed, let watch = watches[id] { connection.updateInterest(of: watch, on: loop) }
-        state.changed(id, to: sighting, waiting: deliveries.waiting, at: now)
-        settle(at: now)
+        if !sighting.isClosed, let watch = self.watches[id] { connection.updateInterest(of: watch, on: self.loop) }
+        self.state.changed(id, to: sighting, waiting: self.deliveries.waiting, at: now)
+        self.settle(at: now)
     }
 
     /// Whether that connection is there yet.
-    func isDialing(_ id: Int) -> Bool { connections.contains { $0.id == id } }
+    func isDialing(_ id: Int) -> Bool { self.connections.contains { $0.id == id } }
 
     /// The socket of a connection is ready for that.
     func ready(_ id: Int, _ interest: Interest) {
         let now = MonotonicInstant.now
-        change(id, at: now) { connection in
+        self.change(id, at: now) { connection in
             if interest.contains(.write) { connection.hasRoom(at: now) }
-            if read(connection, at: now) {
-                loop.submit { self.assumeIsolated { $0.ready(id, .read) } }
+            if self.read(connection, at: now) {
+                self.loop.submit { self.assumeIsolated { $0.ready(id, .read) } }
             }
         }
     }
 
     /// True if there may be more to read.
     private func read(_ connection: PushConnection, at now: MonotonicInstant) -> Bool {
-        if input.isEmpty { input = Array(repeating: 0, count: 16_384) }
-        return connection.read(into: &input, at: now)
+        if self.input.isEmpty { self.input = Array(repeating: 0, count: 16_384) }
+        return connection.read(into: &self.input, at: now)
     }
 
     /// Does what the state asks for after something happened, and has the pump look after the rest.
     private func settle(at now: MonotonicInstant) {
-        deliveries.capacity = state.capacity
-        while let action = state.nextAction() { perform(action, at: now) }
-        pumpSoon()
+        self.deliveries.capacity = self.state.capacity
+        while let action = self.state.nextAction() { self.perform(action, at: now) }
+        self.pumpSoon()
     }
 
     private func perform(_ action: PoolState<SystemRandomNumberGenerator>.Action, at now: MonotonicInstant) {
         switch action {
-        case .dial(let id, let terms): dial(id, terms, at: now)
-        case .retire(let id, let end): change(id, at: now) { $0.retire(end) }
-        case .end(let id, let end): change(id, at: now) { $0.end(end) }
-        case .forget(let id, let end): forget(id, end, at: now)
-        case .giveUpWaiting(let failure): deliveries.giveUp(.unconnected(failure)) { _ in true }
-        case .endPreparing: endPreparing()
-        case .fetchToken(let refused): fetchToken(refusing: refused)
+        case .dial(let id, let terms): self.dial(id, terms, at: now)
+        case .retire(let id, let end): self.change(id, at: now) { $0.retire(end) }
+        case .end(let id, let end): self.change(id, at: now) { $0.end(end) }
+        case .forget(let id, let end): self.forget(id, end, at: now)
+        case .giveUpWaiting(let failure): self.deliveries.giveUp(.unconnected(failure)) { _ in true }
+        case .endPreparing: self.endPreparing()
+        case .fetchToken(let refused): self.fetchToken(refusing: refused)
         case .authorize(let authorization):
-            for connection in connections { connection.conversation.authorize(authorization) }
+            for connection in self.connections { connection.conversation.authorize(authorization) }
         }
     }
 
     private func dial(_ id: Int, _ terms: DialTerms, at now: MonotonicInstant) {
         do {
-            connections.append(PushConnection(id, try conversation(terms, at: now)))
-            dials[id] = Task {
-                await dial(id)
-                dials[id] = nil
+            self.connections.append(PushConnection(id, try self.conversation(terms, at: now)))
+            self.dials[id] = Task {
+                await self.dial(id)
+                self.dials[id] = nil
             }
         } catch {
-            state.failedToBegin(id, PushError(connectingTo: gateway, error), at: now)
+            self.state.failedToBegin(id, PushError(connectingTo: self.gateway, error), at: now)
         }
     }
 
     private func forget(_ id: Int, _ end: ConnectionEnd, at now: MonotonicInstant) {
-        guard let place = connections.firstIndex(where: { $0.id == id }) else { return }
-        let connection = connections.remove(at: place)
-        let watch = watches.removeValue(forKey: id)
-        if let watch { loop.cancel(watch) }
-        meter.ended(end, wasOpen: watch != nil)
+        guard let place = self.connections.firstIndex(where: { $0.id == id }) else { return }
+        let connection = self.connections.remove(at: place)
+        let watch = self.watches.removeValue(forKey: id)
+        if let watch { self.loop.cancel(watch) }
+        self.meter.ended(end, wasOpen: watch != nil)
         guard let address = connection.address else { return }
         let answered = connection.life.answered
         if end.isAddressAtFault(answered: answered) {
-            addresses.failed([address], at: now)
+            self.addresses.failed([address], at: now)
         } else if answered > 0 {
-            addresses.worked(address)
+            self.addresses.worked(address)
         }
     }
 
     private func fetchToken(refusing refused: ProviderToken?) {
-        guard case .providerToken(let tokens) = credential.kind else { return }
-        tokenFetch = Task {
+        guard case .providerToken(let tokens) = self.credential.kind else { return }
+        self.tokenFetch = Task {
             do throws(PushError) {
                 let token = try await tokens.current(refusing: refused)
                 let authorization = Authorization(token: token, isRenewed: refused != nil, since: .now)
-                state.tokenCame(authorization, for: .seconds(tokens.secondsToRenewal(of: token)))
+                self.state.tokenCame(authorization, for: .seconds(tokens.secondsToRenewal(of: token)))
             } catch {
-                state.tokenFailed(error, at: .now)
+                self.state.tokenFailed(error, at: .now)
             }
-            tokenFetch = nil
-            settle(at: .now)
+            self.tokenFetch = nil
+            self.settle(at: .now)
         }
     }
 
@@ -277,59 +277,59 @@ actor ConnectionPool {
 
     /// Has the pump run once, after everything else of this turn of the loop: what many brought is written together.
     private func pumpSoon() {
-        if isPumpDue || isPumping { return }
-        isPumpDue = true
-        loop.atEndOfTurn { self.assumeIsolated { $0.pump() } }
+        if self.isPumpDue || self.isPumping { return }
+        self.isPumpDue = true
+        self.loop.atEndOfTurn { self.assumeIsolated { $0.pump() } }
     }
 
     /// Gives waiting pushes to connections that have room, writes, and makes another connection where there is none.
     private func pump() {
-        isPumpDue = false
-        isPumping = true
+        self.isPumpDue = false
+        self.isPumping = true
         var now = MonotonicInstant.now
-        deliveries.checkPermits(at: now)
-        while let share = state.nextShare(of: deliveries.waiting, at: now) {
-            change(share.id, at: now) { connection in
+        self.deliveries.checkPermits(at: now)
+        while let share = self.state.nextShare(of: self.deliveries.waiting, at: now) {
+            self.change(share.id, at: now) { connection in
                 connection.submit(share.count, at: now)
                 connection.flush(at: now)
             }
             // Writing took its time.
             now = .now
-            deliveries.checkPermits(at: now)
+            self.deliveries.checkPermits(at: now)
         }
-        for connection in connections where connection.wantsToWrite {
-            change(connection.id, at: now) { $0.flush(at: now) }
+        for connection in self.connections where connection.wantsToWrite {
+            self.change(connection.id, at: now) { $0.flush(at: now) }
         }
-        state.spread(left: deliveries.waiting, at: now)
-        settle(at: now)
-        isPumping = false
-        setTick(at: now)
+        self.state.spread(left: self.deliveries.waiting, at: now)
+        self.settle(at: now)
+        self.isPumping = false
+        self.setTick(at: now)
     }
 
     // MARK: Time
 
     /// One timer for all that is measured here: it comes round when the first thing is due, whatever that is.
     private func setTick(at now: MonotonicInstant) {
-        if state.isShutDown { return }
-        var due = min(deliveries.nextDue, state.due)
-        for connection in connections { due = min(due, connection.due) }
+        if self.state.isShutDown { return }
+        var due = min(self.deliveries.nextDue, self.state.due)
+        for connection in self.connections { due = min(due, connection.due) }
         // What is due one after the other is seen to together.
-        due = max(due + .milliseconds(1), now + configuration.tickInterval)
-        due = min(due, state.dialDue ?? .distantFuture)
+        due = max(due + .milliseconds(1), now + self.configuration.tickInterval)
+        due = min(due, self.state.dialDue ?? .distantFuture)
         if due == .distantFuture { return }
         if let tick = self.tick {
             if tick.due <= due { return }
-            loop.cancel(tick.token)
+            self.loop.cancel(tick.token)
         }
-        self.tick = (loop.schedule(at: due) { self.assumeIsolated { $0.passed() } }, due)
+        self.tick = (self.loop.schedule(at: due) { self.assumeIsolated { $0.passed() } }, due)
     }
 
     private func passed() {
-        tick = nil
+        self.tick = nil
         let now = MonotonicInstant.now
-        for connection in connections { change(connection.id, at: now) { $0.passed(to: now) } }
-        deliveries.passed(to: now)
-        state.passed(to: now, waiting: deliveries.waiting)
-        settle(at: now)
+        for connection in self.connections { self.change(connection.id, at: now) { $0.passed(to: now) } }
+        self.deliveries.passed(to: now)
+        self.state.passed(to: now, waiting: self.deliveries.waiting)
+        self.settle(at: now)
     }
 }

@@ -30,38 +30,38 @@ final class PushConnection {
         self.conversation = conversation
     }
 
-    var life: ConnectionLife { conversation.life }
+    var life: ConnectionLife { self.conversation.life }
 
     /// How many pushes it takes. What the kernel has no room for would only wait here, instead of where others can take
     /// it.
     private var room: ConnectionRoster.Room {
         ConnectionRoster.Room(
-            free: isRefusedByKernel ? 0 : conversation.free,
-            inFlight: conversation.inFlightCount,
-            capacity: conversation.capacity
+            free: self.isRefusedByKernel ? 0 : self.conversation.free,
+            inFlight: self.conversation.inFlightCount,
+            capacity: self.conversation.capacity
         )
     }
 
     /// What has become of it.
     var sighting: ConnectionSighting {
-        let life = conversation.life
+        let life = self.conversation.life
         return ConnectionSighting(
-            phase: phase,
-            room: room,
+            phase: self.phase,
+            room: self.room,
             isOld: life.isOld,
             isClosed: life.isClosed,
             end: life.end,
             answered: life.answered,
-            isAccepted: conversation.isAccepted,
-            refusedToken: conversation.refusedToken
+            isAccepted: self.conversation.isAccepted,
+            refusedToken: self.conversation.refusedToken
         )
     }
 
     private var phase: ConnectionRoster.Phase {
-        switch life.phase {
+        switch self.life.phase {
         case .connecting, .handshaking: .dialing
-        case .ready where life.isOld: .old
-        case .ready: conversation.isProven ? .ready : .proving
+        case .ready where self.life.isOld: .old
+        case .ready: self.conversation.isProven ? .ready : .proving
         case .draining, .closed: .draining
         }
     }
@@ -69,7 +69,7 @@ final class PushConnection {
     /// The way to the server is made.
     func connected(by stream: consuming TLSStream, at now: MonotonicInstant) {
         self.stream = consume stream
-        conversation.connected(at: now)
+        self.conversation.connected(at: now)
     }
 
     // MARK: Writing
@@ -77,54 +77,54 @@ final class PushConnection {
     /// Takes as many of the waiting pushes as that; they are sent by the next `flush`.
     func submit(_ count: Int, at now: MonotonicInstant) {
         var left = count
-        while left > 0, conversation.submit(min(left, Self.drained), at: now) {
+        while left > 0, self.conversation.submit(min(left, Self.drained), at: now) {
             left -= Self.drained
-            if left > 0 { writeFullRecords() }
+            if left > 0 { self.writeFullRecords() }
         }
     }
 
     /// There is something to write that nobody refused to take.
     var wantsToWrite: Bool {
-        isOpen && !isRefusedByKernel && (!output.isEmpty || conversation.wantsToWrite)
+        self.isOpen && !self.isRefusedByKernel && (!self.output.isEmpty || self.conversation.wantsToWrite)
     }
 
     /// Writes what there is to write, until there is no more or the kernel has no room.
     func flush(at now: MonotonicInstant) {
-        if !isOpen || writeFailure != nil { return }
+        if !self.isOpen || self.writeFailure != nil { return }
         do {
-            try write(isLast: true)
+            try self.write(isLast: true)
         } catch {
-            writeFailure = error
+            self.writeFailure = error
         }
-        conversation.wrote(isStalled: isRefusedByKernel, at: now)
-        if life.isClosed { end(.closedByPeer) }
+        self.conversation.wrote(isStalled: self.isRefusedByKernel, at: now)
+        if self.life.isClosed { self.end(.closedByPeer) }
     }
 
     /// Writes what fills records, and leaves the rest to be filled up.
     private func writeFullRecords() {
-        if isRefusedByKernel || writeFailure != nil { return }
+        if self.isRefusedByKernel || self.writeFailure != nil { return }
         do {
-            try write(isLast: false)
+            try self.write(isLast: false)
         } catch {
-            writeFailure = error
+            self.writeFailure = error
         }
     }
 
     private func write(isLast: Bool) throws(ConnectionEnd) {
-        isRefusedByKernel = false
+        self.isRefusedByKernel = false
         while true {
             // What was written in part is written on first.
-            if outputSent == 0 { try fill() }
-            if output.isEmpty || (!isLast && outputSent == 0 && output.count < Self.gathered) { return }
-            switch try writeOnce() {
+            if self.outputSent == 0 { try self.fill() }
+            if self.output.isEmpty || (!isLast && self.outputSent == 0 && self.output.count < Self.gathered) { return }
+            switch try self.writeOnce() {
             case .bytes(let count):
-                outputSent += count
-                conversation.sent(count)
-                guard outputSent == output.count else { continue }
-                output.removeAll(keepingCapacity: true)
-                outputSent = 0
+                self.outputSent += count
+                self.conversation.sent(count)
+                guard self.outputSent == self.output.count else { continue }
+                self.output.removeAll(keepingCapacity: true)
+                self.outputSent = 0
             case .wantsWrite:
-                isRefusedByKernel = true
+                self.isRefusedByKernel = true
                 return
             case .wantsRead, nil: return
             }
@@ -133,7 +133,7 @@ final class PushConnection {
 
     private func fill() throws(ConnectionEnd) {
         do {
-            try conversation.drain(into: &output, limit: Self.gathered)
+            try self.conversation.drain(into: &self.output, limit: Self.gathered)
         } catch {
             throw ConnectionEnd(error)
         }
@@ -143,7 +143,7 @@ final class PushConnection {
         let output = self.output
         do {
             // A span of an array that stays alive and unchanged through the call.
-            return try unsafe stream?.write(output.span.bytes.extracting(outputSent...))
+            return try unsafe self.stream?.write(output.span.bytes.extracting(self.outputSent...))
         } catch {
             throw ConnectionEnd(error)
         }
@@ -151,19 +151,19 @@ final class PushConnection {
 
     /// The kernel has room again: the peer took something.
     func hasRoom(at now: MonotonicInstant) {
-        isRefusedByKernel = false
-        conversation.wrote(isStalled: false, at: now)
+        self.isRefusedByKernel = false
+        self.conversation.wrote(isStalled: false, at: now)
     }
 
     // MARK: Reading
 
-    private var isOpen: Bool { stream?.descriptor != nil }
+    private var isOpen: Bool { self.stream?.descriptor != nil }
 
     /// The descriptor is watched for room to write only while the kernel has none.
     func updateInterest(of watch: WatchToken, on loop: EventLoop) {
-        guard isRefusedByKernel != isWatchedForRoom else { return }
-        isWatchedForRoom = isRefusedByKernel
-        loop.update(watch, to: isWatchedForRoom ? [.read, .write] : .read)
+        guard self.isRefusedByKernel != self.isWatchedForRoom else { return }
+        self.isWatchedForRoom = self.isRefusedByKernel
+        loop.update(watch, to: self.isWatchedForRoom ? [.read, .write] : .read)
     }
 
     /// Reads what has come; `buffer` is room to read into. Bounded, so that a peer who never stops leaves others their
@@ -171,41 +171,41 @@ final class PushConnection {
     func read(into buffer: inout [UInt8], at now: MonotonicInstant) -> Bool {
         do {
             for _ in 0..<16 {
-                switch try stream?.read(into: &buffer) {
+                switch try self.stream?.read(into: &buffer) {
                 case .bytes(let count):
                     // A span of an array that stays alive and unchanged through the call.
-                    unsafe conversation.received(buffer.span.bytes.extracting(0..<count), at: now)
-                    if life.isClosed { end(.closedByPeer) }
-                case .closed: end(.closedByPeer)
+                    unsafe self.conversation.received(buffer.span.bytes.extracting(0..<count), at: now)
+                    if self.life.isClosed { self.end(.closedByPeer) }
+                case .closed: self.end(.closedByPeer)
                 case .wantsRead, .wantsWrite, nil: return false
                 }
             }
         } catch {
-            end(ConnectionEnd(error))
+            self.end(ConnectionEnd(error))
         }
-        return isOpen
+        return self.isOpen
     }
 
     // MARK: Time and the end
 
     /// When it must be looked at next, if nothing happens before.
-    var due: MonotonicInstant { conversation.due }
+    var due: MonotonicInstant { self.conversation.due }
 
     /// Time has passed.
     func passed(to now: MonotonicInstant) {
-        conversation.passed(to: now)
-        if life.isClosed { end(.silent) }
+        self.conversation.passed(to: now)
+        if self.life.isClosed { self.end(.silent) }
     }
 
     /// Takes no more pushes; those in flight may still be answered.
-    func retire(_ end: ConnectionEnd) { conversation.retire(end) }
+    func retire(_ end: ConnectionEnd) { self.conversation.retire(end) }
 
     /// Ends every push in flight and closes. The first reason is the one that stays.
     func end(_ end: ConnectionEnd) {
-        let farewell = conversation.end(end)
+        let farewell = self.conversation.end(end)
         guard var stream = self.stream.take() else { return }
         // In the middle of a frame there is no place for another.
-        guard !isRefusedByKernel, output.isEmpty, writeFailure == nil else { return }
+        guard !self.isRefusedByKernel, self.output.isEmpty, self.writeFailure == nil else { return }
         // A span of an array that stays alive and unchanged through the call.
         _ = unsafe try? stream.write(farewell.span.bytes)
         stream.closeNotify()

@@ -1,0 +1,262 @@
+-- What became of messages. Partitioned by day (UTC): maintenance makes the partitions ahead of time, and drops them after the
+-- retention.
+
+CREATE TABLE carillon.results (
+    message_id   bigint NOT NULL,  -- the original's, whatever became of its retries
+    app_id       integer NOT NULL,
+    reference    text,
+    broadcast_id bigint,
+    sent         integer NOT NULL DEFAULT 0,
+    failed       integer NOT NULL DEFAULT 0,
+    expired      integer NOT NULL DEFAULT 0,
+    cancelled    integer NOT NULL DEFAULT 0,
+    attempts     integer NOT NULL DEFAULT 1,
+    finished_at  timestamptz NOT NULL DEFAULT now(),
+    -- Of pushes that expired or were cancelled after an attempt: how that ended. Those that failed are in failures.
+    last_status  smallint,
+    last_reason  text
+) PARTITION BY RANGE (finished_at);
+CREATE INDEX results_by_message ON carillon.results (message_id);
+-- SP-GiST takes references of any length, which a B-tree does not, and any number of rows with the same one: in a hash
+-- index they would share a bucket, and each insert would walk all of it.
+CREATE INDEX results_by_reference ON carillon.results USING spgist (reference) WHERE reference IS NOT NULL;
+CREATE INDEX results_by_broadcast ON carillon.results (broadcast_id) WHERE broadcast_id IS NOT NULL;
+-- Takes the rows of days that have no partition yet; make_partitions() gives them one.
+CREATE TABLE carillon.results_default PARTITION OF carillon.results DEFAULT;
+-- A publication FOR ALL TABLES would refuse every DELETE and UPDATE otherwise. It costs an INSERT nothing, as a key would.
+ALTER TABLE carillon.results REPLICA IDENTITY FULL;
+ALTER TABLE carillon.results_default REPLICA IDENTITY FULL;
+COMMENT ON TABLE carillon.results IS
+    'What became of messages: a row a job that has ended. A message of more than 1,000 tokens has several.';
+COMMENT ON COLUMN carillon.results.message_id IS 'the id of the job; of a message of one job, that of the message';
+COMMENT ON COLUMN carillon.results.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.results.reference IS 'the caller''s own id';
+COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message that was cut into several jobs; null: it has one';
+COMMENT ON COLUMN carillon.results.sent IS 'pushes that APNs answered with 200';
+COMMENT ON COLUMN carillon.results.failed IS 'pushes that failed for good; each has a row of failures';
+COMMENT ON COLUMN carillon.results.expired IS 'pushes that were not sent before expires_at';
+COMMENT ON COLUMN carillon.results.cancelled IS 'pushes that were cancelled';
+COMMENT ON COLUMN carillon.results.attempts IS 'attempts of the token that had most';
+COMMENT ON COLUMN carillon.results.finished_at IS 'when its last push ended';
+COMMENT ON COLUMN carillon.results.last_status IS
+    'of pushes that expired or were cancelled: the status of the last attempt; null: no answer, or no attempt';
+COMMENT ON COLUMN carillon.results.last_reason IS 'of the same: the reason of the last attempt; null: no attempt';
+
+CREATE TABLE carillon.failures (
+    message_id      bigint NOT NULL,
+    app_id          integer NOT NULL,
+    token           text NOT NULL,
+    status          smallint,  -- null: refused here, never sent
+    reason          text NOT NULL,
+    unregistered_at timestamptz,
+    apns_id         uuid,
+    attempt         smallint NOT NULL DEFAULT 1,
+    reference       text,
+    failed_at       timestamptz NOT NULL DEFAULT now(),
+    requeued_at     timestamptz,  -- by requeue_failures, as a message of its own
+    broadcast_id    bigint  -- only where no row of results has it: see end_unrecorded()
+) PARTITION BY RANGE (failed_at);
+CREATE INDEX failures_by_message ON carillon.failures (message_id);
+CREATE INDEX failures_by_app ON carillon.failures (app_id, failed_at);
+-- Those that are all that is known of their messages: see end_unrecorded().
+CREATE INDEX failures_unrecorded ON carillon.failures USING spgist (reference) WHERE reason = 'Unrecorded';
+CREATE INDEX failures_by_broadcast ON carillon.failures (broadcast_id, message_id) WHERE broadcast_id IS NOT NULL;
+CREATE TABLE carillon.failures_default PARTITION OF carillon.failures DEFAULT;
+ALTER TABLE carillon.failures REPLICA IDENTITY FULL;
+ALTER TABLE carillon.failures_default REPLICA IDENTITY FULL;
+COMMENT ON TABLE carillon.failures IS 'A row a token that failed for good, also while others of its message wait.';
+COMMENT ON COLUMN carillon.failures.message_id IS 'as in results';
+COMMENT ON COLUMN carillon.failures.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.failures.token IS 'the device token';
+COMMENT ON COLUMN carillon.failures.status IS 'what APNs answered; null: refused before it was sent, or no answer came';
+COMMENT ON COLUMN carillon.failures.reason IS 'Apple''s reason, or one of our own';
+COMMENT ON COLUMN carillon.failures.unregistered_at IS 'of a 410: since when the token is gone';
+COMMENT ON COLUMN carillon.failures.apns_id IS 'the apns-id of the push';
+COMMENT ON COLUMN carillon.failures.attempt IS 'the attempt that was the last';
+COMMENT ON COLUMN carillon.failures.reference IS 'the caller''s own id';
+COMMENT ON COLUMN carillon.failures.failed_at IS 'when it failed';
+COMMENT ON COLUMN carillon.failures.requeued_at IS 'when requeue_failures sent it again; null: never';
+COMMENT ON COLUMN carillon.failures.broadcast_id IS
+    'of a part of a message that was cut, where results has no row of that part: the id of the message';
+
+-- What messages said whose failures may be mended, once a message and day; a dead token is beyond mending.
+CREATE TABLE carillon.failed_messages (
+    message_id  bigint NOT NULL,
+    app_id      integer NOT NULL,
+    lane        smallint NOT NULL,
+    payload     json NOT NULL,
+    push_type   text NOT NULL,
+    priority    smallint,
+    expires_at  timestamptz,
+    collapse_id text,
+    topic       text,
+    reference   text,
+    on_unknown  text NOT NULL,
+    failed_at   timestamptz NOT NULL DEFAULT now(),
+    -- Its replica identity too: a subscriber cannot compare whole rows with json in them.
+    PRIMARY KEY (message_id, app_id, failed_at)
+) PARTITION BY RANGE (failed_at);
+CREATE TABLE carillon.failed_messages_default PARTITION OF carillon.failed_messages DEFAULT;
+
+-- Counts by minute, written by each worker once a second, not in each settlement: a row that is updated that often would be
+-- slow to find while a long transaction keeps its old versions. app_status and dashboards read them.
+CREATE TABLE carillon.activity (
+    minute     timestamptz,
+    app_id     integer,
+    worker_id  bigint,
+    sent       bigint NOT NULL DEFAULT 0,
+    failed     bigint NOT NULL DEFAULT 0,
+    expired    bigint NOT NULL DEFAULT 0,
+    retried    bigint NOT NULL DEFAULT 0,
+    bad_tokens bigint NOT NULL DEFAULT 0,  -- failed, as BadDeviceToken
+    PRIMARY KEY (minute, app_id, worker_id)
+);
+ALTER TABLE carillon.activity SET (
+    fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000
+);
+COMMENT ON TABLE carillon.activity IS
+    'Counts of pushes by minute, app and worker, which each worker writes once a second. A worker that is killed leaves up to a second uncounted; results has all of it.';
+COMMENT ON COLUMN carillon.activity.minute IS 'the minute in which they ended';
+COMMENT ON COLUMN carillon.activity.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.activity.worker_id IS 'the worker that sent them';
+COMMENT ON COLUMN carillon.activity.sent IS 'pushes that APNs answered with 200';
+COMMENT ON COLUMN carillon.activity.failed IS 'pushes that failed for good';
+COMMENT ON COLUMN carillon.activity.expired IS 'pushes that were not sent before expires_at';
+COMMENT ON COLUMN carillon.activity.retried IS 'attempts that were followed by another';
+COMMENT ON COLUMN carillon.activity.bad_tokens IS 'of the failed: those with BadDeviceToken';
+
+-- The partitions of a table of history and the time that each holds. The default partition has no bounds.
+CREATE FUNCTION carillon.partitions(parent text) RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS $$
+    SELECT c.relname, coalesce(substring(b.text FROM 'FROM \(''([^'']+)''\)')::timestamptz,
+            CASE WHEN b.text <> 'DEFAULT' THEN '-infinity'::timestamptz END),
+        substring(b.text FROM 'TO \(''([^'']+)''\)')::timestamptz
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid, LATERAL (SELECT pg_get_expr(c.relpartbound, c.oid)) AS b(text)
+    WHERE i.inhparent = format('carillon.%I', partitions.parent)::regclass
+$$;
+
+-- Makes a table that can become a partition. Attaching it later locks the parent less than CREATE TABLE … PARTITION OF
+-- would: rows go on coming in meanwhile. It has the constraints, indexes and columns that users have added too. Hardly a
+-- row of it changes after it was written, and it is dropped whole: vacuum has no business there.
+CREATE FUNCTION carillon.make_table(parent text, child text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    EXECUTE format('CREATE TABLE carillon.%I (LIKE carillon.%I INCLUDING ALL EXCLUDING IDENTITY EXCLUDING COMMENTS) '
+        || 'WITH (autovacuum_vacuum_insert_threshold = -1)', child, parent);
+    IF (SELECT c.relreplident = 'f' FROM pg_class c WHERE c.oid = format('carillon.%I', parent)::regclass) THEN
+        EXECUTE format('ALTER TABLE carillon.%I REPLICA IDENTITY FULL', child);
+    END IF;
+END
+$$;
+
+-- Makes the partitions of today and the three days after.
+--
+-- Rows may be in the default partition already, and more may come at any moment. Then no partition of today can be
+-- attached beside it, and nothing is moved: the default partition itself becomes that of the days up to now, and an empty
+-- one takes its place. PostgreSQL reads all of it to see that its rows are of those days. Where that takes long it is done
+-- beforehand, for a CHECK that holds up nobody: then each call does one step in a transaction of its own, and says that
+-- there is more to do. The CHECK must be gone before the day is over that it ends with, which is why it ends two hours from
+-- now or later.
+--
+-- Nobody stands long behind the ACCESS EXCLUSIVE locks that this takes: a request waits no longer than lock_timeout, one
+-- for a table below another that is held does not wait at all, and nothing is waited for with one held. DETACH PARTITION
+-- CONCURRENTLY, which takes none, cannot be used: PostgreSQL refuses it beside a default partition.
+CREATE FUNCTION carillon.make_partitions(parent text, OUT changed bigint, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
+SET datestyle = 'ISO' SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
+DECLARE
+    small CONSTANT bigint := 32 * 1024 * 1024;  -- bytes that are read in some ten milliseconds
+    time_column CONSTANT text := CASE parent WHEN 'results' THEN 'finished_at' ELSE 'failed_at' END;
+    spare CONSTANT text := parent || '_default';
+    days date[] := ARRAY(
+        SELECT d.day::date FROM generate_series(now()::date, now()::date + 3, interval '1 day') AS d(day)
+        WHERE NOT EXISTS (SELECT FROM carillon.partitions(parent) p WHERE p.lower_bound <= d.day AND p.upper_bound > d.day)
+        ORDER BY d.day);
+    is_used boolean := false;
+    lower_bound timestamptz;
+    upper_bound timestamptz;
+    holds text;  -- the condition of those bounds
+    proof text;  -- the name of the CHECK
+    old_proof text;
+    is_proven boolean;
+    child text;
+    columns text;
+    day date;
+BEGIN
+    changed := 0;
+    more := false;
+    IF days[1] = now()::date THEN
+        EXECUTE format('SELECT EXISTS (SELECT FROM carillon.%I)', spare) INTO is_used;
+    END IF;
+    IF is_used THEN
+        SELECT max(p.upper_bound) FILTER (WHERE p.upper_bound <= days[1]), least(
+            min(p.lower_bound) FILTER (WHERE p.lower_bound > days[1]), (now() + interval '2 hours')::date + 1)
+        INTO lower_bound, upper_bound FROM carillon.partitions(parent) p;
+        holds := format('%I < %L', time_column, upper_bound)
+            || coalesce(format(' AND %I >= %L', time_column, lower_bound), '');
+        proof := 'days_up_to_' || to_char(upper_bound, 'YYYYMMDD');
+    END IF;
+    SELECT c.conname, c.convalidated INTO old_proof, is_proven FROM pg_constraint c
+    WHERE c.conrelid = format('carillon.%I', spare)::regclass AND c.conname ~ '^days_up_to_[0-9]{8}$';
+    IF old_proof IS DISTINCT FROM proof AND old_proof IS NOT NULL THEN
+        -- Of a worker that died over it.
+        EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', spare, old_proof);
+        is_proven := NULL;
+    END IF;
+
+    IF is_used AND is_proven IS NOT TRUE AND pg_relation_size(format('carillon.%I', spare)::regclass) > small THEN
+        IF is_proven IS NULL THEN
+            EXECUTE format('ALTER TABLE carillon.%I ADD CONSTRAINT %I CHECK (%s) NOT VALID', spare, proof, holds);
+            more := true;
+            RETURN;
+        END IF;
+        BEGIN
+            EXECUTE format('ALTER TABLE carillon.%I VALIDATE CONSTRAINT %I', spare, proof);
+            more := true;
+            RETURN;
+        EXCEPTION
+            WHEN check_violation THEN
+                NULL;  -- rows of other days, which are moved below
+        END;
+    END IF;
+
+    FOREACH day IN ARRAY days LOOP
+        CONTINUE WHEN day < upper_bound;
+        PERFORM carillon.make_table(parent, parent || to_char(day, '_YYYYMMDD'));
+    END LOOP;
+    IF is_used THEN
+        child := parent || to_char(upper_bound - interval '1 day', '_YYYYMMDD');
+        PERFORM carillon.make_table(parent, parent || '_next');
+        EXECUTE format('LOCK TABLE ONLY carillon.%I IN ACCESS EXCLUSIVE MODE', parent);
+        EXECUTE format('LOCK TABLE carillon.%I IN ACCESS EXCLUSIVE MODE NOWAIT', spare);
+        EXECUTE format('ALTER TABLE carillon.%I DETACH PARTITION carillon.%I', parent, spare);
+        EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', spare, child);
+        EXECUTE format('ALTER TABLE carillon.%I RENAME TO %I', parent || '_next', spare);
+        IF is_proven IS NOT TRUE THEN
+            SELECT string_agg(quote_ident(a.attname), ', ') INTO columns FROM pg_attribute a
+            WHERE a.attrelid = format('carillon.%I', parent)::regclass AND a.attnum > 0 AND NOT a.attisdropped
+                AND a.attgenerated = '';
+            EXECUTE format('WITH moved AS (DELETE FROM carillon.%I WHERE NOT (%s) RETURNING *) '
+                || 'INSERT INTO carillon.%I (%s) SELECT %s FROM moved', child, holds, spare, columns, columns);
+        END IF;
+        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%s) TO (%L)',
+            parent, child, coalesce(quote_literal(lower_bound), 'MINVALUE'), upper_bound);
+        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I DEFAULT', parent, spare);
+        IF is_proven IS NOT NULL THEN
+            EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', child, proof);
+        END IF;
+        changed := 1;
+    END IF;
+    FOREACH day IN ARRAY days LOOP
+        CONTINUE WHEN day < upper_bound;
+        EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%L) TO (%L)',
+            parent, parent || to_char(day, '_YYYYMMDD'), day::timestamptz, (day + 1)::timestamptz);
+        changed := changed + 1;
+    END LOOP;
+END
+$$;
+
+DO $$ BEGIN PERFORM carillon.make_partitions(t.parent) FROM unnest('{results,failures,failed_messages}'::text[]) AS t(parent);
+END $$;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (4, 'history');

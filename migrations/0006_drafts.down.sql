@@ -1,7 +1,0 @@
-DROP FUNCTION carillon.draft, carillon.check_parts, carillon.parsed, carillon.check_heading;
-DROP TYPE carillon.draft, carillon.message_arguments;
-DROP FUNCTION carillon.unknown_app, carillon.apps_of_caller, carillon.strange_token, carillon.token, carillon.app_id,
-    carillon.compact, carillon.refusal;
-DROP TYPE carillon.refusal;
-
-DELETE FROM carillon.schema_migrations WHERE version = 6;

@@ -1,0 +1,17 @@
+-- Two functions of each name, which have the same thirty arguments.
+DO $$
+DECLARE
+    function regprocedure;
+BEGIN
+    FOR function IN
+        SELECT p.oid FROM pg_catalog.pg_proc p
+        WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname IN ('enqueue', 'broadcast')
+    LOOP
+        EXECUTE format('DROP FUNCTION %s', function);
+    END LOOP;
+END
+$$;
+DROP FUNCTION carillon.submit, carillon.store, carillon.clean_tokens, carillon.take_key, carillon.ended_unsent,
+    carillon.tokens_per_job;
+
+DELETE FROM carillon.schema_migrations WHERE version = 6;

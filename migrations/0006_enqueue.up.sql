@@ -1,0 +1,297 @@
+-- carillon.enqueue and carillon.broadcast, from its arguments to stored jobs.
+--
+-- A call for one token costs what a transaction costs, so the number of functions and expressions on its way is small.
+-- submit runs as its owner: apps have no right to the columns in which the queue keeps its own numbers.
+
+-- The most tokens one job holds. Longer lists are cut, so that the fleet shares them.
+CREATE FUNCTION carillon.tokens_per_job() RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
+
+-- Whether a message has ended without a push that was sent, has failed or may have been delivered: each was cancelled or has
+-- expired, and every attempt had an answer.
+CREATE FUNCTION carillon.ended_unsent(app integer, message bigint) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT coalesce(sum(r.cancelled + r.expired) > 0 AND sum(r.sent + r.failed) = 0
+        AND sum(r.cancelled + r.expired) >= coalesce(
+            (SELECT b.tokens FROM carillon.broadcasts b
+            WHERE b.app_id = ended_unsent.app AND b.id = ended_unsent.message), 0)
+        AND NOT bool_or(EXISTS (
+            SELECT FROM carillon.unknown_outcomes u WHERE u.app_id = r.app_id AND u.message_id = r.message_id)), false)
+    FROM (
+        SELECT m.* FROM carillon.results m
+        WHERE m.message_id = ended_unsent.message AND m.broadcast_id IS NULL
+        UNION ALL
+        SELECT p.* FROM carillon.results p WHERE p.broadcast_id = ended_unsent.message
+    ) AS r
+    WHERE r.app_id = ended_unsent.app
+$$;
+
+-- Takes a dedupe key for a while, which begins when the message is due. Returns whose it is now: another message's, when
+-- its while is not over and it may have been sent. Two callers with one key wait for each other, so exactly one of them
+-- enqueues.
+CREATE FUNCTION carillon.take_key(
+    app_id integer, key text, period interval, run_at timestamptz, message_id bigint
+) RETURNS bigint
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    INSERT INTO carillon.dedupe AS d (app_id, key, message_id, until)
+    VALUES (take_key.app_id, take_key.key, take_key.message_id,
+        greatest(now(), run_at) + coalesce(period, interval '1 day'))
+    ON CONFLICT (app_id, key) DO UPDATE SET message_id = excluded.message_id, until = excluded.until
+        WHERE d.until <= now() OR carillon.ended_unsent(d.app_id, d.message_id);
+    IF FOUND THEN
+        RETURN take_key.message_id;
+    END IF;
+    RETURN (SELECT d.message_id FROM carillon.dedupe d WHERE d.app_id = take_key.app_id AND d.key = take_key.key);
+END
+$$;
+
+-- The tokens of one call: checked, in lower case, each once, in the order given.
+CREATE FUNCTION carillon.clean_tokens(tokens text[], OUT clean text[], OUT refusal carillon.refusal)
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    bad bigint;
+BEGIN
+    IF array_ndims(tokens) > 1 THEN
+        refusal := carillon.refusal('tokens', 'an array of device tokens', 'an array of arrays');
+        RETURN;
+    END IF;
+    SELECT array_agg(once.token ORDER BY once.place), min(once.place) FILTER (WHERE once.token IS NULL)
+    INTO clean, bad
+    FROM (
+        SELECT carillon.token(t.token) AS token, min(t.place) AS place
+        FROM unnest(tokens) WITH ORDINALITY t (token, place) GROUP BY 1
+    ) once;
+    IF bad IS NOT NULL THEN
+        refusal := carillon.refusal('tokens', 'device tokens of 2 to 512 hex digits, an even number of them',
+            carillon.strange_token(tokens[array_lower(tokens, 1) + bad - 1], bad));
+    END IF;
+END
+$$;
+
+-- Stores one job.
+CREATE FUNCTION carillon.store(
+    id bigint, tokens text[], m carillon.message_arguments, made carillon.draft, lane integer, broadcast_id bigint
+) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+BEGIN
+    IF made.scheduled THEN
+        INSERT INTO carillon.scheduled (id, app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
+            topic, reference, on_unknown, broadcast_id, run_at)
+        VALUES (id, made.app_id, lane, tokens, made.payload::json, made.push_type, made.priority, m.expires_at,
+            m.collapse_id, m.topic, m.reference, m.on_unknown, broadcast_id, m.run_at);
+    ELSE
+        INSERT INTO carillon.messages (id, app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
+            topic, reference, on_unknown, broadcast_id)
+        VALUES (id, made.app_id, lane, tokens, made.payload::json, made.push_type, made.priority, m.expires_at,
+            m.collapse_id, m.topic, m.reference, m.on_unknown, broadcast_id);
+    END IF;
+END
+$$;
+
+-- Stores a message: one job, or as many as its tokens need. The first job's id is the id of the whole. Null: there is
+-- nobody to send it to, or its dedupe_key is taken.
+--
+-- What enqueue and broadcast have in common, and the one place where they refuse, so that an error has one line of
+-- context and no list of thirty types in it.
+CREATE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    size CONSTANT integer := carillon.tokens_per_job();
+    made carillon.draft := carillon.draft(m);
+    refusal carillon.refusal := made.refusal;
+    token text := carillon.token(m.tokens[array_lower(m.tokens, 1)]);
+    cleaned record;
+    clean text[];
+    parts refcursor;
+    part text[];
+    first bigint;
+    job bigint;
+    holder bigint;
+    lane integer;
+    jobs integer := 0;
+    pushes bigint := 0;
+BEGIN
+    IF refusal.message IS NOT NULL THEN
+        NULL;
+    ELSIF everyone THEN
+        -- Along the primary key, part after part, in one snapshot: as fast as reading, whatever the number of tokens.
+        OPEN parts FOR WITH RECURSIVE part AS (
+            SELECT NULL::text[] AS tokens, '' AS last
+            UNION ALL
+            SELECT next.tokens, next.last FROM part CROSS JOIN LATERAL (
+                SELECT array_agg(t.token) AS tokens, max(t.token) AS last FROM (
+                    SELECT k.token FROM carillon.tokens k WHERE k.app_id = made.app_id AND k.token > part.last
+                    ORDER BY k.token LIMIT size) t) next
+            WHERE next.tokens IS NOT NULL)
+        SELECT p.tokens FROM part p WHERE p.tokens IS NOT NULL;
+        FETCH parts INTO part;
+        IF part IS NULL AND m.is_strict THEN
+            refusal := carillon.refusal('app', 'an app with registered tokens, as strict is set',
+                quote_literal(m.app) || ', which has none');
+        END IF;
+    ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
+        clean := ARRAY[token];
+    ELSE
+        cleaned := carillon.clean_tokens(m.tokens);
+        clean := cleaned.clean;
+        refusal := cleaned.refusal;
+        IF clean IS NULL AND m.is_strict AND refusal.message IS NULL THEN
+            refusal := carillon.refusal('tokens', 'one or more device tokens, as strict is set',
+                CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END);
+        END IF;
+    END IF;
+    IF refusal.hint IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    ELSIF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument;
+    ELSIF clean IS NULL AND part IS NULL THEN
+        RETURN NULL;
+    END IF;
+    -- A single push of the same app must not wait behind a list of thousands.
+    lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
+    -- The way of most calls, and the short one.
+    IF cardinality(clean) <= size AND m.dedupe_key IS NULL AND made.scheduled IS NULL THEN
+        INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
+            topic, reference, on_unknown)
+        VALUES (made.app_id, lane, clean, made.payload::json, made.push_type, made.priority, m.expires_at,
+            m.collapse_id, m.topic, m.reference, m.on_unknown)
+        RETURNING messages.id INTO first;
+        RETURN first;
+    END IF;
+    first := nextval('carillon.messages_id_seq');
+    IF m.dedupe_key IS NOT NULL THEN
+        holder := carillon.take_key(made.app_id, m.dedupe_key, m.dedupe_for, m.run_at, first);
+        IF holder IS DISTINCT FROM first THEN
+            RETURN CASE m.on_duplicate WHEN 'holder' THEN holder END;
+        END IF;
+    END IF;
+    IF cardinality(clean) <= size THEN
+        PERFORM carillon.store(first, clean, m, made, lane, NULL);
+        RETURN first;
+    END IF;
+    IF NOT everyone THEN
+        OPEN parts FOR SELECT array_agg(t.token ORDER BY t.place)
+        FROM unnest(clean) WITH ORDINALITY t (token, place)
+        GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
+        FETCH parts INTO part;
+    END IF;
+    -- Handed to store, they would be copied for each of the parts: millions of tokens, thousands of times.
+    m.tokens := NULL;
+    WHILE part IS NOT NULL LOOP
+        job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
+        PERFORM carillon.store(job, part, m, made, lane, first);
+        jobs := jobs + 1;
+        pushes := pushes + cardinality(part);
+        FETCH parts INTO part;
+    END LOOP;
+    CLOSE parts;
+    INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens, reference)
+    VALUES (first, job, made.app_id, lane, jobs, pushes, m.reference);
+    RETURN first;
+END
+$$;
+COMMENT ON FUNCTION carillon.submit IS 'Internal: stores a message for enqueue and broadcast.';
+
+-- Enqueues a message and returns its id; null when there is nobody to send it to, or its dedupe_key is taken.
+--
+-- Drivers bind values as text, as json or jsonb, or without a type, and numbers by their size. One of these two
+-- functions takes each of them: a literal or parameter without a type is text to the first, only JSON goes to the
+-- second, whose alert has no default. A payload is whatever can be one, independent of the alert, since the two
+-- polymorphic families of PostgreSQL do not mix; without a type it is text. bigint takes every integer.
+--
+-- Both are plain SQL without settings of their own, so that the planner puts the call of submit in their place: they
+-- cost nothing, and no error mentions them.
+CREATE FUNCTION carillon.enqueue(
+    app text, tokens text[], alert text DEFAULT NULL, badge bigint DEFAULT NULL, sound text DEFAULT NULL,
+    content_available boolean DEFAULT NULL, mutable_content boolean DEFAULT NULL, category text DEFAULT NULL,
+    thread_id text DEFAULT NULL, extra jsonb DEFAULT NULL, payload anycompatible DEFAULT NULL,
+    push_type text DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    collapse_id text DEFAULT NULL, topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL,
+    reference text DEFAULT NULL, dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL,
+    on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
+    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null'
+) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT carillon.submit(ROW(app, tokens, alert, NULL, badge, sound, content_available, mutable_content, category,
+        thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type, priority, expires_at,
+        collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title, subtitle, body, strict,
+        on_duplicate)::carillon.message_arguments, false)
+$$;
+
+CREATE FUNCTION carillon.enqueue(
+    app text, tokens text[], alert anyelement, badge bigint DEFAULT NULL, sound text DEFAULT NULL,
+    content_available boolean DEFAULT NULL, mutable_content boolean DEFAULT NULL, category text DEFAULT NULL,
+    thread_id text DEFAULT NULL, extra jsonb DEFAULT NULL, payload anycompatible DEFAULT NULL,
+    push_type text DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    collapse_id text DEFAULT NULL, topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL,
+    reference text DEFAULT NULL, dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL,
+    on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
+    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null'
+) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT carillon.submit(ROW(app, tokens, NULL, pg_catalog.to_jsonb(alert), badge, sound, content_available,
+        mutable_content, category, thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type,
+        priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title,
+        subtitle, body, strict, on_duplicate)::carillon.message_arguments, false)
+$$;
+
+-- To every token registered for the app, in the bulk lane unless told otherwise. Two functions, for the same reasons as
+-- with enqueue.
+CREATE FUNCTION carillon.broadcast(
+    app text, alert text DEFAULT NULL, badge bigint DEFAULT NULL, sound text DEFAULT NULL,
+    content_available boolean DEFAULT NULL, mutable_content boolean DEFAULT NULL, category text DEFAULT NULL,
+    thread_id text DEFAULT NULL, extra jsonb DEFAULT NULL, payload anycompatible DEFAULT NULL,
+    push_type text DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    collapse_id text DEFAULT NULL, topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL,
+    reference text DEFAULT NULL, dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL,
+    on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
+    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null'
+) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT carillon.submit(ROW(app, NULL, alert, NULL, badge, sound, content_available,
+        mutable_content, category, thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type,
+        priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title,
+        subtitle, body, strict, on_duplicate)::carillon.message_arguments, true)
+$$;
+
+CREATE FUNCTION carillon.broadcast(
+    app text, alert anyelement, badge bigint DEFAULT NULL, sound text DEFAULT NULL,
+    content_available boolean DEFAULT NULL, mutable_content boolean DEFAULT NULL, category text DEFAULT NULL,
+    thread_id text DEFAULT NULL, extra jsonb DEFAULT NULL, payload anycompatible DEFAULT NULL,
+    push_type text DEFAULT NULL, priority bigint DEFAULT NULL, expires_at timestamptz DEFAULT NULL,
+    collapse_id text DEFAULT NULL, topic text DEFAULT NULL, run_at timestamptz DEFAULT NULL, lane bigint DEFAULT NULL,
+    reference text DEFAULT NULL, dedupe_key text DEFAULT NULL, dedupe_for interval DEFAULT NULL,
+    on_unknown text DEFAULT 'retry', title text DEFAULT NULL, subtitle text DEFAULT NULL, body text DEFAULT NULL,
+    strict boolean DEFAULT false, on_duplicate text DEFAULT 'null'
+) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT carillon.submit(ROW(app, NULL, NULL, pg_catalog.to_jsonb(alert), badge, sound, content_available,
+        mutable_content, category, thread_id, extra, payload::pg_catalog.text, pg_catalog.pg_typeof(payload), push_type,
+        priority, expires_at, collapse_id, topic, run_at, lane, reference, dedupe_key, dedupe_for, on_unknown, title,
+        subtitle, body, strict, on_duplicate)::carillon.message_arguments, true)
+$$;
+
+DO $$
+DECLARE
+    one record;
+BEGIN
+    FOR one IN
+        SELECT p.oid::regprocedure AS function, c.comment FROM pg_catalog.pg_proc p JOIN (VALUES
+            ('enqueue', 'Enqueues a message to device tokens. Returns the id of the message; null: there are no tokens, or '
+                'the dedupe_key is taken.'),
+            ('broadcast', 'Enqueues a message to every token registered for the app. Returns the id of the message; null: '
+                'there are no tokens, or the dedupe_key is taken.')
+        ) AS c(name, comment) ON c.name = p.proname
+        WHERE p.pronamespace = 'carillon'::regnamespace
+    LOOP
+        EXECUTE format('COMMENT ON FUNCTION %s IS %L', one.function, one.comment);
+    END LOOP;
+END
+$$;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (6, 'enqueue');

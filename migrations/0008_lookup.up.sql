@@ -1,0 +1,87 @@
+-- Finding messages and jobs without reading the queue.
+
+-- The lanes that hold rows, by jumping along the primary key from one to the next.
+CREATE FUNCTION carillon.filled_lanes(of_app integer DEFAULT NULL) RETURNS TABLE (app_id integer, lane smallint)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE filled AS (
+        (SELECT m.app_id, m.lane FROM carillon.messages m
+        WHERE m.app_id >= coalesce(of_app, -2147483648) ORDER BY m.app_id, m.lane LIMIT 1)
+        UNION ALL
+        SELECT next.app_id, next.lane FROM filled CROSS JOIN LATERAL (
+            SELECT m.app_id, m.lane FROM carillon.messages m WHERE (m.app_id, m.lane) > (filled.app_id, filled.lane)
+            ORDER BY m.app_id, m.lane LIMIT 1) next
+        WHERE filled.app_id = of_app OR of_app IS NULL)
+    SELECT f.app_id, f.lane FROM filled f WHERE f.app_id = of_app OR of_app IS NULL
+$$;
+
+-- The apps of which something waits for its time, or for the rest of it, likewise.
+CREATE FUNCTION carillon.waiting_apps() RETURNS TABLE (app_id integer)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE later AS (
+        (SELECT s.app_id FROM carillon.scheduled s ORDER BY s.app_id LIMIT 1)
+        UNION ALL
+        SELECT next.app_id FROM later CROSS JOIN LATERAL (
+            SELECT s.app_id FROM carillon.scheduled s WHERE s.app_id > later.app_id ORDER BY s.app_id LIMIT 1) next
+    ), begun AS (
+        (SELECT u.app_id FROM carillon.unfinished u ORDER BY u.app_id LIMIT 1)
+        UNION ALL
+        SELECT next.app_id FROM begun CROSS JOIN LATERAL (
+            SELECT u.app_id FROM carillon.unfinished u WHERE u.app_id > begun.app_id ORDER BY u.app_id LIMIT 1) next
+    )
+    SELECT l.app_id FROM later l UNION SELECT b.app_id FROM begun b
+$$;
+
+-- What an argument named app leaves to choose from: the app of that name, if there is one, or all that the caller may use.
+-- Null: every app.
+CREATE FUNCTION carillon.chosen_apps(app text) RETURNS integer[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN app IS NULL THEN o.mine ELSE ARRAY(
+        SELECT a.id FROM carillon.apps a WHERE a.name = app AND (o.mine IS NULL OR a.id = ANY (o.mine))) END
+    FROM carillon.apps_of_caller() AS o(mine)
+$$;
+
+-- A job by its id alone, wherever it waits or flies.
+CREATE FUNCTION carillon.find_job(id bigint) RETURNS TABLE (
+    app_id integer, lane smallint, token_count integer, broadcast_id bigint, created_at timestamptz)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT m.app_id, m.lane, cardinality(m.tokens), m.broadcast_id, m.created_at
+    FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
+        SELECT * FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane AND m.id = find_job.id) m
+    UNION ALL
+    SELECT s.app_id, s.lane, cardinality(s.tokens), s.broadcast_id, s.created_at
+    FROM carillon.waiting_apps() w, carillon.scheduled s WHERE s.app_id = w.app_id AND s.id = find_job.id
+    UNION ALL
+    SELECT i.app_id, j.lane, cardinality(j.tokens), j.broadcast_id, j.created_at
+    FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE j.id = find_job.id
+$$;
+
+-- The messages that ids belong to, each with its app: a job, one that is tried again or a part has that of its message. Of a
+-- message that was cut, each with what it is a part of. Without settings of its own, so that it becomes part of the query
+-- that asks, which knows how many ids there are.
+CREATE FUNCTION carillon.messages_of(ids bigint[])
+RETURNS TABLE (app_id integer, message_id bigint, broadcast_id bigint)
+LANGUAGE sql STABLE AS $$
+    SELECT m.app_id, coalesce(m.origin, m.id), m.broadcast_id FROM carillon.filled_lanes() l, carillon.messages m
+    WHERE m.app_id = l.app_id AND m.lane = l.lane
+        AND m.id = ANY (ids)
+    UNION ALL
+    SELECT s.app_id, coalesce(s.origin, s.id), s.broadcast_id FROM carillon.waiting_apps() w, carillon.scheduled s
+    WHERE s.app_id = w.app_id AND s.id = ANY (ids)
+    UNION ALL
+    SELECT i.app_id, coalesce(j.origin, j.id), j.broadcast_id
+    FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+    WHERE j.id = ANY (ids) OR j.origin = ANY (ids)
+    UNION ALL
+    SELECT u.app_id, u.message_id, u.broadcast_id FROM carillon.waiting_apps() w, carillon.unfinished u
+    WHERE u.app_id = w.app_id AND u.message_id = ANY (ids)
+    UNION ALL
+    SELECT b.app_id, b.id, b.id FROM carillon.broadcasts b WHERE b.id = ANY (ids)
+    UNION ALL
+    SELECT r.app_id, r.message_id, r.broadcast_id FROM carillon.results r
+    WHERE r.message_id = ANY (ids)
+    UNION ALL
+    SELECT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
+    WHERE f.broadcast_id IS NOT NULL AND f.message_id = ANY (ids)
+$$;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (8, 'lookup');

@@ -1,8 +1,0 @@
-DROP FUNCTION
-    carillon.cancel_broadcast, carillon.cancel, carillon.cancel_messages, carillon.waiting_parts, carillon.take_back,
-    carillon.remnants, carillon.write_off, carillon.record_cancelled, carillon.called_off, carillon.hold_off_cancels,
-    carillon.lock_for_cancel;
-DROP VIEW carillon.cancelling;
-DROP TYPE carillon.remnant, carillon.withdrawn;
-
-DELETE FROM carillon.schema_migrations WHERE version = 9;

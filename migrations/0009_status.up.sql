@@ -1,0 +1,358 @@
+-- What became of a message: one row, however many jobs it was cut into.
+
+-- How far a broadcast, or any message, has come. Once its results are dropped by retention it is unknown. Where several apps
+-- have messages of one id, the app is to be named.
+CREATE FUNCTION carillon.broadcast_progress(
+    id bigint, app text DEFAULT NULL,
+    OUT app_id integer, OUT tokens bigint, OUT sent bigint, OUT failed bigint, OUT expired bigint, OUT cancelled bigint,
+    OUT remaining bigint, OUT finished boolean, OUT created_at timestamptz, OUT finished_at timestamptz
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    refusal carillon.refusal;
+    chosen CONSTANT integer[] := carillon.chosen_apps(broadcast_progress.app);
+    apps integer[];
+BEGIN
+    SELECT array_agg(DISTINCT a.app_id) INTO apps FROM (
+        SELECT b.app_id FROM carillon.broadcasts b WHERE b.id = broadcast_progress.id
+        UNION ALL
+        SELECT r.app_id FROM carillon.results r WHERE r.message_id = broadcast_progress.id
+        UNION ALL
+        SELECT u.app_id FROM carillon.waiting_apps() w, carillon.unfinished u
+        WHERE u.app_id = w.app_id AND u.message_id = broadcast_progress.id
+    ) a WHERE chosen IS NULL OR a.app_id = ANY (chosen);
+    IF apps IS NULL THEN
+        SELECT array_agg(DISTINCT j.app_id) INTO apps FROM carillon.find_job(broadcast_progress.id) j
+        WHERE chosen IS NULL OR j.app_id = ANY (chosen);
+    END IF;
+    IF app IS NOT NULL AND cardinality(chosen) = 0 THEN
+        refusal := carillon.unknown_app(app);
+    ELSIF apps IS NULL THEN
+        refusal := carillon.refusal('id', 'what enqueue or broadcast returned', id::text,
+            'Results are kept as long as the retention of the workers says.', 'P0002');
+    ELSIF cardinality(apps) > 1 THEN
+        refusal := carillon.refusal('app', 'the name of one of the apps that have a message of this id', 'null', (
+            SELECT 'They are: ' || string_agg(a.name, ', ' ORDER BY a.name) || '.' FROM carillon.apps a
+            WHERE a.id = ANY (apps)));
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    app_id := apps[1];
+    SELECT b.tokens, b.created_at INTO tokens, created_at
+    FROM carillon.broadcasts b WHERE b.app_id = apps[1] AND b.id = broadcast_progress.id;
+    IF FOUND THEN
+        SELECT coalesce(sum(r.sent), 0), coalesce(sum(r.failed), 0), coalesce(sum(r.expired), 0),
+            coalesce(sum(r.cancelled), 0), max(r.finished_at)
+        INTO sent, failed, expired, cancelled, finished_at FROM carillon.results r
+        WHERE r.app_id = apps[1] AND r.broadcast_id = broadcast_progress.id;
+        SELECT sent + coalesce(sum(u.sent), 0), failed + coalesce(sum(u.failed), 0),
+            expired + coalesce(sum(u.expired), 0), cancelled + coalesce(sum(u.cancelled), 0)
+        INTO sent, failed, expired, cancelled FROM carillon.unfinished u
+        WHERE u.app_id = apps[1] AND u.broadcast_id = broadcast_progress.id;
+        remaining := tokens - sent - failed - expired - cancelled;
+    ELSE
+        -- One job, which has either ended, or begun, or neither.
+        SELECT r.sent, r.failed, r.expired, r.cancelled, 0, r.finished_at
+        INTO sent, failed, expired, cancelled, remaining, finished_at
+        FROM carillon.results r WHERE r.app_id = apps[1] AND r.message_id = broadcast_progress.id;
+        IF NOT FOUND THEN
+            SELECT u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.created_at
+            INTO sent, failed, expired, cancelled, remaining, created_at
+            FROM carillon.unfinished u WHERE u.app_id = apps[1] AND u.message_id = broadcast_progress.id;
+        END IF;
+        IF NOT FOUND THEN
+            SELECT 0, 0, 0, 0, p.token_count, p.created_at
+            INTO sent, failed, expired, cancelled, remaining, created_at
+            FROM carillon.find_job(broadcast_progress.id) p WHERE p.app_id = apps[1];
+        END IF;
+        tokens := sent + failed + expired + cancelled + remaining;
+    END IF;
+    finished := remaining <= 0;
+    IF NOT finished THEN
+        finished_at := NULL;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION carillon.broadcast_progress IS
+    'Counts the pushes of a message, also of a broadcast. Returns one row; an unknown id is an error.';
+
+CREATE TYPE carillon.message_state AS (
+    id              bigint,  -- what enqueue returned
+    app             text,
+    reference       text,
+    -- scheduled, ready, in flight, retrying; at the end sent or partly sent, or where nothing was sent failed, expired,
+    -- cancelled, or empty of a row that had no token
+    state           text,
+    attempts        integer,
+    next_attempt_at timestamptz,
+    last_status     smallint,  -- of the last attempt; null: no answer came
+    last_reason     text,
+    tokens          bigint,
+    sent            bigint,
+    failed          bigint,
+    expired         bigint,
+    cancelled       bigint,
+    waiting         bigint,
+    held            text,  -- why nothing of it is sent at the moment, if that is so
+    created_at      timestamptz,
+    finished_at     timestamptz,
+    -- What is known of single tokens, the first 1,000: those that failed and those that wait. All others were sent.
+    outcomes        jsonb,
+    may_have_arrived boolean  -- of what did not end as sent
+);
+COMMENT ON TYPE carillon.message_state IS 'A message and what became of it, as message_status returns it.';
+COMMENT ON COLUMN carillon.message_state.id IS 'what enqueue or broadcast returned';
+COMMENT ON COLUMN carillon.message_state.app IS 'the name of the app';
+COMMENT ON COLUMN carillon.message_state.reference IS 'the caller''s own id';
+COMMENT ON COLUMN carillon.message_state.state IS
+    'scheduled, ready, in flight or retrying; of what has ended sent, partly sent, failed, expired, cancelled or empty';
+COMMENT ON COLUMN carillon.message_state.attempts IS 'how many attempts were begun, of the token that had most';
+COMMENT ON COLUMN carillon.message_state.next_attempt_at IS 'when the first of what is scheduled or retried is due';
+COMMENT ON COLUMN carillon.message_state.last_status IS
+    'the status of the last attempt that failed, null: it had no answer; 200 where all that has ended was sent';
+COMMENT ON COLUMN carillon.message_state.last_reason IS
+    'the reason of the last attempt that failed, also where the push expired or was cancelled after it';
+COMMENT ON COLUMN carillon.message_state.tokens IS 'how many pushes it is, one a token';
+COMMENT ON COLUMN carillon.message_state.sent IS 'pushes that APNs answered with 200';
+COMMENT ON COLUMN carillon.message_state.failed IS 'pushes that failed for good';
+COMMENT ON COLUMN carillon.message_state.expired IS 'pushes that were not sent before expires_at';
+COMMENT ON COLUMN carillon.message_state.cancelled IS 'pushes that were cancelled';
+COMMENT ON COLUMN carillon.message_state.waiting IS 'pushes that have not ended';
+COMMENT ON COLUMN carillon.message_state.held IS
+    'why nothing of it is sent at the moment: a paused app, no worker, a refused credential';
+COMMENT ON COLUMN carillon.message_state.created_at IS 'when it was enqueued; null: a message of one job that has ended';
+COMMENT ON COLUMN carillon.message_state.finished_at IS 'when its last push ended; null: some wait';
+COMMENT ON COLUMN carillon.message_state.outcomes IS
+    'an array of objects {token, state, status, reason, next_attempt_at}: tokens that failed or wait, 1,000 at most; '
+    'all others were sent, expired or cancelled';
+COMMENT ON COLUMN carillon.message_state.may_have_arrived IS
+    'whether pushes that were not sent, or wait, may have been delivered all the same: an attempt of them had no answer';
+
+-- The jobs of a message that have not ended: by their ids, or between those of the first and the last job of a send that
+-- was cut. Retries that are due have ids of their own in messages, which no index finds: `everywhere` looks through all
+-- rows of the app for them.
+CREATE FUNCTION carillon.open_jobs(app integer, message bigint, last_job bigint, everywhere boolean)
+RETURNS TABLE (
+    state text, message_id bigint, tokens text[], attempt smallint, run_at timestamptz, last_status smallint,
+    last_reason text, reference text, created_at timestamptz
+)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL::timestamptz, m.last_status, m.last_reason,
+        m.reference, m.created_at
+    FROM carillon.filled_lanes() l CROSS JOIN LATERAL (
+        SELECT * FROM carillon.messages m WHERE m.app_id = l.app_id AND m.lane = l.lane
+            AND m.id BETWEEN open_jobs.message AND coalesce(open_jobs.last_job, open_jobs.message)
+            AND (open_jobs.last_job IS NULL OR m.broadcast_id = open_jobs.message)) m
+    WHERE l.app_id = open_jobs.app
+    UNION ALL
+    SELECT 'ready', coalesce(m.origin, m.id), m.tokens, m.attempt, NULL, m.last_status, m.last_reason, m.reference,
+        m.created_at
+    FROM carillon.messages m
+    WHERE everywhere AND m.app_id = open_jobs.app
+        AND m.id NOT BETWEEN open_jobs.message AND coalesce(open_jobs.last_job, open_jobs.message)
+        AND (m.origin = open_jobs.message OR open_jobs.last_job IS NOT NULL AND m.broadcast_id = open_jobs.message)
+    UNION ALL
+    SELECT 'scheduled', coalesce(s.origin, s.id), s.tokens, s.attempt, s.run_at, s.last_status, s.last_reason,
+        s.reference, s.created_at
+    FROM carillon.scheduled s WHERE s.app_id = open_jobs.app
+        AND (s.id = open_jobs.message OR s.origin = open_jobs.message OR s.broadcast_id = open_jobs.message)
+    UNION ALL
+    SELECT 'in flight', coalesce(j.origin, j.id), j.tokens, j.attempt, NULL, j.last_status, j.last_reason, j.reference,
+        j.created_at
+    FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE i.app_id = open_jobs.app
+        AND (coalesce(j.origin, j.id) = open_jobs.message OR j.broadcast_id = open_jobs.message)
+$$;
+
+-- A message of which PostgreSQL refused to write anything else: see end_unrecorded(). It is asked of messages, not of their
+-- failures, of which there may be a million: the CTEs of the callers are MATERIALIZED to keep the planner from that.
+CREATE FUNCTION carillon.has_only_failures(app integer, message bigint) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM carillon.failures f WHERE f.message_id = message AND f.app_id = app)
+        AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.message_id = message AND r.app_id = app)
+        AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = message AND u.app_id = app)
+$$;
+
+-- The messages of an id or a reference, each with its app; of a send that was cut, all of it. A reference reads the queue,
+-- and an id does not: what is known to be null before is not looked for.
+CREATE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) FROM carillon.messages_of(ARRAY[find_messages.id]) m
+    WHERE find_messages.id IS NOT NULL
+    UNION
+    SELECT k.app_id, k.id FROM (
+        SELECT r.app_id, coalesce(r.broadcast_id, r.message_id) AS id, r.reference FROM carillon.results r
+        UNION ALL
+        SELECT u.app_id, coalesce(u.broadcast_id, u.message_id), u.reference FROM carillon.unfinished u
+        UNION ALL
+        SELECT b.app_id, b.id, b.reference FROM carillon.broadcasts b
+        UNION ALL
+        SELECT m.app_id, coalesce(m.broadcast_id, m.origin, m.id), m.reference FROM carillon.messages m
+        UNION ALL
+        SELECT s.app_id, coalesce(s.broadcast_id, s.origin, s.id), s.reference FROM carillon.scheduled s
+        UNION ALL
+        SELECT i.app_id, coalesce(j.broadcast_id, j.origin, j.id), j.reference
+        FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+    ) AS k
+    WHERE find_messages.reference IS NOT NULL AND k.reference = find_messages.reference
+    UNION
+    (WITH failed AS MATERIALIZED (
+        SELECT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
+        WHERE find_messages.id IS NOT NULL AND f.message_id = find_messages.id
+        UNION
+        SELECT f.app_id, f.message_id, f.broadcast_id FROM carillon.failures f
+        WHERE find_messages.reference IS NOT NULL AND f.reference = find_messages.reference AND f.reason = 'Unrecorded'
+    )
+    SELECT f.app_id, coalesce(f.broadcast_id, f.message_id) FROM failed f
+    WHERE carillon.has_only_failures(f.app_id, f.message_id))
+$$;
+
+-- By its id this goes by indexes; by a reference it reads the queue. No row: there is none, or its day was dropped by the
+-- retention. A reference that was given to several messages has a row for each, and so has an id that several apps have:
+-- of the app that is named, or of all that the caller may use.
+CREATE FUNCTION carillon.message_status(id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL)
+RETURNS SETOF carillon.message_state
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    chosen CONSTANT integer[] := carillon.chosen_apps(message_status.app);
+    message record;
+    whole carillon.broadcasts;
+    known record;
+    waiting record;
+    last_failure record;
+    everywhere boolean;
+    answer carillon.message_state;
+    refusal carillon.refusal;
+BEGIN
+    IF (message_status.id IS NULL) = (message_status.reference IS NULL) THEN
+        refusal := carillon.refusal('id', 'the id that enqueue returned, unless reference => is given in its place',
+            CASE WHEN message_status.id IS NULL THEN 'neither' ELSE 'both' END,
+            'Write message_status(4711), say, or message_status(reference => ''order 7'').');
+    ELSIF message_status.app IS NOT NULL AND cardinality(chosen) = 0 THEN
+        refusal := carillon.unknown_app(message_status.app);
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    FOR message IN
+        SELECT f.app_id, f.message_id, a.name AS app
+        FROM carillon.find_messages(message_status.id, message_status.reference) f
+        LEFT JOIN carillon.apps a ON a.id = f.app_id
+        WHERE chosen IS NULL OR f.app_id = ANY (chosen) ORDER BY f.message_id, f.app_id
+    LOOP
+        SELECT b.* INTO whole FROM carillon.broadcasts b WHERE b.id = message.message_id AND b.app_id = message.app_id;
+        SELECT coalesce(sum(t.sent), 0) AS sent, coalesce(sum(t.failed), 0) AS failed,
+            coalesce(sum(t.expired), 0) AS expired, coalesce(sum(t.cancelled), 0) AS cancelled,
+            coalesce(sum(t.remaining), 0) AS remaining, max(t.attempts) AS attempts,
+            min(t.reference) AS reference, max(t.finished_at) AS finished_at, array_agg(t.message_id) AS ids,
+            (array_agg(t.last_status ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS status,
+            (array_agg(t.last_reason ORDER BY t.attempts DESC) FILTER (WHERE t.last_reason IS NOT NULL))[1] AS reason
+        INTO known
+        FROM (
+            SELECT r.message_id, r.sent, r.failed, r.expired, r.cancelled, 0 AS remaining, r.attempts, r.reference,
+                r.finished_at, r.last_status, r.last_reason
+            FROM carillon.results r WHERE r.app_id = message.app_id
+                AND (r.message_id = message.message_id OR r.broadcast_id = message.message_id)
+            UNION ALL
+            SELECT u.message_id, u.sent, u.failed, u.expired, u.cancelled, u.remaining, u.attempts, u.reference, NULL,
+                u.last_status, u.last_reason
+            FROM carillon.unfinished u WHERE u.app_id = message.app_id
+                AND (u.message_id = message.message_id OR u.broadcast_id = message.message_id)
+            UNION ALL
+            (WITH failed AS MATERIALIZED (
+                SELECT f.message_id, count(*) AS pushes, max(f.attempt) AS attempt, min(f.reference) AS reference,
+                    max(f.failed_at) AS failed_at
+                FROM carillon.failures f WHERE f.app_id = message.app_id
+                    AND (f.message_id = message.message_id OR f.broadcast_id = message.message_id)
+                GROUP BY f.message_id
+            )
+            SELECT f.message_id, 0, f.pushes, 0, 0, 0, f.attempt, f.reference, f.failed_at, NULL, NULL FROM failed f
+            WHERE carillon.has_only_failures(message.app_id, f.message_id))) t;
+        everywhere := false;
+        LOOP
+            SELECT coalesce(sum(cardinality(j.tokens)) FILTER (WHERE j.is_counted), 0) AS counted,
+                coalesce(sum(cardinality(j.tokens)) FILTER (WHERE NOT j.is_counted), 0) AS others,
+                max(CASE j.state WHEN 'in flight' THEN j.attempt ELSE j.attempt - 1 END) AS attempts,
+                max(j.attempt) AS attempt, min(j.run_at) AS run_at, min(j.reference) AS reference,
+                min(j.created_at) AS created_at, array_agg(DISTINCT j.state) AS states, array_agg(j.message_id) AS ids,
+                (array_agg(j.last_status ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS status,
+                (array_agg(j.last_reason ORDER BY j.attempt DESC) FILTER (WHERE j.last_reason IS NOT NULL))[1] AS reason
+            INTO waiting
+            FROM (
+                SELECT o.*, EXISTS (SELECT FROM carillon.unfinished u
+                    WHERE u.message_id = o.message_id AND u.app_id = message.app_id) AS is_counted
+                FROM carillon.open_jobs(message.app_id, message.message_id, whole.last_id, everywhere) o) j;
+            EXIT WHEN everywhere OR waiting.counted >= known.remaining;
+            everywhere := true;
+        END LOOP;
+        SELECT f.status, f.reason INTO last_failure FROM carillon.failures f
+        WHERE f.app_id = message.app_id AND f.message_id = ANY (known.ids) ORDER BY f.failed_at DESC LIMIT 1;
+
+        answer := NULL;
+        answer.id := message.message_id;
+        answer.app := message.app;
+        answer.reference := coalesce(whole.reference, known.reference, waiting.reference);
+        answer.sent := known.sent;
+        answer.failed := known.failed;
+        answer.expired := known.expired;
+        answer.cancelled := known.cancelled;
+        answer.waiting := known.remaining + waiting.others;
+        answer.tokens := coalesce(whole.tokens,
+            known.sent + known.failed + known.expired + known.cancelled + known.remaining + waiting.others);
+        answer.attempts := greatest(known.attempts, waiting.attempts);
+        answer.created_at := coalesce(whole.created_at, waiting.created_at);
+        answer.next_attempt_at := waiting.run_at;
+        answer.last_status := CASE WHEN waiting.reason IS NOT NULL THEN waiting.status
+            WHEN last_failure.reason IS NOT NULL THEN last_failure.status
+            WHEN known.reason IS NOT NULL THEN known.status
+            WHEN known.sent > 0 AND known.failed + known.expired + known.cancelled = 0 THEN 200 END;
+        answer.last_reason := coalesce(waiting.reason, last_failure.reason, known.reason);
+        answer.state := CASE
+            WHEN 'in flight' = ANY (waiting.states) THEN 'in flight'
+            WHEN answer.waiting > 0 AND waiting.attempt > 1 THEN 'retrying'
+            WHEN 'ready' = ANY (waiting.states) THEN 'ready'
+            WHEN answer.waiting > 0 THEN 'scheduled'
+            WHEN known.sent > 0 AND known.failed + known.expired + known.cancelled > 0 THEN 'partly sent'
+            WHEN known.sent > 0 THEN 'sent'
+            WHEN known.failed > 0 THEN 'failed'
+            WHEN known.expired > 0 THEN 'expired'
+            WHEN known.cancelled > 0 THEN 'cancelled' ELSE 'empty' END;
+        IF answer.waiting = 0 THEN
+            answer.finished_at := known.finished_at;
+        ELSE
+            answer.held := (
+                SELECT CASE WHEN a.paused THEN 'the app is paused' || coalesce(': ' || a.paused_reason, '')
+                    WHEN h.reason IS NOT NULL THEN h.reason
+                    WHEN NOT EXISTS (SELECT FROM carillon.workers w WHERE w.lease_until > now())
+                    THEN 'no worker is running' END
+                FROM carillon.apps a LEFT JOIN carillon.held_apps h ON h.app_id = a.id WHERE a.id = message.app_id);
+        END IF;
+        answer.may_have_arrived := answer.sent < answer.tokens AND (
+            EXISTS (SELECT FROM carillon.unknown_outcomes u WHERE u.app_id = message.app_id
+                AND u.message_id = ANY (known.ids || waiting.ids))
+            OR EXISTS (SELECT FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (known.ids)
+                AND carillon.is_mendable(f.status, f.reason, true, true)
+                AND NOT carillon.is_mendable(f.status, f.reason, false, false)));
+        SELECT coalesce(jsonb_agg(to_jsonb(t)), '[]') INTO answer.outcomes
+        FROM (
+            SELECT f.token, 'failed' AS state, f.status, f.reason, NULL::timestamptz AS next_attempt_at
+            FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (known.ids)
+            UNION ALL
+            SELECT u.token, CASE WHEN o.state <> 'in flight' AND o.attempt > 1 THEN 'retrying' ELSE o.state END,
+                o.last_status, o.last_reason, o.run_at
+            FROM carillon.open_jobs(message.app_id, message.message_id, whole.last_id, everywhere) o
+            CROSS JOIN LATERAL unnest(o.tokens) AS u(token)
+            LIMIT 1000) t;
+        RETURN NEXT answer;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION carillon.message_status IS
+    'Tells the state of a message, by its id or by its reference. Returns a row a message; none: there is no such '
+    'message, or its results were dropped by the retention.';
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (9, 'status');

@@ -1,0 +1,7 @@
+DROP VIEW carillon.cancelling;
+DROP FUNCTION carillon.cancel_broadcast, carillon.cancel, carillon.cancel_messages, carillon.waiting_parts,
+    carillon.take_back, carillon.remnants, carillon.write_off, carillon.record_cancelled, carillon.hold_off_cancels,
+    carillon.lock_for_cancel;
+DROP TYPE carillon.remnant, carillon.withdrawn;
+
+DELETE FROM carillon.schema_migrations WHERE version = 10;

@@ -1,0 +1,324 @@
+-- Calling back what no worker has claimed.
+--
+-- The functions for callers run as their owner: an app may cancel, but not delete rows of the queue by itself. An id means
+-- the whole message that it belongs to, of the app that is named; where none is named, of every app that the caller may use.
+--
+-- Nobody waits in a circle here, because everybody takes locks in one order: first the advisory locks of the apps, then those
+-- of the messages, then cancelling, then their rows of broadcasts, then rows of messages and scheduled, of one app after the
+-- other, and last, once in a call and sorted, rows of unfinished. Workers skip locks and rows of the first kinds that somebody
+-- has, and wait for unfinished only, which they lock sorted too. Only a transaction that calls several of these functions can
+-- break the order: cancel_messages takes back any number of messages in one call.
+--
+-- What a cancel notes for workers is seen once it is committed, so a job that came back meanwhile would be sent. Therefore
+-- one of the two always knows of the other. Whoever cancels locks the messages, waits for those that are putting jobs
+-- into the queue, and only then looks. Whoever puts jobs into the queue has cancels that begin later wait until it has
+-- committed, and puts aside what is being cancelled already: see hold_off_cancels().
+
+-- No more than a lock, in two modes. Those that cancel share it, and so do those that put jobs into the queue, but never both
+-- at once. A view has nothing that VACUUM or a dump would lock for long.
+CREATE VIEW carillon.cancelling AS SELECT;
+
+-- Takes the advisory locks for taking back jobs of these apps, by the ids of their messages; they last until
+-- the transaction ends. All sessions of the server share the room for locks, so a long list has one for each app in place of
+-- one for each id, and waits for all else that is being taken back of that app.
+CREATE FUNCTION carillon.lock_for_cancel(apps integer[], ids bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    class CONSTANT integer := hashtext('carillon.cancel');
+BEGIN
+    IF cardinality(ids) > 1000 THEN
+        PERFORM pg_advisory_xact_lock(class, a.app)
+        FROM (SELECT DISTINCT u.app FROM unnest(apps) AS u(app) ORDER BY 1) AS a;
+    ELSE
+        PERFORM pg_advisory_xact_lock_shared(class, a.app)
+        FROM (SELECT DISTINCT u.app FROM unnest(apps) AS u(app) ORDER BY 1) AS a;
+        PERFORM pg_advisory_xact_lock(hashtextextended('carillon.cancel', i.id))
+        FROM (SELECT DISTINCT u.id FROM unnest(ids) AS u(id) ORDER BY 1) AS i;
+    END IF;
+    -- Waits for whoever puts jobs into the queue and does not know of this yet. Those that come later do.
+    LOCK TABLE carillon.cancelling IN SHARE MODE;
+END
+$$;
+
+-- Has cancels of these messages wait until this transaction ends, which puts their jobs into the queue. Returns those for
+-- which that comes too late: they are being cancelled. It waits for nobody.
+--
+-- As long as nobody cancels anything, one lock does for all of them. Else each takes its own, as in lock_for_cancel. All
+-- sessions of the server share the room for these, so some at a time must do: the others count as being cancelled.
+CREATE FUNCTION carillon.hold_off_cancels(apps integer[], messages bigint[]) RETURNS carillon.message_key[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    class CONSTANT integer := hashtext('carillon.cancel');
+    most CONSTANT integer := 500;
+BEGIN
+    BEGIN
+        LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE NOWAIT;
+        RETURN '{}';
+    EXCEPTION
+        WHEN lock_not_available THEN NULL;
+    END;
+    RETURN ARRAY(
+        WITH wanted AS MATERIALIZED (
+            SELECT k.app, k.id, row_number() OVER (ORDER BY k.app, k.id) <= most AS is_tried
+            FROM (SELECT DISTINCT m.app, m.id FROM unnest(apps, messages) AS m(app, id)) AS k
+        ), app AS MATERIALIZED (
+            SELECT a.app, pg_try_advisory_xact_lock_shared(class, a.app) AS is_held
+            FROM (SELECT DISTINCT w.app FROM wanted w WHERE w.is_tried) AS a
+        )
+        SELECT (w.app, w.id)::carillon.message_key FROM wanted w LEFT JOIN app a ON a.app = w.app
+        WHERE CASE WHEN w.is_tried AND a.is_held
+            THEN NOT pg_try_advisory_xact_lock_shared(hashtextextended('carillon.cancel', w.id)) ELSE true END
+    );
+END
+$$;
+
+-- What is needed of a job that will not be sent.
+CREATE TYPE carillon.withdrawn AS (
+    message_id bigint, tokens integer, reference text, broadcast_id bigint, attempt smallint, last_status smallint,
+    last_reason text
+);
+
+-- Writes them down: the results row of a message whose last tokens they held, or else one step towards it. Its search_path
+-- is the caller's: for workers see own_path().
+CREATE FUNCTION carillon.record_cancelled(app_id integer, gone carillon.withdrawn[]) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    message_ids CONSTANT bigint[] := ARRAY(SELECT DISTINCT g.message_id FROM pg_catalog.unnest(gone) g);
+BEGIN
+    -- In order of id, as settling workers lock them.
+    PERFORM FROM carillon.unfinished u WHERE u.app_id = record_cancelled.app_id AND u.message_id = ANY (message_ids)
+    ORDER BY u.message_id FOR UPDATE;
+
+    INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, cancelled, attempts, last_status, last_reason)
+    SELECT g.message_id, record_cancelled.app_id, pg_catalog.max(g.reference), pg_catalog.max(g.broadcast_id),
+        pg_catalog.sum(g.tokens), pg_catalog.max(g.attempt) - 1,
+        (pg_catalog.array_agg(g.last_status ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1],
+        (pg_catalog.array_agg(g.last_reason ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1]
+    FROM pg_catalog.unnest(gone) g
+    WHERE NOT EXISTS (
+        SELECT FROM carillon.unfinished u WHERE u.app_id = record_cancelled.app_id AND u.message_id = g.message_id)
+    GROUP BY g.message_id;
+
+    UPDATE carillon.unfinished u SET remaining = u.remaining - g.tokens, cancelled = u.cancelled + g.tokens,
+        last_status = CASE WHEN g.last_reason IS NULL THEN u.last_status ELSE g.last_status END,
+        last_reason = coalesce(g.last_reason, u.last_reason)
+    FROM (
+        SELECT w.message_id, pg_catalog.sum(w.tokens) AS tokens,
+            (pg_catalog.array_agg(w.last_status ORDER BY w.attempt DESC) FILTER (WHERE w.last_reason IS NOT NULL))[1]
+                AS last_status,
+            (pg_catalog.array_agg(w.last_reason ORDER BY w.attempt DESC) FILTER (WHERE w.last_reason IS NOT NULL))[1]
+                AS last_reason
+        FROM pg_catalog.unnest(gone) w GROUP BY w.message_id) g
+    WHERE u.app_id = record_cancelled.app_id AND u.message_id = g.message_id;
+
+    WITH ended AS (
+        DELETE FROM carillon.unfinished u
+        WHERE u.app_id = record_cancelled.app_id AND u.message_id = ANY (message_ids) AND u.remaining <= 0 RETURNING u.*
+    )
+    INSERT INTO carillon.results
+        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, last_status, last_reason)
+    SELECT e.message_id, e.app_id, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.cancelled, e.attempts,
+        e.last_status, e.last_reason
+    FROM ended e;
+END
+$$;
+
+-- Writes down what was taken back, each job with its app, and locks all rows of unfinished that are going to change at once
+-- and sorted: so do workers that take over.
+CREATE FUNCTION carillon.write_off(apps integer[], taken carillon.withdrawn[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    PERFORM FROM carillon.unfinished u JOIN (
+        SELECT DISTINCT t.app, t.message_id FROM unnest(apps, taken)
+            AS t(app, message_id, tokens, reference, broadcast_id, attempt, last_status, last_reason)
+    ) AS k ON k.app = u.app_id AND k.message_id = u.message_id
+    ORDER BY u.app_id, u.message_id FOR UPDATE OF u;
+    PERFORM carillon.record_cancelled(a.app, a.taken) FROM (
+        SELECT t.app, array_agg((t.message_id, t.tokens, t.reference, t.broadcast_id, t.attempt, t.last_status,
+            t.last_reason)::carillon.withdrawn) AS taken
+        FROM unnest(apps, taken) AS t(app, message_id, tokens, reference, broadcast_id, attempt, last_status, last_reason)
+        GROUP BY t.app ORDER BY t.app) AS a;
+END
+$$;
+
+-- What is left of a message that was taken back: so many tokens are not counted yet, so many of them are in flight.
+CREATE TYPE carillon.remnant AS (message_id bigint, remaining bigint, flying bigint);
+
+-- What is left of messages of which these jobs were taken out of the queue. Reads what is in flight once for all of them.
+CREATE FUNCTION carillon.remnants(app integer, message_ids bigint[], taken carillon.withdrawn[])
+RETURNS carillon.remnant[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN ARRAY(
+        SELECT (coalesce(k.message_id, f.message_id), k.remaining, coalesce(f.tokens, 0))::carillon.remnant
+        FROM (
+            SELECT u.message_id, u.remaining - coalesce(t.tokens, 0) AS remaining FROM carillon.unfinished u
+            LEFT JOIN (SELECT w.message_id, sum(w.tokens) AS tokens FROM unnest(taken) w GROUP BY w.message_id) t
+                ON t.message_id = u.message_id
+            WHERE u.app_id = remnants.app AND u.message_id = ANY (message_ids)
+        ) k
+        FULL JOIN (
+            SELECT coalesce(j.origin, j.id) AS message_id, sum(cardinality(j.tokens)) AS tokens
+            FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j
+            WHERE i.app_id = remnants.app AND coalesce(j.origin, j.id) = ANY (message_ids) GROUP BY 1
+        ) f ON f.message_id = k.message_id
+    );
+END
+$$;
+
+-- Takes the jobs of an app's messages out of the queue, and what of them waits for another attempt. What is in flight lands,
+-- and is not tried again: for those in `alone` that is noted here, of a message that was cut it stands in broadcasts. What
+-- was taken is not counted yet: that locks rows of unfinished.
+CREATE FUNCTION carillon.take_back(app integer, message_ids bigint[], alone bigint[]) RETURNS carillon.withdrawn[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+DECLARE
+    lanes smallint[];
+    taken carillon.withdrawn[] := '{}';
+    -- Those of which there may be more.
+    sought bigint[] := message_ids;
+    more carillon.withdrawn[];
+    rest carillon.remnant[];
+    -- Those that were in flight.
+    flew bigint[] := '{}';
+    short bigint[];
+    retries carillon.withdrawn[];
+BEGIN
+    -- A second look finds jobs that moved from scheduled to messages under the first.
+    FOR look IN 1..2 LOOP
+        lanes := ARRAY(SELECT l.lane FROM carillon.filled_lanes(take_back.app) l);
+        WITH ready AS (
+            DELETE FROM carillon.messages m WHERE m.app_id = take_back.app AND m.lane = ANY (lanes) AND m.id = ANY (sought)
+            RETURNING (coalesce(m.origin, m.id), cardinality(m.tokens), m.reference, m.broadcast_id,
+                m.attempt, m.last_status, m.last_reason)::carillon.withdrawn AS job
+        ), later AS (
+            DELETE FROM carillon.scheduled s
+            WHERE s.app_id = take_back.app AND (s.id = ANY (sought) OR s.origin = ANY (sought))
+            RETURNING (coalesce(s.origin, s.id), cardinality(s.tokens), s.reference, s.broadcast_id,
+                s.attempt, s.last_status, s.last_reason)::carillon.withdrawn AS job
+        )
+        SELECT array_agg(g.job) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
+        taken := taken || more;
+        -- A message that waited whole has ended.
+        sought := ARRAY(
+            SELECT s.id FROM unnest(sought) AS s(id)
+            WHERE s.id NOT IN (SELECT t.message_id FROM unnest(more) t) OR EXISTS (
+                SELECT FROM carillon.unfinished u WHERE u.app_id = take_back.app AND u.message_id = s.id));
+        EXIT WHEN cardinality(sought) = 0;
+        rest := carillon.remnants(app, sought, taken);
+        flew := flew || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.flying > 0);
+        retries := '{}';
+        -- Retries that are due have ids of their own in messages, which no index finds: an INSERT would pay for it. The
+        -- app's rows are looked through only when some of them are missing.
+        short := ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.remaining > r.flying);
+        IF cardinality(short) > 0 THEN
+            WITH ready AS (
+                DELETE FROM carillon.messages m WHERE m.app_id = take_back.app AND m.origin = ANY (short)
+                RETURNING (m.origin, cardinality(m.tokens), m.reference, m.broadcast_id, m.attempt, m.last_status,
+                    m.last_reason)::carillon.withdrawn AS job
+            )
+            SELECT array_agg(g.job) INTO retries FROM ready g;
+        END IF;
+        taken := taken || retries;
+    END LOOP;
+    IF cardinality(sought) > 0 THEN
+        INSERT INTO carillon.cancelled AS c (app_id, message_id)
+        SELECT take_back.app, r.message_id FROM unnest(rest) r
+        LEFT JOIN (SELECT t.message_id, sum(t.tokens) AS tokens FROM unnest(retries) t GROUP BY t.message_id) g
+            ON g.message_id = r.message_id
+        WHERE r.message_id = ANY (alone) AND r.remaining > coalesce(g.tokens, 0)
+        UNION
+        -- Some of them have landed since, perhaps, and wait for another try.
+        SELECT take_back.app, f.id FROM unnest(flew) AS f(id) WHERE f.id = ANY (sought) AND f.id = ANY (alone)
+        ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN taken;
+END
+$$;
+
+-- What waits of messages that were cut: the ids of their parts. What flies and comes back meanwhile is put aside, for their
+-- rows of broadcasts are locked.
+CREATE FUNCTION carillon.waiting_parts(app integer, cut bigint[]) RETURNS bigint[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(array_agg(DISTINCT p.id), '{}') FROM (
+        SELECT m.id FROM carillon.broadcasts b CROSS JOIN LATERAL (
+            SELECT coalesce(m.origin, m.id) AS id FROM carillon.messages m
+            WHERE m.app_id = b.app_id AND m.lane = b.lane AND m.id BETWEEN b.id AND b.last_id AND m.broadcast_id = b.id) m
+        WHERE b.app_id = waiting_parts.app AND b.id = ANY (cut)
+        UNION ALL
+        SELECT coalesce(s.origin, s.id) FROM carillon.scheduled s
+        WHERE s.app_id = waiting_parts.app AND s.broadcast_id = ANY (cut)
+        UNION ALL
+        SELECT u.message_id FROM carillon.unfinished u
+        WHERE u.app_id = waiting_parts.app AND u.broadcast_id = ANY (cut)
+    ) AS p
+$$;
+
+-- Takes back messages, in whatever order they are named. Returns how many jobs that was. What is in flight lands, and is
+-- not tried again: workers look at cancelled, and at cancelled_at of broadcasts, before they put anything back.
+CREATE FUNCTION carillon.cancel_messages(message_ids bigint[], app text DEFAULT NULL) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+DECLARE
+    chosen CONSTANT integer[] := carillon.chosen_apps(cancel_messages.app);
+    refusal carillon.refusal;
+    whole carillon.message_key[];  -- each in one piece
+    cut carillon.message_key[];
+    one record;
+    more carillon.withdrawn[];
+    apps integer[] := '{}';
+    taken carillon.withdrawn[] := '{}';
+BEGIN
+    IF cancel_messages.app IS NOT NULL AND cardinality(chosen) = 0 THEN
+        refusal := carillon.unknown_app(cancel_messages.app);
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    SELECT coalesce(array_agg(DISTINCT (f.app_id, f.message_id)::carillon.message_key) FILTER (WHERE b.id IS NULL), '{}'),
+        coalesce(array_agg(DISTINCT (b.app_id, b.id)::carillon.message_key) FILTER (WHERE b.id IS NOT NULL), '{}')
+    INTO whole, cut
+    FROM carillon.messages_of(message_ids) f
+    LEFT JOIN carillon.broadcasts b ON b.app_id = f.app_id AND b.id = f.broadcast_id
+    WHERE chosen IS NULL OR f.app_id = ANY (chosen);
+    PERFORM carillon.lock_for_cancel(array_agg(k.app_id), array_agg(k.id)) FROM unnest(whole || cut) AS k;
+    PERFORM FROM carillon.broadcasts b JOIN unnest(cut) AS k ON k.app_id = b.app_id AND k.id = b.id
+    ORDER BY b.app_id, b.id FOR UPDATE OF b;
+    UPDATE carillon.broadcasts b SET cancelled_at = now() FROM unnest(cut) AS k
+    WHERE b.app_id = k.app_id AND b.id = k.id AND b.cancelled_at IS NULL;
+    FOR one IN
+        SELECT k.app_id, coalesce(array_agg(k.id) FILTER (WHERE NOT k.is_cut), '{}') AS whole,
+            coalesce(array_agg(k.id) FILTER (WHERE k.is_cut), '{}') AS cut
+        FROM (SELECT w.*, false AS is_cut FROM unnest(whole) AS w UNION ALL SELECT c.*, true FROM unnest(cut) AS c) AS k
+        GROUP BY k.app_id ORDER BY k.app_id
+    LOOP
+        more := carillon.take_back(one.app_id, one.whole || carillon.waiting_parts(one.app_id, one.cut), one.whole);
+        apps := apps || array_fill(one.app_id, ARRAY[cardinality(more)]);
+        taken := taken || more;
+    END LOOP;
+    PERFORM carillon.write_off(apps, taken);
+    RETURN cardinality(taken);
+END
+$$;
+COMMENT ON FUNCTION carillon.cancel_messages IS
+    'Cancels several messages, as cancel does. Returns how many jobs that was, of all of them together.';
+
+-- Takes back one message. Plain SQL, so that the planner puts the other call in its place: no error mentions this one.
+CREATE FUNCTION carillon.cancel(message_id bigint, app text DEFAULT NULL) RETURNS integer
+LANGUAGE sql AS $$
+    SELECT carillon.cancel_messages(ARRAY[message_id], app)
+$$;
+COMMENT ON FUNCTION carillon.cancel IS
+    'Cancels what no worker has claimed of a message, by the id of any of its jobs. Returns how many jobs that was; 0: '
+    'no such message, it has ended, or all that is left is in flight, which is not retried.';
+
+-- The same under the name of those that call a large message a broadcast.
+CREATE FUNCTION carillon.cancel_broadcast(id bigint, app text DEFAULT NULL) RETURNS integer
+LANGUAGE sql AS $$
+    SELECT carillon.cancel_messages(ARRAY[id], app)
+$$;
+COMMENT ON FUNCTION carillon.cancel_broadcast IS 'The same as cancel.';
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (10, 'cancel');

@@ -1,0 +1,274 @@
+-- What workers do in one stroke each. Whoever calls names its own row of carillon.workers, the fence: once that row is
+-- gone, and what it held was taken over, nothing is written on its behalf any more.
+
+-- Ends the pinned search_path of the function that calls it, until that returns: what is written next runs under the one
+-- that the session came with, and so do the triggers that users have put on our tables, which may name their own tables
+-- plainly. Called by workers' functions only, just before they write. Where a function runs as its owner it stays pinned,
+-- whatever triggers want: there the session belongs to an app, which could choose what plain names mean.
+--
+-- What comes after it must not depend on the search_path either: an app may own functions there, as "public" lets it on
+-- PostgreSQL 14, and the worker must not call them. So relations and functions are named with their schemas, and operators
+-- have operands of exactly their own types, which PostgreSQL looks for in pg_catalog first. unnest() of several arrays is
+-- always PostgreSQL's own.
+CREATE FUNCTION carillon.own_path() RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_catalog.set_config('search_path', NULL, true);
+END
+$$;
+
+-- Counts what ended of messages that do not end in one piece; one of which nothing remains becomes its row of results.
+-- `returned` is what is still to come of a message seen here for the first time, which may be another message of an id
+-- that an app has given twice. It pins no search_path: see own_path().
+CREATE FUNCTION carillon.progress(
+    app integer, messages bigint[], reference text[], broadcast bigint[],
+    returned integer[], sent integer[], failed integer[], expired integer[], attempts smallint[],
+    last_status smallint[] DEFAULT '{}', last_reason text[] DEFAULT '{}'  -- of what has expired
+) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    -- In the order of ids, so that two workers with parts of the same messages never wait for each other in a circle.
+    INSERT INTO carillon.unfinished AS u
+        (message_id, app_id, reference, broadcast_id, remaining, sent, failed, expired, attempts, last_status, last_reason)
+    SELECT p.message_id, progress.app, pg_catalog.min(p.reference), pg_catalog.min(p.broadcast_id),
+        pg_catalog.sum(CASE WHEN p.returned > 0 THEN p.returned ELSE -(p.sent + p.failed + p.expired) END),
+        pg_catalog.sum(p.sent), pg_catalog.sum(p.failed), pg_catalog.sum(p.expired), pg_catalog.max(p.attempts),
+        (pg_catalog.array_agg(p.last_status ORDER BY p.attempts DESC) FILTER (WHERE p.last_reason IS NOT NULL))[1],
+        (pg_catalog.array_agg(p.last_reason ORDER BY p.attempts DESC) FILTER (WHERE p.last_reason IS NOT NULL))[1]
+    FROM unnest(messages, progress.reference, broadcast, progress.returned, progress.sent, progress.failed,
+            progress.expired, progress.attempts, progress.last_status, progress.last_reason)
+        AS p(message_id, reference, broadcast_id, returned, sent, failed, expired, attempts, last_status, last_reason)
+    GROUP BY p.message_id ORDER BY p.message_id
+    ON CONFLICT (app_id, message_id) DO UPDATE SET
+        remaining = u.remaining + excluded.remaining,
+        sent = u.sent + excluded.sent, failed = u.failed + excluded.failed, expired = u.expired + excluded.expired,
+        attempts = greatest(u.attempts, excluded.attempts),
+        last_status = CASE WHEN excluded.last_reason IS NULL THEN u.last_status ELSE excluded.last_status END,
+        last_reason = coalesce(excluded.last_reason, u.last_reason);
+    WITH finished AS (
+        DELETE FROM carillon.unfinished u
+        WHERE u.app_id = progress.app AND u.message_id = ANY (progress.messages) AND u.remaining <= 0 RETURNING u.*
+    )
+    INSERT INTO carillon.results
+        (message_id, app_id, reference, broadcast_id, sent, failed, expired, cancelled, attempts, last_status, last_reason)
+    SELECT f.message_id, f.app_id, f.reference, f.broadcast_id, f.sent, f.failed, f.expired, f.cancelled, f.attempts,
+        f.last_status, f.last_reason
+    FROM finished f;
+END
+$$;
+
+-- Keeps what failed jobs said, once a message and day, so that requeue_failures can say it again. It pins no search_path
+-- either.
+CREATE FUNCTION carillon.keep_failed(app integer, jobs carillon.job[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    today CONSTANT timestamptz :=
+        pg_catalog.date_trunc('day', pg_catalog.now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC';
+BEGIN
+    INSERT INTO carillon.failed_messages (message_id, app_id, lane, payload, push_type, priority, expires_at,
+        collapse_id, topic, reference, on_unknown)
+    SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id), keep_failed.app, j.lane, j.payload,
+        j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic, j.reference, j.on_unknown
+    FROM pg_catalog.unnest(jobs) AS j
+    WHERE NOT EXISTS (
+        SELECT FROM carillon.failed_messages k
+        WHERE k.message_id = coalesce(j.origin, j.id) AND k.app_id = keep_failed.app AND k.failed_at >= today)
+    ON CONFLICT DO NOTHING;
+END
+$$;
+
+-- Why a claim, or a part of it, was not there to be settled. 'before': nobody else can have had it, so if it was tried
+-- before and no answer came, it was written then. 'lost': another worker has taken it over.
+CREATE FUNCTION carillon.unsettled(claim bigint, worker bigint, claimed timestamptz, part_number smallint) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT CASE WHEN EXISTS (SELECT FROM carillon.workers w WHERE w.id = unsettled.worker)
+        OR EXISTS (
+            SELECT FROM carillon.inflight f WHERE f.id = claim AND f.worker_id = unsettled.worker
+            AND f.claimed_at = claimed AND f.part > part_number)
+        THEN 'before' ELSE 'lost' END
+$$;
+
+-- How the last attempt ended of those messages that have expired: as the worker says, or else as the jobs say that it held.
+CREATE FUNCTION carillon.last_attempts(
+    held carillon.job[], messages bigint[], expired integer[], said_status smallint[], said_reason text[],
+    OUT status smallint[], OUT reason text[]
+)
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT array_agg(CASE WHEN m.reason IS NULL THEN k.last_status ELSE m.status END ORDER BY m.place),
+        array_agg(coalesce(m.reason, k.last_reason) ORDER BY m.place)
+    FROM unnest(messages, expired, said_status, said_reason) WITH ORDINALITY AS m(id, expired, status, reason, place)
+    LEFT JOIN (
+        SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id) AS id, j.last_status, j.last_reason
+        FROM unnest(held) AS j WHERE j.last_reason IS NOT NULL ORDER BY coalesce(j.origin, j.id), j.attempt DESC
+    ) AS k ON k.id = m.id AND m.expired > 0
+$$;
+
+-- Writes what became of a claim, or of a part of it, once: what is settled leaves its row in the same stroke, the row's
+-- part goes up by one, and without anything left the row goes. So writing twice changes nothing the second time, and
+-- neither does writing what another worker has taken over: the answer is then not 'written', but that of unsettled().
+-- The time of the claim belongs to the fence: a crash of the database may undo a claim, and give its number away again.
+--
+-- Arrays that belong together have the same length; those whose every value is the default may be empty. A job that goes
+-- back whole keeps its id; of one that ended in part, the tokens in question become a job of their own. One that stays in
+-- flight in part keeps its id, and is from then on a part of the message of that id.
+CREATE FUNCTION carillon.settle(
+    claim bigint, worker bigint, claimed timestamptz, part_number smallint,
+    ended bigint[], ended_reference text[], ended_broadcast bigint[], ended_sent integer[], ended_failed integer[],
+    ended_expired integer[], ended_attempts smallint[],
+    part bigint[], part_reference text[], part_broadcast bigint[], part_returned integer[], part_sent integer[],
+    part_failed integer[], part_expired integer[], part_attempts smallint[],
+    failed bigint[], failed_reference text[], failed_token text[], failed_status smallint[], failed_reason text[],
+    failed_unregistered_at timestamptz[], failed_apns_id uuid[], failed_attempt smallint[],
+    dead text[], dead_since timestamptz[], dead_reason text[],
+    again bigint[], again_whole boolean[], again_attempt smallint[], again_after integer[],  -- milliseconds; null: at once
+    again_place integer[], again_token text[],  -- the tokens, each with the place of its job in again, from 1
+    kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[],  -- what stays in flight, likewise
+    again_status smallint[] DEFAULT '{}', again_reason text[] DEFAULT '{}',  -- why again; null: as it was
+    unanswered bigint[] DEFAULT '{}',  -- messages of which an attempt ended without an answer, and that may be sent again
+    -- Of what has expired instead of another attempt: how the last one ended.
+    ended_status smallint[] DEFAULT '{}', ended_reason text[] DEFAULT '{}',
+    part_status smallint[] DEFAULT '{}', part_reason text[] DEFAULT '{}'
+) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    -- Dead tokens are beyond mending.
+    keeps CONSTANT boolean := EXISTS (SELECT FROM unnest(failed_status) AS f(status) WHERE f.status IS DISTINCT FROM 410);
+    -- A job that has expired knows how its last attempt ended, if it had one.
+    is_late CONSTANT boolean := 0 < ANY (ended_expired) OR 0 < ANY (part_expired);
+    app integer;
+    held carillon.job[];
+    off record;
+    at_once carillon.job[];
+    later carillon.job[];
+    waits integer[];
+    withdrawn carillon.withdrawn[];
+    mendable carillon.job[];
+    path text;
+    has_ended CONSTANT boolean := cardinality(ended) > 0;
+    has_parts CONSTANT boolean := cardinality(part) > 0;
+    has_failed CONSTANT boolean := cardinality(failed) > 0;
+    has_dead CONSTANT boolean := cardinality(dead) > 0;
+    has_bad_tokens CONSTANT boolean := '{BadDeviceToken}' && failed_reason;
+    has_again CONSTANT boolean := cardinality(again) > 0;
+BEGIN
+    IF cardinality(kept) > 0 THEN
+        SELECT f.app_id, f.jobs INTO app, held FROM carillon.inflight f
+        WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number FOR UPDATE;
+        UPDATE carillon.inflight f SET part = f.part + 1, jobs = ARRAY(
+            SELECT CASE WHEN k.whole THEN j ELSE ROW(j.id, j.lane, t.list, j.payload, j.push_type, j.priority,
+                j.expires_at, j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.claims,
+                coalesce(j.origin, j.id), j.broadcast_id, j.created_at, j.last_status, j.last_reason)::carillon.job END
+            FROM unnest(kept, kept_whole) WITH ORDINALITY AS k(id, whole, place)
+            JOIN unnest(held) AS j ON j.id = k.id
+            LEFT JOIN (
+                SELECT u.place, array_agg(u.token) AS list FROM unnest(kept_place, kept_token) AS u(place, token)
+                GROUP BY u.place) AS t ON t.place = k.place
+            ORDER BY k.place)
+        WHERE app IS NOT NULL AND f.id = claim;
+    ELSIF keeps OR is_late OR cardinality(again) > 0 THEN
+        DELETE FROM carillon.inflight f
+        WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number
+        RETURNING f.app_id, f.jobs INTO app, held;
+    ELSE
+        DELETE FROM carillon.inflight f
+        WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number
+        RETURNING f.app_id INTO app;
+    END IF;
+    IF app IS NULL THEN
+        RETURN carillon.unsettled(claim, worker, claimed, part_number);
+    END IF;
+    IF cardinality(unanswered) > 0 THEN
+        INSERT INTO carillon.unknown_outcomes (app_id, message_id)
+        SELECT DISTINCT app, u.id FROM unnest(unanswered) AS u(id);
+    END IF;
+    IF cardinality(again) > 0 THEN
+        SELECT o.* INTO off FROM (
+            SELECT array_agg(app) AS apps, array_agg(coalesce(j.origin, j.id)) AS messages,
+                array_agg(j.broadcast_id) AS broadcasts
+            FROM unnest(held) AS j WHERE j.id = ANY (again)
+        ) AS a, carillon.called_off(a.apps, a.messages, a.broadcasts, part,
+            requeues => cardinality(again_after) < cardinality(again) OR array_position(again_after, NULL) IS NOT NULL
+        ) AS o;
+    END IF;
+    IF is_late THEN
+        SELECT l.status, l.reason INTO ended_status, ended_reason
+        FROM carillon.last_attempts(held, ended, ended_expired, ended_status, ended_reason) AS l;
+        SELECT l.status, l.reason INTO part_status, part_reason
+        FROM carillon.last_attempts(held, part, part_expired, part_status, part_reason) AS l;
+    END IF;
+    IF keeps THEN
+        mendable := ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(j.origin, j.id) IN (
+            SELECT f.id FROM unnest(failed, failed_status) AS f(id, status) WHERE f.status IS DISTINCT FROM 410));
+    END IF;
+    IF cardinality(again) > 0 THEN
+        WITH tokens AS (
+            SELECT t.place, array_agg(t.token) AS list FROM unnest(again_place, again_token) AS t(place, token)
+            GROUP BY t.place
+        ), job AS (
+            SELECT a.after, (app, coalesce(j.origin, j.id))::carillon.message_key = ANY (off.gone) AS is_off, ROW(
+                CASE WHEN a.whole THEN j.id ELSE nextval('carillon.messages_id_seq') END, j.lane,
+                coalesce(t.list, j.tokens), j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
+                j.reference, j.on_unknown, a.attempt, 0, CASE WHEN a.whole THEN j.origin ELSE coalesce(j.origin, j.id) END,
+                j.broadcast_id, j.created_at, CASE WHEN a.reason IS NULL THEN j.last_status ELSE a.status END,
+                coalesce(a.reason, j.last_reason))::carillon.job AS made
+            FROM unnest(again, again_whole, again_attempt, again_after, again_status, again_reason) WITH ORDINALITY
+                AS a(id, whole, attempt, after, status, reason, place)
+            JOIN unnest(held) AS j ON j.id = a.id
+            LEFT JOIN tokens t ON t.place = a.place
+        )
+        SELECT array_agg(j.made) FILTER (WHERE j.after IS NULL AND NOT j.is_off),
+            array_agg(j.made) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_off),
+            array_agg(j.after) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_off),
+            array_agg(carillon.withdraw(j.made)) FILTER (WHERE j.is_off)
+        INTO at_once, later, waits, withdrawn FROM job j;
+    END IF;
+
+    -- As own_path() does: here two calls less are worth it.
+    path := pg_catalog.set_config('search_path', NULL, true);
+    IF has_ended THEN
+        INSERT INTO carillon.results
+            (message_id, app_id, reference, broadcast_id, sent, failed, expired, attempts, last_status, last_reason)
+        SELECT e.id, app, e.reference, e.broadcast, coalesce(e.sent, 1), coalesce(e.failed, 0), coalesce(e.expired, 0),
+            coalesce(e.attempts, 1), e.status, e.reason
+        FROM unnest(ended, ended_reference, ended_broadcast, ended_sent, ended_failed, ended_expired, ended_attempts,
+                ended_status, ended_reason)
+            AS e(id, reference, broadcast, sent, failed, expired, attempts, status, reason);
+    END IF;
+    IF has_parts THEN
+        PERFORM carillon.progress(app, part, part_reference, part_broadcast, part_returned, part_sent, part_failed,
+            part_expired, part_attempts, part_status, part_reason);
+    END IF;
+    IF has_failed THEN
+        INSERT INTO carillon.failures
+            (message_id, app_id, reference, token, status, reason, unregistered_at, apns_id, attempt)
+        SELECT f.id, app, f.reference, f.token, f.status, f.reason, f.unregistered_at, f.apns_id, f.attempt
+        FROM unnest(failed, failed_reference, failed_token, failed_status, failed_reason, failed_unregistered_at,
+                failed_apns_id, failed_attempt)
+            AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt);
+    END IF;
+    IF keeps THEN
+        PERFORM carillon.keep_failed(app, mendable);
+    END IF;
+    IF has_dead THEN
+        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
+        SELECT app, d.token, d.unregistered_at, d.reason, 'http2'
+        FROM unnest(dead, dead_since, dead_reason) AS d(token, unregistered_at, reason);
+    END IF;
+    IF has_bad_tokens THEN
+        -- It says nothing of when: dead before the claim, at the latest.
+        INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
+        SELECT app, f.token, claimed, f.reason, 'http2' FROM unnest(failed_token, failed_status, failed_reason)
+            AS f(token, status, reason)
+        WHERE f.status = 400 AND f.reason = 'BadDeviceToken'
+            AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
+    END IF;
+    IF has_again THEN
+        PERFORM carillon.record_cancelled(app, withdrawn) WHERE withdrawn IS NOT NULL;
+        PERFORM carillon.restore(app, at_once, '{}', off.unsure) WHERE at_once IS NOT NULL;
+        PERFORM carillon.put_back(app, later, waits) WHERE later IS NOT NULL;
+    END IF;
+    RETURN 'written';
+END
+$$;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (11, 'settle');

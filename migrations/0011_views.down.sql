@@ -1,4 +1,0 @@
-DROP VIEW carillon.app_status, carillon.held_apps, carillon.pending;
-DROP FUNCTION carillon.queue_depth;
-
-DELETE FROM carillon.schema_migrations WHERE version = 11;

@@ -1,0 +1,323 @@
+-- How jobs come back: what falls due, what was claimed and not sent, what a dead worker held.
+--
+-- Each function asks once whether any of it was called off meanwhile, and locks rows of unfinished once, sorted by id.
+
+-- A job that is not sent, as record_cancelled takes it.
+CREATE FUNCTION carillon.withdraw(job carillon.job) RETURNS carillon.withdrawn
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
+        job.last_status, job.last_reason)::carillon.withdrawn
+$$;
+
+-- How many different tokens these are: upper and lower case are the same, and null is the empty one.
+CREATE FUNCTION carillon.count_tokens(tokens text[]) RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT pg_catalog.count(DISTINCT pg_catalog.lower(coalesce(t.token, '') COLLATE pg_catalog."C"))::integer
+    FROM pg_catalog.unnest(tokens) AS t(token)
+$$;
+
+-- Locks the rows of unfinished of messages, sorted by id, and waits for nobody. Returns the messages whose rows somebody else
+-- has locked.
+CREATE FUNCTION carillon.lock_unfinished(messages carillon.message_key[]) RETURNS carillon.message_key[]
+LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH known AS MATERIALIZED (
+        SELECT u.app_id, u.message_id FROM carillon.unfinished u
+        JOIN unnest(messages) AS m ON m.app_id = u.app_id AND m.id = u.message_id
+    ), locked AS MATERIALIZED (
+        SELECT u.app_id, u.message_id FROM carillon.unfinished u
+        JOIN unnest(messages) AS m ON m.app_id = u.app_id AND m.id = u.message_id
+        ORDER BY u.app_id, u.message_id FOR UPDATE OF u SKIP LOCKED
+    )
+    SELECT coalesce(array_agg((k.app_id, k.message_id)::carillon.message_key), '{}') FROM known k
+    WHERE NOT EXISTS (SELECT FROM locked l WHERE l.app_id = k.app_id AND l.message_id = k.message_id)
+$$;
+
+-- Of messages, each with its app, and the broadcasts that each belongs to: those that were called off, and those of which
+-- nobody can tell yet, because they are being called off this very moment. Whoever gets a broadcast's row locked here
+-- puts its jobs back before a cancel can look for them; of messages in one piece, hold_off_cancels() sees to that. Whoever
+-- `requeues` none, but puts all of them aside, leaves that to promote(). Where something was called off, the rows of
+-- unfinished that are going to change are locked: those of it and those of the messages in `touched`, which are of the first
+-- app. Whoever does not wait for them is told those of what was called off that cannot be written now. Runs as its owner: a
+-- row lock takes the right to update, and no worker cancels anything.
+CREATE FUNCTION carillon.called_off(
+    apps integer[], messages bigint[], broadcasts bigint[], touched bigint[], requeues boolean DEFAULT true,
+    waits boolean DEFAULT true,
+    OUT gone carillon.message_key[], OUT unsure carillon.message_key[], OUT busy carillon.message_key[]
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    wanted CONSTANT carillon.message_key[] := ARRAY(
+        SELECT DISTINCT (b.app, b.id)::carillon.message_key FROM unnest(apps, broadcasts) AS b(app, id)
+        WHERE b.id IS NOT NULL);
+    known carillon.message_key[];
+    over carillon.message_key[] := '{}';
+    held carillon.message_key[] := '{}';
+    -- Messages in one piece.
+    alone_apps integer[] := apps;
+    alone bigint[] := messages;
+BEGIN
+    gone := '{}';
+    unsure := '{}';
+    busy := '{}';
+    IF cardinality(wanted) > 0 THEN
+        WITH locked AS MATERIALIZED (
+            SELECT (b.app_id, b.id)::carillon.message_key AS key, b.cancelled_at FROM unnest(wanted) w
+            JOIN carillon.broadcasts b ON b.app_id = w.app_id AND b.id = w.id FOR SHARE OF b SKIP LOCKED
+        )
+        SELECT coalesce(array_agg(l.key), '{}'), coalesce(array_agg(l.key) FILTER (WHERE l.cancelled_at IS NOT NULL), '{}')
+        INTO known, over FROM locked l;
+        IF cardinality(known) < cardinality(wanted) THEN
+            held := ARRAY(
+                SELECT w FROM unnest(wanted) w JOIN carillon.broadcasts b ON b.app_id = w.app_id AND b.id = w.id
+                WHERE w <> ALL (known));
+        END IF;
+        SELECT array_agg(m.app) FILTER (WHERE m.is_alone), array_agg(m.id) FILTER (WHERE m.is_alone),
+            coalesce(array_agg((m.app, m.id)::carillon.message_key) FILTER (WHERE m.key = ANY (held)), '{}'),
+            coalesce(array_agg((m.app, m.id)::carillon.message_key) FILTER (WHERE m.key = ANY (over)), '{}')
+        INTO alone_apps, alone, unsure, gone
+        FROM (
+            SELECT u.app, u.id, k.key, (k.key = ANY (known || held)) IS NOT TRUE AS is_alone
+            FROM unnest(apps, messages, broadcasts) AS u(app, id, broadcast)
+            CROSS JOIN LATERAL (SELECT CASE WHEN u.broadcast IS NOT NULL
+                THEN (u.app, u.broadcast)::carillon.message_key END AS key) AS k
+        ) AS m;
+    END IF;
+    IF requeues AND cardinality(alone) > 0 THEN
+        unsure := unsure || carillon.hold_off_cancels(alone_apps, alone);
+    END IF;
+    -- Only now: this tells of every cancel that has ended before.
+    IF EXISTS (SELECT FROM carillon.cancelled) THEN
+        gone := gone || ARRAY(
+            SELECT DISTINCT (c.app_id, c.message_id)::carillon.message_key FROM unnest(apps, messages) AS m(app, id)
+            JOIN carillon.cancelled c ON c.app_id = m.app AND c.message_id = m.id);
+    END IF;
+    IF cardinality(gone) > 0 AND NOT waits THEN
+        BEGIN
+            LOCK TABLE carillon.unfinished, carillon.results IN ROW EXCLUSIVE MODE NOWAIT;
+            busy := carillon.lock_unfinished(gone);
+        EXCEPTION
+            WHEN lock_not_available THEN
+                busy := gone;
+        END;
+    ELSIF cardinality(gone) > 0 THEN
+        PERFORM FROM carillon.unfinished u JOIN (
+            SELECT g.app_id, g.id FROM unnest(gone) g UNION SELECT apps[1], t.id FROM unnest(touched) AS t(id)
+        ) AS k ON k.app_id = u.app_id AND k.id = u.message_id
+        ORDER BY u.app_id, u.message_id FOR UPDATE OF u;
+    END IF;
+END
+$$;
+
+-- Numbers that no job of the app has, as many as there are jobs. Where somebody has inserted rows ahead of the sequence,
+-- it leaps, each time twice as far: any number of such rows costs a few looks. Setting it to the highest id there is would
+-- not do, for that may be the highest there can be.
+CREATE FUNCTION carillon.free_ids(app integer, jobs carillon.job[]) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    lanes CONSTANT smallint[] := ARRAY(SELECT DISTINCT j.lane FROM unnest(jobs) AS j);
+    leap bigint := greatest(cardinality(jobs), 16);
+    ids bigint[];
+BEGIN
+    LOOP
+        ids := ARRAY(SELECT nextval('carillon.messages_id_seq') FROM generate_series(1, cardinality(jobs)));
+        IF NOT EXISTS (SELECT FROM carillon.messages m WHERE m.app_id = app AND m.lane = ANY (lanes) AND m.id = ANY (ids))
+            AND NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = app AND s.id = ANY (ids))
+        THEN
+            RETURN ids;
+        END IF;
+        PERFORM count(nextval('carillon.messages_id_seq')) FROM generate_series(1, leap);
+        leap := leap * 2;
+    END LOOP;
+END
+$$;
+
+-- Gives jobs other ids, because somebody has inserted rows with theirs. They stay what they are: their results, and the
+-- apns-ids of their pushes, are those of the message they came from.
+CREATE FUNCTION carillon.renumber(app integer, jobs carillon.job[]) RETURNS carillon.job[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+BEGIN
+    INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts)
+    SELECT j.id, renumber.app, j.reference, j.broadcast_id, carillon.count_tokens(j.tokens), j.attempt - 1
+    FROM unnest(jobs) AS j WHERE j.origin IS NULL ORDER BY j.id
+    ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
+    RETURN ARRAY(
+        SELECT ROW(n.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at,
+            j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.claims, coalesce(j.origin, j.id),
+            j.broadcast_id, j.created_at, j.last_status, j.last_reason)::carillon.job
+        FROM unnest(jobs) WITH ORDINALITY AS j
+        JOIN unnest(carillon.free_ids(app, jobs)) WITH ORDINALITY AS n(id, place) ON n.place = j.ordinality);
+END
+$$;
+
+-- Stores jobs in the queue or, with waits, in scheduled, each for so many milliseconds; no two of them have the same id. What
+-- PostgreSQL refuses there, because of a constraint or a trigger that somebody added, say, fails, so that nothing else waits
+-- for it. Returns the ids of the jobs that are done with; something else has the others' ids, or had them a moment ago. Where
+-- `is_new`, these ids were nobody's: it is a trigger that keeps the jobs out.
+CREATE FUNCTION carillon.place(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    half CONSTANT integer := cardinality(jobs) / 2;
+    placed bigint[] := '{}';
+    refused carillon.job[];
+BEGIN
+    BEGIN
+        PERFORM carillon.own_path();
+        IF waits IS NULL THEN
+            WITH put AS (
+                INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, push_type, priority, expires_at,
+                    collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
+                    last_status, last_reason)
+                SELECT place.app, j.lane, j.id, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id,
+                    j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
+                    j.last_status, j.last_reason
+                FROM pg_catalog.unnest(jobs) AS j
+                ON CONFLICT DO NOTHING RETURNING id
+            )
+            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO placed FROM put p;
+        ELSE
+            WITH put AS (
+                INSERT INTO carillon.scheduled (app_id, id, lane, tokens, payload, push_type, priority, expires_at,
+                    collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
+                    last_status, last_reason, run_at)
+                SELECT place.app, j.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id,
+                    j.topic, j.reference, j.on_unknown, j.attempt, j.claims, j.origin, j.broadcast_id, j.created_at,
+                    j.last_status, j.last_reason, pg_catalog.now() + pg_catalog.float8(j.wait) * interval '1 millisecond'
+                FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
+                    topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, last_status,
+                    last_reason, wait)
+                ON CONFLICT DO NOTHING RETURNING id
+            )
+            SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO placed FROM put p;
+        END IF;
+        PERFORM pg_catalog.set_config('search_path', 'pg_catalog, carillon, pg_temp', true);  -- ours again
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+        IF carillon.is_transient(SQLSTATE) THEN
+            RAISE;
+        END IF;
+        IF half = 0 THEN
+            PERFORM carillon.fail_jobs(app, jobs, 'Unqueued');
+            RETURN ARRAY[jobs[1].id];
+        END IF;
+        -- One of them is to blame: halves are tried until it is alone.
+        RETURN carillon.place(app, jobs[:half], waits[:half], is_new)
+            || carillon.place(app, jobs[half + 1:], waits[half + 1:], is_new);
+    END;
+    IF is_new AND cardinality(placed) < cardinality(jobs) THEN
+        refused := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (placed) AND CASE WHEN waits IS NULL
+            THEN NOT EXISTS (SELECT FROM carillon.messages m WHERE m.app_id = app AND m.lane = j.lane AND m.id = j.id)
+            ELSE NOT EXISTS (SELECT FROM carillon.scheduled s WHERE s.app_id = app AND s.id = j.id) END);
+        IF cardinality(refused) > 0 THEN
+            PERFORM carillon.fail_jobs(app, refused, 'Unqueued');
+            placed := placed || ARRAY(SELECT r.id FROM unnest(refused) AS r);
+        END IF;
+    END IF;
+    RETURN placed;
+END
+$$;
+
+-- Puts jobs back into the queue or, with waits, aside, each for so many milliseconds. No two of them have the same id. Where
+-- something else has the id of one, it gets another.
+CREATE FUNCTION carillon.put_back(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    is_new boolean := false;
+    placed bigint[];
+BEGIN
+    LOOP
+        placed := carillon.place(app, jobs, waits, is_new);
+        EXIT WHEN cardinality(placed) >= cardinality(jobs);
+        IF waits IS NOT NULL THEN
+            SELECT array_agg(j.wait) INTO waits FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, push_type, priority,
+                expires_at, collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
+                last_status, last_reason, wait)
+            WHERE j.id <> ALL (placed);
+        END IF;
+        jobs := carillon.renumber(app, ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (placed)));
+        is_new := true;
+    END LOOP;
+END
+$$;
+
+-- Ends jobs that were called off. Where PostgreSQL refuses to write that, they fail: nothing else waits for them.
+CREATE FUNCTION carillon.call_off(app integer, jobs carillon.job[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    gone CONSTANT carillon.withdrawn[] := ARRAY(SELECT carillon.withdraw(j) FROM unnest(jobs) AS j);
+BEGIN
+    PERFORM carillon.own_path();
+    PERFORM carillon.record_cancelled(app, gone);
+EXCEPTION
+    WHEN OTHERS OR assert_failure THEN
+        IF carillon.is_transient(SQLSTATE) THEN
+            RAISE;
+        END IF;
+        PERFORM carillon.fail_jobs(app, jobs, 'Unrecorded');
+END
+$$;
+
+-- Puts jobs back to be claimed, but for those that were called off. No two of them have the same id. Returns how many there
+-- were.
+CREATE FUNCTION carillon.restore(
+    app integer, jobs carillon.job[], gone carillon.message_key[], unsure carillon.message_key[]
+) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    restored CONSTANT bigint := cardinality(jobs);
+    off carillon.job[];
+    aside carillon.job[];
+BEGIN
+    IF cardinality(gone) > 0 THEN
+        off := ARRAY(
+            SELECT j FROM unnest(jobs) AS j WHERE (app, coalesce(j.origin, j.id))::carillon.message_key = ANY (gone));
+    END IF;
+    IF cardinality(off) > 0 THEN
+        PERFORM carillon.call_off(app, off);
+        jobs := ARRAY(
+            SELECT j FROM unnest(jobs) AS j WHERE (app, coalesce(j.origin, j.id))::carillon.message_key <> ALL (gone));
+    END IF;
+    IF cardinality(unsure) > 0 THEN
+        -- In a second it will be known.
+        aside := ARRAY(
+            SELECT j FROM unnest(jobs) AS j
+            WHERE (app, coalesce(j.origin, j.id)) IN (SELECT u.app_id, u.id FROM unnest(unsure) AS u));
+        jobs := ARRAY(
+            SELECT j FROM unnest(jobs) AS j
+            WHERE (app, coalesce(j.origin, j.id)) NOT IN (SELECT u.app_id, u.id FROM unnest(unsure) AS u));
+        PERFORM carillon.put_back(app, aside, array_fill(1000, ARRAY[cardinality(aside)])) WHERE cardinality(aside) > 0;
+    END IF;
+    PERFORM carillon.put_back(app, jobs);
+    RETURN restored;
+END
+$$;
+
+-- Gives up claims of which nothing was sent. Returns how many jobs that was.
+CREATE FUNCTION carillon.release(worker bigint, claims bigint[]) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    off record;
+    claim record;
+    released bigint := 0;
+BEGIN
+    SELECT o.* INTO off FROM (
+        SELECT array_agg(f.app_id) AS apps, array_agg(coalesce(j.origin, j.id)) AS messages,
+            array_agg(j.broadcast_id) AS broadcasts
+        FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker
+    ) AS a, carillon.called_off(a.apps, a.messages, a.broadcasts, '{}') AS o;
+    FOR claim IN
+        WITH taken AS (
+            DELETE FROM carillon.inflight f WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker
+            RETURNING f.app_id, f.jobs
+        )
+        SELECT t.app_id, t.jobs, ARRAY(
+            SELECT (t.app_id, coalesce(j.origin, j.id))::carillon.message_key FROM unnest(t.jobs) AS j
+            WHERE (t.app_id, coalesce(j.origin, j.id)) IN (SELECT u.app_id, u.id FROM unnest(off.unsure) AS u)) AS unsure
+        FROM taken t
+    LOOP
+        released := released + carillon.restore(claim.app_id, claim.jobs, off.gone, claim.unsure);
+    END LOOP;
+    RETURN released;
+END
+$$;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (13, 'returns');

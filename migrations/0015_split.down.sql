@@ -1,0 +1,3 @@
+DROP FUNCTION carillon.discard, carillon.split, carillon.cut, carillon.shortened;
+
+DELETE FROM carillon.schema_migrations WHERE version = 15;

@@ -1,0 +1,141 @@
+-- Jobs with more tokens than a worker may have in flight.
+
+-- A text that is too long to be a token, short enough to be kept: its beginning, and what tells it from others that begin so.
+-- The planner puts this in the place of its call, so it names everything.
+CREATE FUNCTION carillon.shortened(token text) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.>) 512
+        THEN pg_catalog.left(token, 480) OPERATOR(pg_catalog.||) '…'
+            OPERATOR(pg_catalog.||) pg_catalog.md5(token)
+        ELSE token END
+$$;
+
+-- Cuts a job, which is in no table any more, into jobs of so many tokens. Each token is kept once, and what is too long to
+-- be a token is shortened. Returns how many jobs that was.
+CREATE FUNCTION carillon.cut(app integer, whole carillon.job, size integer) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    list text[];
+    pieces integer;
+    wanted integer;
+BEGIN
+    SELECT array_agg(t.token ORDER BY t.place) INTO list FROM (
+        -- Upper and lower case are the same token, and null is the empty one, as for those who read it.
+        SELECT min(u.token) AS token, min(u.place) AS place
+        FROM (
+            SELECT carillon.shortened(w.token) AS token, w.place
+            FROM unnest(whole.tokens) WITH ORDINALITY AS w(token, place)
+        ) AS u
+        GROUP BY lower(coalesce(u.token, '') COLLATE "C")
+    ) AS t;
+    IF whole.origin IS NULL THEN
+        INSERT INTO carillon.unfinished AS u (message_id, app_id, reference, broadcast_id, remaining, attempts)
+        VALUES (whole.id, cut.app, whole.reference, whole.broadcast_id, cardinality(list), whole.attempt - 1)
+        ON CONFLICT (app_id, message_id) DO UPDATE SET remaining = u.remaining + excluded.remaining;
+    ELSIF cardinality(list) <> cardinality(whole.tokens) THEN
+        UPDATE carillon.unfinished u SET remaining = u.remaining - cardinality(whole.tokens) + cardinality(list)
+        WHERE u.app_id = cut.app AND u.message_id = whole.origin;
+    END IF;
+    wanted := (cardinality(list) + size - 1) / size;
+    BEGIN
+        PERFORM carillon.own_path();
+        INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
+            reference, on_unknown, attempt, claims, origin, broadcast_id, created_at, last_status, last_reason)
+        SELECT cut.app, whole.lane, pg_catalog.array_agg(t.token ORDER BY t.place), whole.payload, whole.push_type,
+            whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference, whole.on_unknown, whole.attempt,
+            whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id, whole.created_at, whole.last_status,
+            whole.last_reason
+        FROM pg_catalog.unnest(list) WITH ORDINALITY AS t(token, place)
+        GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
+        GET DIAGNOSTICS pieces = ROW_COUNT;
+        IF pieces < wanted THEN
+            RAISE EXCEPTION 'a trigger keeps jobs out of the queue';
+        END IF;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+        IF carillon.is_transient(SQLSTATE) THEN
+            RAISE;
+        END IF;
+        -- Not all of them can be stored. Some can, perhaps; the others are to fail.
+        pieces := carillon.restore(app, ARRAY(
+            SELECT ROW(nextval('carillon.messages_id_seq'), whole.lane, array_agg(t.token ORDER BY t.place), whole.payload,
+                whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference,
+                whole.on_unknown, whole.attempt, whole.claims, coalesce(whole.origin, whole.id), whole.broadcast_id,
+                whole.created_at, whole.last_status, whole.last_reason)::carillon.job
+            FROM unnest(list) WITH ORDINALITY AS t(token, place)
+            GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size), '{}', '{}');
+    END;
+    RETURN pieces;
+END
+$$;
+
+-- Cuts a message with more tokens than a worker may have in flight into jobs that fit.
+CREATE FUNCTION carillon.split(app integer, in_lane smallint, message bigint, size integer) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    off record;
+    whole carillon.job;
+BEGIN
+    -- Before the row itself is locked: whoever cancels the message has it locked, or waits for it.
+    SELECT o.* INTO off FROM carillon.messages m,
+        carillon.called_off(ARRAY[m.app_id], ARRAY[coalesce(m.origin, m.id)], ARRAY[m.broadcast_id], '{}') AS o
+    WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message;
+    IF cardinality(off.unsure) > 0 THEN
+        RETURN 0;
+    END IF;
+    DELETE FROM carillon.messages m WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message
+    RETURNING m.id, m.lane, m.tokens, m.payload, m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic,
+        m.reference, m.on_unknown, m.attempt, m.claims, m.origin, m.broadcast_id, m.created_at, m.last_status,
+        m.last_reason INTO whole;
+    IF whole.id IS NULL THEN
+        RETURN 0;
+    ELSIF cardinality(off.gone) > 0 THEN
+        PERFORM carillon.call_off(app, ARRAY[whole]);
+        RETURN 0;
+    ELSIF octet_length(whole.payload::text) > (CASE whole.push_type WHEN 'voip' THEN 5120 ELSE 4096 END) THEN
+        -- Every part would fail for it, and until then hold a copy of it. What a claim keeps of it is enough.
+        whole.payload := to_json(repeat('x', 8192));
+        PERFORM carillon.fail_jobs(app, ARRAY[whole], 'PayloadTooLarge');
+        RETURN 0;
+    END IF;
+    RETURN carillon.cut(app, whole, size);
+END
+$$;
+
+-- Ends a message that is too large to be read: cutting it has failed for want of memory. Its tokens are not known, so one
+-- failure stands for all of them. What it said is not kept: nobody could send it again.
+CREATE FUNCTION carillon.discard(app integer, in_lane smallint, message bigint) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    why CONSTANT text := 'Unreadable';
+    whole carillon.job;
+BEGIN
+    DELETE FROM carillon.messages m WHERE m.app_id = discard.app AND m.lane = in_lane AND m.id = message
+    RETURNING m.id, m.lane, '{""}', '{}', 'alert', NULL, NULL, NULL, NULL, left(m.reference, 16384), 'retry', m.attempt,
+        m.claims, m.origin, m.broadcast_id, m.created_at, NULL, NULL INTO whole;
+    IF whole.id IS NULL THEN
+        RETURN false;
+    END IF;
+    PERFORM carillon.own_path();
+    BEGIN
+        INSERT INTO carillon.failures (message_id, app_id, reference, token, reason, attempt)
+        VALUES (coalesce(whole.origin, whole.id), discard.app, whole.reference, '', why, whole.attempt);
+        IF whole.origin IS NULL THEN
+            INSERT INTO carillon.results (message_id, app_id, reference, broadcast_id, sent, failed, attempts)
+            VALUES (whole.id, discard.app, whole.reference, whole.broadcast_id, 0, 1, whole.attempt - 1);
+        ELSE
+            PERFORM carillon.progress(discard.app, ARRAY[whole.origin], ARRAY[whole.reference], ARRAY[whole.broadcast_id],
+                '{0}', '{0}', '{1}', '{0}', ARRAY[pg_catalog.int2(whole.attempt - 1)]);
+        END IF;
+    EXCEPTION
+        WHEN OTHERS OR assert_failure THEN
+            IF carillon.is_transient(SQLSTATE) THEN
+                RAISE;
+            END IF;
+            PERFORM carillon.end_unrecorded(discard.app, whole, why, 0, 1, 0, '{""}', '{NULL}', '{NULL}');
+    END;
+    RETURN true;
+END
+$$;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (15, 'split');

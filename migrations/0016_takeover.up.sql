@@ -1,0 +1,158 @@
+-- Taking over from dead workers, and quarantine.
+
+-- How many pushes may be in flight together of jobs that have been claimed so often in vain: 500 after the third time, half
+-- as many after each further one, one in the end.
+CREATE FUNCTION carillon.trial_size(claims integer) RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(claims, 12) - 2)) $$;
+
+-- The claims in vain of a job with which another worker has died, as one of so many suspicious pushes: as many as make the
+-- next trial one of half of them at most. 12 stands for one death alone, 13 for two.
+CREATE FUNCTION carillon.count_death(claims smallint, together bigint) RETURNS smallint
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT least(32767, CASE
+        WHEN claims < 2 THEN claims + 1
+        WHEN claims > 2 AND together = 1 THEN greatest(claims + 1, 12)
+        ELSE greatest(claims + 1, (
+            SELECT min(c) FROM generate_series(3, 11) c WHERE carillon.trial_size(c) <= greatest(1, together / 2)))
+    END)::smallint
+$$;
+
+-- Puts back what a worker died with, each job with one more claim in vain. What may not be sent twice fails instead:
+-- nobody knows whether it was sent.
+--
+-- Jobs that three workers did not survive are under suspicion. Each of their tokens becomes a job of its own, and they are
+-- tried by halves: should a worker die with some of them, half as many are in flight together the next time. What is
+-- settled is innocent. One that two workers die with while it is alone is convicted.
+CREATE FUNCTION carillon.recover(
+    app integer, jobs carillon.job[], gone carillon.message_key[], unsure carillon.message_key[]
+) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    suspicious CONSTANT smallint := 3;
+    guilty CONSTANT smallint := 13;
+    -- How many pushes are suspicious from now on, and how many were on trial.
+    fresh bigint;
+    tried bigint;
+    recovered CONSTANT bigint := cardinality(jobs);
+    chosen carillon.job[] := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.on_unknown = 'fail');
+BEGIN
+    IF cardinality(chosen) > 0 THEN
+        PERFORM carillon.fail_jobs(app, chosen, 'OutcomeUnknown');
+    END IF;
+    SELECT sum(cardinality(j.tokens)) FILTER (WHERE j.claims = suspicious - 1),
+        sum(cardinality(j.tokens)) FILTER (WHERE j.claims >= suspicious)
+    INTO fresh, tried FROM unnest(jobs) AS j;
+    jobs := ARRAY(
+        SELECT ROW(j.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
+            j.reference, j.on_unknown, j.attempt,
+            carillon.count_death(j.claims, CASE WHEN j.claims < suspicious THEN fresh ELSE tried END), j.origin,
+            j.broadcast_id,
+            j.created_at, j.last_status, j.last_reason)::carillon.job
+        FROM unnest(jobs) AS j WHERE j.on_unknown <> 'fail');
+    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= guilty AND cardinality(j.tokens) = 1);
+    IF cardinality(chosen) > 0 THEN
+        PERFORM carillon.fail_jobs(app, chosen, 'Poison');
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < guilty OR cardinality(j.tokens) <> 1);
+    END IF;
+    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= suspicious AND cardinality(j.tokens) > 1
+        AND (app, coalesce(j.origin, j.id))::carillon.message_key <> ALL (gone || unsure));
+    IF cardinality(chosen) > 0 THEN
+        PERFORM carillon.cut(app, j, 1) FROM unnest(chosen) AS j;
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < suspicious OR cardinality(j.tokens) <= 1
+            OR (app, coalesce(j.origin, j.id))::carillon.message_key = ANY (gone || unsure));
+    END IF;
+    -- An app may have given several of them the same id: these go one after the other.
+    PERFORM carillon.restore(app, t.jobs, gone, unsure) FROM (
+        SELECT array_agg(n.job) AS jobs
+        FROM (SELECT j AS job, row_number() OVER (PARTITION BY j.id) AS place FROM unnest(jobs) AS j) AS n
+        GROUP BY n.place ORDER BY n.place) AS t;
+    RETURN recovered;
+END
+$$;
+
+-- Takes over from a worker that is dead: its heartbeat stands still at that beat, by the clock of whoever calls. Puts back
+-- what it holds, and what any worker holds that has no row of carillon.workers any more; with no beat, only the latter.
+-- What it has said of apps that cannot send goes with it.
+--
+-- It never waits for a lock on a row. A worker whose row is locked is left alone: its heartbeat may be waiting for that
+-- row. So is a claim of which a message's row of unfinished is locked: the next call finds it.
+CREATE FUNCTION carillon.take_over(
+    dead bigint, beat bigint DEFAULT NULL, OUT workers integer, OUT claims integer, OUT jobs bigint
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    gone bigint[];
+    lost bigint[];
+    messages carillon.message_key[];
+    busy carillon.message_key[];
+    off record;
+    held record;
+BEGIN
+    workers := 0;
+    claims := 0;
+    jobs := 0;
+    IF beat IS NOT NULL THEN
+        -- Whoever waits for a lock on the table holds up the heartbeats behind it.
+        LOCK TABLE carillon.workers IN ROW EXCLUSIVE MODE NOWAIT;
+        -- The beat is looked at again under the row's lock: a heartbeat that came first wins.
+        DELETE FROM carillon.workers w WHERE w.id = ANY (ARRAY(
+            SELECT d.id FROM carillon.workers d WHERE d.id = take_over.dead AND d.beat = take_over.beat
+            FOR UPDATE SKIP LOCKED));
+        GET DIAGNOSTICS workers = ROW_COUNT;
+        IF workers > 0 THEN
+            DELETE FROM carillon.holds h WHERE h.app_id = ANY (ARRAY(
+                SELECT o.app_id FROM carillon.holds o WHERE o.worker_id = take_over.dead FOR UPDATE SKIP LOCKED));
+        END IF;
+    END IF;
+    gone := ARRAY(SELECT o.id FROM carillon.gone_workers() AS o(id));
+    lost := ARRAY(
+        SELECT f.id FROM carillon.inflight f WHERE f.worker_id = ANY (gone) ORDER BY f.id FOR UPDATE SKIP LOCKED);
+    IF cardinality(lost) = 0 THEN
+        RETURN;
+    END IF;
+    messages := ARRAY(
+        SELECT DISTINCT (f.app_id, coalesce(j.origin, j.id))::carillon.message_key
+        FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.id = ANY (lost));
+    busy := carillon.lock_unfinished(messages);
+    IF cardinality(busy) > 0 THEN
+        lost := ARRAY(
+            SELECT f.id FROM carillon.inflight f WHERE f.id = ANY (lost) AND NOT EXISTS (
+                SELECT FROM unnest(f.jobs) AS j
+                WHERE (f.app_id, coalesce(j.origin, j.id))::carillon.message_key = ANY (busy)));
+    END IF;
+    SELECT o.* INTO off FROM (
+        SELECT array_agg(f.app_id) AS apps, array_agg(coalesce(j.origin, j.id)) AS messages,
+            array_agg(j.broadcast_id) AS broadcasts
+        FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.id = ANY (lost)
+    ) AS a, carillon.called_off(a.apps, a.messages, a.broadcasts, '{}') AS o;
+    INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT m.app_id, m.id FROM unnest(messages) AS m;
+    claims := cardinality(lost);
+    -- All that a worker held of an app at once, as far as it fits into an array.
+    FOR held IN
+        WITH taken AS (
+            DELETE FROM carillon.inflight f WHERE f.id = ANY (lost) RETURNING f.id, f.worker_id, f.app_id, f.jobs
+        ), sized AS (
+            SELECT t.worker_id, t.app_id, t.jobs,
+                sum(pg_column_size(t.jobs)) OVER (PARTITION BY t.worker_id, t.app_id ORDER BY t.id) / 16777216 AS heap
+            FROM taken t
+        )
+        SELECT s.app_id, array_agg(j) AS jobs FROM sized s, unnest(s.jobs) AS j GROUP BY s.worker_id, s.app_id, s.heap
+    LOOP
+        jobs := jobs + carillon.recover(held.app_id, held.jobs, off.gone, off.unsure);
+    END LOOP;
+END
+$$;
+
+-- Workers that hold claims and have no row of carillon.workers. Hops from worker to worker, never over their claims.
+CREATE FUNCTION carillon.gone_workers() RETURNS SETOF bigint
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE holder AS (
+        (SELECT f.worker_id AS id FROM carillon.inflight f ORDER BY f.worker_id LIMIT 1)
+        UNION ALL
+        SELECT n.id FROM holder h, LATERAL (
+            SELECT f.worker_id AS id FROM carillon.inflight f WHERE f.worker_id > h.id ORDER BY f.worker_id LIMIT 1) AS n
+    )
+    SELECT h.id FROM holder h WHERE NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = h.id)
+$$;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (16, 'takeover');

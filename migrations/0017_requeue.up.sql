@@ -1,0 +1,168 @@
+-- A second chance for what failed.
+
+-- Whether a failure may be sent again at all. What was refused here for what its row says would only be refused again.
+CREATE FUNCTION carillon.is_mendable(status smallint, reason text, include_unknown boolean, include_delivered boolean)
+RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT status IS DISTINCT FROM 410 AND (status IS NOT NULL OR reason NOT IN ('MalformedToken', 'MalformedPayload',
+            'PayloadTooLarge', 'MalformedCollapseId', 'MalformedOnUnknown', 'UnknownPriority', 'UnknownPushType', 'Unreadable'))
+        AND (include_delivered OR status IS DISTINCT FROM 200)
+        AND (include_unknown OR status IS NOT NULL OR reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
+$$;
+
+-- Whether a message was cancelled, in whole or in part.
+CREATE FUNCTION carillon.was_cancelled(app integer, message bigint) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (SELECT FROM carillon.cancelled c
+            WHERE c.app_id = was_cancelled.app AND c.message_id = was_cancelled.message)
+        OR EXISTS (
+            SELECT FROM (
+                SELECT r.broadcast_id, r.cancelled FROM carillon.results r
+                WHERE r.app_id = was_cancelled.app AND r.message_id = was_cancelled.message
+                UNION ALL
+                SELECT u.broadcast_id, u.cancelled FROM carillon.unfinished u
+                WHERE u.app_id = was_cancelled.app AND u.message_id = was_cancelled.message
+            ) AS m
+            LEFT JOIN carillon.broadcasts b ON b.app_id = was_cancelled.app AND b.id = m.broadcast_id
+            WHERE m.cancelled > 0 OR b.cancelled_at IS NOT NULL)
+$$;
+
+-- The ids that failures have of a message: all of one that was cut, by the id of any part of it, or of a retry.
+CREATE FUNCTION carillon.message_parts(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH whole AS (
+        SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) AS id
+        FROM carillon.messages_of(ARRAY[message_parts.id]) m
+        UNION
+        SELECT r.app_id, r.broadcast_id FROM carillon.results r WHERE r.broadcast_id = message_parts.id
+        UNION
+        SELECT u.app_id, u.broadcast_id FROM carillon.unfinished u WHERE u.broadcast_id = message_parts.id
+        UNION
+        SELECT f.app_id, f.message_id FROM carillon.failures f WHERE f.message_id = message_parts.id
+        UNION
+        SELECT f.app_id, f.broadcast_id FROM carillon.failures f WHERE f.broadcast_id = message_parts.id
+    ), part AS (
+        SELECT w.app_id, w.id FROM whole w
+        UNION
+        SELECT r.app_id, r.message_id FROM whole w
+        JOIN carillon.results r ON r.broadcast_id = w.id AND r.app_id = w.app_id
+        UNION
+        SELECT u.app_id, u.message_id FROM whole w
+        JOIN carillon.unfinished u ON u.broadcast_id = w.id AND u.app_id = w.app_id
+        UNION
+        SELECT f.app_id, f.message_id FROM whole w
+        JOIN carillon.failures f ON f.broadcast_id = w.id AND f.app_id = w.app_id
+    )
+    SELECT p.app_id, p.id FROM part p CROSS JOIN carillon.apps_of_caller() AS o(mine)
+    WHERE o.mine IS NULL OR p.app_id = ANY (o.mine)
+$$;
+COMMENT ON FUNCTION carillon.message_parts IS 'Internal: the ids that failures have of a message, by any of its ids.';
+
+-- Sends again what failed, as new messages: those of one app, for one reason, since so long, of one message, by
+-- the id of any part of it, or everything. Dead tokens stay dead, what has expired stays expired, and nothing is requeued
+-- twice. What Apple took, and only its record failed, is sent again if include_delivered says so; what may have been taken,
+-- since no answer came or none was recorded, if include_unknown does. A message that somebody has cancelled is sent again
+-- only by its id: no sweep brings back what was called off. Returns how many pushes that was.
+CREATE FUNCTION carillon.requeue_failures(
+    app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL,
+    include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false
+) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    -- Those of APNs, and ours. A gateway may have words of its own, which are in failures then.
+    reasons CONSTANT text[] := ARRAY['BadCertificate', 'BadCertificateEnvironment', 'BadCollapseId', 'BadDeviceToken',
+        'BadEnvironmentKeyIdInToken', 'BadEnvironmentKeyInToken', 'BadExpirationDate', 'BadMessageId', 'BadPath',
+        'BadPriority', 'BadTopic', 'DeviceTokenNotForTopic', 'DuplicateHeaders', 'ExpiredProviderToken', 'ExpiredToken',
+        'Forbidden', 'IdleTimeout', 'InternalServerError', 'InvalidProviderToken', 'InvalidPushType', 'MethodNotAllowed',
+        'MissingDeviceToken', 'MissingProviderToken', 'MissingTopic', 'PayloadEmpty', 'PayloadTooLarge',
+        'ServiceUnavailable', 'Shutdown', 'TooManyProviderTokenUpdates', 'TooManyRequests', 'TopicDisallowed',
+        'UnrelatedKeyIdInToken', 'Unregistered',
+        'MalformedCollapseId', 'MalformedOnUnknown', 'MalformedPayload', 'MalformedToken', 'MalformedTopic',
+        'OutcomeUnknown', 'Poison', 'UnknownApp', 'UnknownPriority', 'UnknownPushType', 'Unqueued',
+        'Unreadable', 'Unrecorded'];
+    chosen CONSTANT integer[] := carillon.chosen_apps(requeue_failures.app);
+    refusal carillon.refusal;
+    horizon timestamptz;
+    only_messages carillon.message_key[];
+    only_ids bigint[];
+    pushes bigint;
+BEGIN
+    IF requeue_failures.app IS NOT NULL AND cardinality(chosen) = 0 THEN
+        refusal := carillon.unknown_app(requeue_failures.app);
+    ELSIF since <= interval '0' OR since > interval '100 years' THEN
+        refusal := carillon.refusal('since', 'an interval above 0, of 100 years at most',
+            quote_literal(since), 'Leave it out for everything.');
+    ELSIF requeue_failures.reason = 'OutcomeUnknown' AND include_unknown IS NOT TRUE THEN
+        -- A reason chooses among failures. It is not the consent to send twice what must not be sent twice.
+        refusal := carillon.refusal('include_unknown', 'true where reason is OutcomeUnknown', include_unknown::text,
+            'These pushes may have been delivered: whoever has received one receives it again.');
+    ELSIF requeue_failures.reason <> ALL (reasons)
+        AND NOT EXISTS (SELECT FROM carillon.failures f WHERE f.reason = requeue_failures.reason)
+    THEN
+        refusal := carillon.refusal('reason', 'a reason for which pushes fail', quote_literal(requeue_failures.reason),
+            'Reasons are those of APNs, such as BadDeviceToken, or ours, such as OutcomeUnknown. '
+            'SELECT DISTINCT reason FROM carillon.failures shows those that there are.');
+    ELSIF num_nonnulls(requeue_failures.app, requeue_failures.reason, since, requeue_failures.message_id) = 0
+        AND everything IS NOT TRUE
+    THEN
+        refusal := (
+            SELECT carillon.refusal('everything', 'true where app, reason, since and message_id are left out',
+                format('%s: %s %s of %s %s would be sent again', coalesce(everything::text, 'null'),
+                    count(*), CASE count(*) WHEN 1 THEN 'push' ELSE 'pushes' END,
+                    count(DISTINCT f.app_id), CASE count(DISTINCT f.app_id) WHEN 1 THEN 'app' ELSE 'apps' END),
+                'Name an app, a reason, an interval or a message, or write everything => true.')
+            FROM carillon.failures f
+            WHERE f.requeued_at IS NULL AND carillon.is_mendable(f.status, f.reason, include_unknown, include_delivered)
+                AND (chosen IS NULL OR f.app_id = ANY (chosen))
+                AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.message_id = f.message_id
+                    AND m.app_id = f.app_id AND (m.expires_at > now() OR m.expires_at = 'epoch') IS NOT FALSE)
+                AND NOT carillon.was_cancelled(f.app_id, f.message_id));
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    horizon := coalesce(now() - since, '-infinity');
+    IF requeue_failures.message_id IS NOT NULL THEN
+        only_messages := ARRAY(SELECT (p.app_id, p.message_id)::carillon.message_key
+            FROM carillon.message_parts(requeue_failures.message_id) p);
+        only_ids := ARRAY(SELECT m.id FROM unnest(only_messages) m);
+    END IF;
+    -- One at a time: a second one waits, and then finds what the first has left.
+    PERFORM pg_advisory_xact_lock(hashtextextended('carillon.requeue', 0));
+    WITH again AS (
+        UPDATE carillon.failures f SET requeued_at = now()
+        WHERE f.requeued_at IS NULL AND carillon.is_mendable(f.status, f.reason, include_unknown, include_delivered)
+            AND f.failed_at >= horizon
+            AND (chosen IS NULL OR f.app_id = ANY (chosen))
+            AND (requeue_failures.reason IS NULL OR f.reason = requeue_failures.reason)
+            AND (only_messages IS NULL OR f.message_id = ANY (only_ids)
+                AND (f.app_id, f.message_id)::carillon.message_key = ANY (only_messages))
+            AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.message_id = f.message_id AND m.app_id = f.app_id
+                AND (m.expires_at > now() OR m.expires_at = 'epoch') IS NOT FALSE)
+            AND (only_messages IS NOT NULL OR NOT carillon.was_cancelled(f.app_id, f.message_id))
+        RETURNING f.message_id, f.app_id, f.token
+    ), message AS (
+        SELECT a.message_id, a.app_id, array_agg(DISTINCT a.token) AS tokens, count(*) AS pushes
+        FROM again a GROUP BY a.message_id, a.app_id
+    ), stored AS (
+        INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
+            reference, on_unknown)
+        SELECT a.app_id, m.lane, a.tokens, m.payload, m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic,
+            m.reference, m.on_unknown
+        FROM message a CROSS JOIN LATERAL (
+            SELECT * FROM carillon.failed_messages m WHERE m.message_id = a.message_id AND m.app_id = a.app_id
+            ORDER BY m.failed_at DESC LIMIT 1) m
+        ORDER BY a.message_id
+    )
+    SELECT sum(a.pushes) INTO pushes FROM message a;
+    RETURN coalesce(pushes, 0);
+END
+$$;
+COMMENT ON FUNCTION carillon.requeue_failures IS
+    'Sends again what failed, once, as new messages: of an app, for a reason, since an interval, of a message. '
+    'Returns how many pushes; 0: nothing fits, or it was requeued before. With none of these it requeues all failures if '
+    'everything is true; otherwise that is an error, which says how many pushes that would be.';
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (17, 'requeue');

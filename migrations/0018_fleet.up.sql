@@ -1,0 +1,172 @@
+-- What all workers of a fleet share: the pace of each app, provider tokens and breakers.
+
+-- When the next turn of an app may begin. Apps without max_rate have no row.
+CREATE TABLE carillon.rates (
+    app_id  integer PRIMARY KEY,
+    next_at timestamptz NOT NULL
+);
+-- Updated several times a second: kept heap-only and small.
+ALTER TABLE carillon.rates SET (
+    fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0
+);
+
+-- Takes a turn for so many pushes of an app, and answers in how many microseconds it begins; all of them go out then. Null:
+-- the timetable is full for a second, and the pushes have to wait elsewhere. Turns follow each other at nine tenths of
+-- max_rate: what goes out a little late stays within the rate of its second. A turn that is not used is lost.
+CREATE FUNCTION carillon.take_turn(app integer, pushes integer) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    takes interval;
+    begins timestamptz;
+    moment timestamptz;
+BEGIN
+    SELECT make_interval(secs => pushes / (0.9 * a.max_rate)) INTO takes FROM carillon.apps a
+    WHERE a.id = app AND a.max_rate IS NOT NULL;
+    IF takes IS NULL THEN
+        RETURN 0;
+    END IF;
+    -- A crash may forget it: nothing is sent while the server starts.
+    PERFORM set_config('synchronous_commit', 'off', true);
+    SELECT r.next_at INTO begins FROM carillon.rates r WHERE r.app_id = app FOR UPDATE;
+    IF begins IS NULL THEN
+        INSERT INTO carillon.rates AS r (app_id, next_at) VALUES (app, clock_timestamp())
+        ON CONFLICT (app_id) DO UPDATE SET next_at = r.next_at RETURNING r.next_at INTO begins;
+    END IF;
+    moment := clock_timestamp();
+    -- So far ahead it is only after the clock was set back.
+    IF begins < moment OR begins > moment + interval '1 minute' THEN
+        begins := moment;
+    ELSIF begins > moment + interval '1 second' THEN
+        RETURN NULL;
+    END IF;
+    UPDATE carillon.rates SET next_at = begins + takes WHERE app_id = app;
+    RETURN greatest(0, extract(epoch FROM begins - clock_timestamp()) * 1000000)::bigint;
+END
+$$;
+
+-- One provider token for the whole fleet, minted by whichever worker finds it old.
+CREATE TABLE carillon.provider_tokens (
+    certificate_id integer PRIMARY KEY REFERENCES carillon.certificates ON DELETE CASCADE,
+    jwt            text NOT NULL,
+    issued_at      timestamptz NOT NULL,
+    rests_until    timestamptz  -- APNs has seen too many: none is minted before
+);
+
+-- The token that all workers use. Null: one is to be minted with the time in `clock`, and brought by calling again. Who
+-- brings one gets another one back if that was written first. It is replaced when it is fifty minutes old, or sooner if
+-- APNs has refused it as too old; never within twenty minutes, nor while it is to rest. One from the future was made by a
+-- clock that has been set back since.
+--
+-- `since` is the certificate's updated_at as the caller knows it: an old key's token never stands in for a new key's.
+CREATE FUNCTION carillon.provider_token(
+    credential integer, since timestamptz, refused text, minted text, minted_at bigint,
+    OUT token text, OUT made_at bigint, OUT renews_in bigint, OUT clock bigint
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    known carillon.provider_tokens;
+    age bigint;
+    rest bigint;
+BEGIN
+    IF minted IS NOT NULL THEN
+        -- One at a time: the next one waits, and then finds what this one has written. It ends with the statement.
+        PERFORM pg_advisory_xact_lock(('carillon.provider_tokens'::regclass::oid::bigint << 32) | credential);
+        PERFORM FROM carillon.certificates c WHERE c.id = credential AND c.updated_at = since FOR SHARE;
+    ELSE
+        PERFORM FROM carillon.certificates c WHERE c.id = credential AND c.updated_at = since;
+    END IF;
+    clock := floor(extract(epoch FROM clock_timestamp()));
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    SELECT p.* INTO known FROM carillon.provider_tokens p WHERE p.certificate_id = credential;
+    made_at := floor(extract(epoch FROM known.issued_at));
+    age := clock - made_at;
+    rest := coalesce(ceil(extract(epoch FROM known.rests_until)) - clock, 0);
+    IF known.jwt IS NULL OR NOT (rest > 0 OR age BETWEEN -60 AND CASE WHEN known.jwt = refused THEN 1199 ELSE 2999 END)
+    THEN
+        -- One that was under way for long is old already.
+        IF minted IS NULL OR minted_at NOT BETWEEN clock - 60 AND clock + 60 THEN
+            RETURN;
+        END IF;
+        INSERT INTO carillon.provider_tokens AS p (certificate_id, jwt, issued_at)
+        VALUES (credential, minted, to_timestamp(minted_at))
+        ON CONFLICT (certificate_id) DO UPDATE
+        SET jwt = excluded.jwt, issued_at = excluded.issued_at, rests_until = NULL;
+        known.jwt := minted;
+        made_at := minted_at;
+        age := clock - minted_at;
+    END IF;
+    token := known.jwt;
+    renews_in := greatest(3000 - age, rest, 1);
+END
+$$;
+
+-- Apps that were paused because most of their pushes failed as BadDeviceToken.
+CREATE TABLE carillon.breakers (
+    app_id            integer PRIMARY KEY CONSTRAINT breakers_app_exists REFERENCES carillon.apps ON DELETE CASCADE,
+    opened_at         timestamptz NOT NULL DEFAULT now(),
+    bad_tokens        bigint NOT NULL,
+    pushes            bigint NOT NULL,
+    closed_at         timestamptz,  -- when the app was resumed
+    -- What had been counted of that minute by then.
+    closed_bad_tokens bigint NOT NULL DEFAULT 0,
+    closed_pushes     bigint NOT NULL DEFAULT 0
+);
+COMMENT ON TABLE carillon.breakers IS 'Apps that were paused because most of their pushes failed as BadDeviceToken.';
+COMMENT ON COLUMN carillon.breakers.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.breakers.opened_at IS 'when it was paused';
+COMMENT ON COLUMN carillon.breakers.bad_tokens IS 'pushes with BadDeviceToken by then';
+COMMENT ON COLUMN carillon.breakers.pushes IS 'all pushes by then';
+COMMENT ON COLUMN carillon.breakers.closed_at IS 'when it was resumed; null: it is paused';
+COMMENT ON COLUMN carillon.breakers.closed_bad_tokens IS
+    'pushes with BadDeviceToken in the minute of closed_at, which count no more';
+COMMENT ON COLUMN carillon.breakers.closed_pushes IS 'all pushes in that minute, which count no more';
+
+-- Pauses those of the apps of which more than half of the pushes failed as BadDeviceToken, if they are a hundred or more:
+-- the environment is wrong, most likely, and the rest of the queue would fail in the same way. Pushes are counted by
+-- minutes of the clock: first those of the running one, which good pushes of before do not dilute, then those of it and the
+-- one before, so that the turn of a minute forgives nothing. An app that somebody else is changing just now is left for the
+-- next time.
+CREATE FUNCTION carillon.open_breakers(apps integer[]) RETURNS TABLE (app_id integer, app text, reason text)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    target record;
+    earlier integer;
+    since timestamptz;
+    bad bigint;
+    pushes bigint;
+BEGIN
+    FOR target IN
+        SELECT a.id, a.name, a.environment, b.closed_at, b.closed_bad_tokens, b.closed_pushes
+        FROM carillon.apps a LEFT JOIN carillon.breakers b ON b.app_id = a.id
+        WHERE a.id = ANY (apps) AND NOT a.paused ORDER BY a.id FOR NO KEY UPDATE OF a SKIP LOCKED
+    LOOP
+        FOREACH earlier IN ARRAY ARRAY[0, 1] LOOP
+            since := greatest(date_trunc('minute', now()) - earlier * interval '1 minute',
+                date_trunc('minute', target.closed_at));
+            SELECT sum(t.bad_tokens), sum(t.sent + t.failed) INTO bad, pushes FROM carillon.activity t
+            WHERE t.minute >= since AND t.app_id = target.id;
+            IF since = date_trunc('minute', target.closed_at) THEN
+                bad := bad - target.closed_bad_tokens;
+                pushes := pushes - target.closed_pushes;
+            END IF;
+            EXIT WHEN pushes >= 100 AND bad * 2 > pushes;
+        END LOOP;
+        CONTINUE WHEN (pushes >= 100 AND bad * 2 > pushes) IS NOT TRUE;
+        app_id := target.id;
+        app := target.name;
+        reason := format('%s of %s pushes within %s failed as BadDeviceToken: the app''s tokens are probably not of '
+            'the environment %s. Mend that, and resume with: carillon app resume %s', bad, pushes,
+            CASE earlier WHEN 0 THEN 'a minute' ELSE 'two minutes' END, target.environment, target.name);
+        UPDATE carillon.apps a SET paused = true, paused_reason = open_breakers.reason WHERE a.id = target.id;
+        INSERT INTO carillon.breakers AS b (app_id, bad_tokens, pushes) VALUES (target.id, bad, pushes)
+        ON CONFLICT (app_id) DO UPDATE SET opened_at = now(), bad_tokens = excluded.bad_tokens,
+            pushes = excluded.pushes, closed_at = NULL, closed_bad_tokens = 0, closed_pushes = 0;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (18, 'fleet');

@@ -1,4 +1,0 @@
-DROP FUNCTION carillon.message_status, carillon.find_messages, carillon.has_only_failures, carillon.open_jobs;
-DROP TYPE carillon.message_state;
-
-DELETE FROM carillon.schema_migrations WHERE version = 19;

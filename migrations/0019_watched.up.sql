@@ -1,0 +1,269 @@
+-- The feedback pass in tables of apps, which watch_tokens names.
+
+-- The search_path of whoever owns a table: its triggers were written for that. What is set for the role in this database
+-- comes first, then what is set for the role, then for the database. The table's own schema is the last of it.
+CREATE FUNCTION carillon.path_of(relation regclass) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT replace(coalesce((
+            SELECT substr(v.setting, length('search_path=') + 1)
+            FROM pg_db_role_setting s CROSS JOIN LATERAL unnest(s.setconfig) AS v(setting)
+            WHERE s.setdatabase IN (0, (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
+                AND s.setrole IN (0, c.relowner) AND v.setting LIKE 'search\_path=%'
+            ORDER BY s.setrole = 0, s.setdatabase = 0 LIMIT 1
+        ), '"$user", public'), '"$user"', quote_ident(pg_get_userbyid(c.relowner)))
+        || ', ' || quote_ident(c.relnamespace::regnamespace::text)
+    FROM pg_class c WHERE c.oid = path_of.relation
+$$;
+
+-- Runs a statement about a watched table as carillon_reaper, which has no right but those that the owners of such tables
+-- have given it. Triggers, policies and rules that the table's owner made run with these rights, and under the owner's
+-- search_path, so the statement names the schema of everything. SET ROLE is refused in here. Returns the statement's count.
+-- A restore can give the function to somebody else, whose rights the triggers must not get.
+CREATE FUNCTION carillon.as_reaper(statement text, path text, gone text[], gone_at timestamptz[]) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
+DECLARE
+    count bigint;
+BEGIN
+    IF current_user <> 'carillon_reaper' THEN
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('carillon.as_reaper would run with the rights of %I, not of carillon_reaper', current_user),
+            HINT = 'SELECT hint FROM carillon.unsafe_reaper() tells what to run.';
+    END IF;
+    PERFORM set_config('search_path', path, true);
+    EXECUTE statement INTO count USING gone, gone_at;
+    RETURN count;
+END
+$$;
+
+-- Only who may become a role may give it something.
+DO $$
+BEGIN
+    ALTER FUNCTION carillon.as_reaper OWNER TO carillon_reaper;
+EXCEPTION
+    WHEN insufficient_privilege THEN
+        BEGIN
+            EXECUTE format('GRANT carillon_reaper TO %I', current_user);
+            ALTER FUNCTION carillon.as_reaper OWNER TO carillon_reaper;
+        EXCEPTION
+            WHEN insufficient_privilege THEN
+                RAISE EXCEPTION '% may not give a function to role carillon_reaper', current_user
+                    USING ERRCODE = 'insufficient_privilege',
+                          HINT = format('Have a superuser run: GRANT carillon_reaper TO %I', current_user);
+        END;
+END
+$$;
+REVOKE CREATE ON SCHEMA carillon FROM carillon_reaper;
+
+-- Why triggers of watched tables would run with more rights than they should, and what to do about it. Null: they do not.
+-- With a right in the schema, carillon_reaper could change its own function above.
+CREATE FUNCTION carillon.unsafe_reaper() RETURNS carillon.refusal
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT ROW(d.danger, 'Have a superuser run: ' || d.command, NULL, '55000')::carillon.refusal FROM (
+        SELECT 1 AS place, format('carillon.as_reaper belongs to %s, not to carillon_reaper', p.proowner::regrole) AS danger,
+            CASE WHEN to_regrole('carillon_reaper') IS NULL THEN 'CREATE ROLE carillon_reaper; ' ELSE '' END
+                || 'GRANT CREATE ON SCHEMA carillon TO carillon_reaper; ALTER FUNCTION carillon.as_reaper OWNER TO '
+                || 'carillon_reaper; REVOKE CREATE ON SCHEMA carillon FROM carillon_reaper' AS command
+        FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper'
+            AND p.proowner IS DISTINCT FROM to_regrole('carillon_reaper')
+        UNION ALL
+        SELECT 2, 'carillon.as_reaper is not SECURITY DEFINER', 'ALTER FUNCTION carillon.as_reaper SECURITY DEFINER'
+        FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper' AND NOT p.prosecdef
+        UNION ALL
+        SELECT 3, 'carillon_reaper ' || a.has, 'ALTER ROLE carillon_reaper ' || a.command
+        FROM pg_roles r CROSS JOIN LATERAL (VALUES (r.rolsuper, 'is a superuser', 'NOSUPERUSER'),
+            (r.rolcreaterole, 'has CREATEROLE', 'NOCREATEROLE'), (r.rolbypassrls, 'has BYPASSRLS', 'NOBYPASSRLS')
+        ) AS a(is_there, has, command)
+        WHERE r.oid = to_regrole('carillon_reaper') AND a.is_there
+        UNION ALL
+        SELECT 4, g.who || ' has rights in the schema carillon', 'REVOKE ALL ON SCHEMA carillon FROM ' || g.who
+        FROM (
+            SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE 'carillon_reaper' END AS who
+            FROM pg_namespace n CROSS JOIN LATERAL aclexplode(n.nspacl) a
+            WHERE n.nspname = 'carillon' AND a.grantee IN (0, to_regrole('carillon_reaper'))
+        ) g
+        UNION ALL
+        SELECT 5, format('carillon_reaper has the rights of %s', m.roleid::regrole),
+            format('REVOKE %s FROM carillon_reaper', m.roleid::regrole)
+        FROM pg_auth_members m WHERE m.member = to_regrole('carillon_reaper') AND EXISTS (
+            SELECT FROM pg_roles r WHERE pg_has_role(m.roleid, r.oid, 'MEMBER') AND (r.rolname LIKE 'pg\_%'
+                OR has_schema_privilege(r.oid, 'carillon', 'USAGE, CREATE')))
+    ) d ORDER BY d.place LIMIT 1
+$$;
+
+-- The statements that are prepared in this session, and what it takes to prepare them again.
+CREATE FUNCTION carillon.prepared() RETURNS jsonb
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    SELECT coalesce(jsonb_object_agg(p.name, jsonb_build_object('at', p.prepare_time, 'text', CASE WHEN p.from_sql
+        THEN p.statement ELSE format('PREPARE %I%s AS %s', p.name,
+            '(' || nullif(array_to_string(p.parameter_types, ','), '') || ')', p.statement) END)), '{}')
+    FROM pg_prepared_statements p
+$$;
+
+-- What code of somebody else could leave behind in a session, to be run with the rights of the session's own user: by name,
+-- what it would be and its present state. Deferred triggers and cursors WITH HOLD run at the commit; settings and prepared
+-- statements change what runs later; and whoever is carillon_reaper could change the function above. Where the server counts
+-- no rows, every deferrable trigger is one that may be waiting.
+CREATE FUNCTION carillon.traces(path text) RETURNS TABLE (kind text, state text)
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    VALUES ('changed settings of the session: SET belongs to its function', traces.path || (
+            SELECT md5(string_agg(s.name || '=' || s.setting, ',' ORDER BY s.name)) FROM pg_settings s
+            WHERE s.name NOT LIKE '%.%' AND s.name <> 'search_path')),
+        ('left a cursor open for after the transaction', (
+            SELECT count(*) FROM pg_cursors c WHERE c.is_holdable)::text),
+        ('changed prepared statements of the session', carillon.prepared()::text),
+        ('changed the role carillon_reaper', (
+            SELECT format('%s %s', p.ctid, p.xmin) FROM pg_proc p
+            WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname = 'as_reaper')),
+        ('would run at the commit, with the rights of the worker: it must not be DEFERRABLE', (
+            SELECT sum(CASE WHEN current_setting('track_counts')::boolean
+                THEN (t.tgtype & 4) * pg_stat_get_xact_tuples_inserted(t.tgrelid)
+                    + (t.tgtype & 8) * pg_stat_get_xact_tuples_deleted(t.tgrelid)
+                    + (t.tgtype & 16) * pg_stat_get_xact_tuples_updated(t.tgrelid)
+                ELSE random() END) FROM pg_trigger t
+            WHERE t.tgdeferrable AND (NOT t.tgisinternal OR t.tgfoid = 'unique_key_recheck'::regproc))::text)
+$$;
+
+-- Lets the session have the statements again that it had, and no other: no rollback does.
+CREATE FUNCTION carillon.prepare_again(before jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    one record;
+BEGIN
+    FOR one IN SELECT n.key FROM jsonb_each(carillon.prepared()) n WHERE n.value IS DISTINCT FROM before -> n.key LOOP
+        EXECUTE format('DEALLOCATE %I', one.key);
+    END LOOP;
+    FOR one IN SELECT b.value ->> 'text' AS text FROM jsonb_each(before - ARRAY(
+        SELECT n.key FROM jsonb_each(carillon.prepared()) n)) b
+    LOOP
+        EXECUTE one.text;
+    END LOOP;
+END
+$$;
+
+-- A statement that deletes in a watched table, or counts there ('DELETE', 'SELECT'): $1 and $2 are the tokens that are gone,
+-- and when. Tables of the app's own may write hex digits in either case. It runs under the owner's search_path.
+CREATE FUNCTION carillon.watched_match(watched carillon.watched_tables, what text) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    app_type CONSTANT text := carillon.check_watched(
+        watched.relation, watched.token_column, watched.updated_column, watched.app_column);
+    app_name CONSTANT text := (SELECT a.name FROM carillon.apps a WHERE a.id = watched.app_id);
+BEGIN
+    RETURN format(CASE what
+            WHEN 'DELETE' THEN 'WITH dead AS (DELETE FROM %s w USING %s RETURNING 1) SELECT pg_catalog.count(*) FROM dead'
+            ELSE 'SELECT pg_catalog.count(*) FROM %s w, %s' END,
+        (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE c.oid = watched.relation),
+        format('(SELECT v.token, pg_catalog.max(v.at) AS at FROM (SELECT pg_catalog.unnest(ARRAY['
+            || 'o.token, pg_catalog.lower(o.token), pg_catalog.upper(o.token)]) AS token, o.at '
+            || 'FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) AS o (token, at)) v GROUP BY v.token) g '
+            || 'WHERE w.%I OPERATOR(pg_catalog.=) g.token AND w.%I OPERATOR(pg_catalog.<) g.at%s',
+            watched.token_column, watched.updated_column,
+            CASE WHEN app_type IS NULL THEN ''
+                WHEN app_type IN ('text', 'character varying') THEN format(
+                    ' AND w.%I OPERATOR(pg_catalog.=) ANY (ARRAY[%L, %L])', watched.app_column, app_name, watched.app_id)
+                ELSE format(' AND w.%I OPERATOR(pg_catalog.=) %s', watched.app_column, watched.app_id) END));
+END
+$$;
+
+-- Asks a watched table with the rights of carillon_reaper, and says how many rows that concerned. Whatever the table's
+-- triggers and policies leave behind in the session, also where they end in an error, is undone. Until that is known, even
+-- their search_path may be in effect.
+CREATE FUNCTION carillon.ask_watched(
+    watched carillon.watched_tables, what text, gone text[], gone_at timestamptz[]
+) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    statement CONSTANT text := carillon.watched_match(watched, what);
+    path CONSTANT text := carillon.path_of(watched.relation);
+    before CONSTANT text[] := ARRAY(SELECT t.state FROM carillon.traces(current_setting('search_path')) t);
+    statements CONSTANT jsonb := carillon.prepared();
+    unsafe CONSTANT carillon.refusal := carillon.unsafe_reaper();
+    left_behind text;
+    rows bigint;
+BEGIN
+    IF unsafe.message IS NOT NULL THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format(
+            'its triggers would run with more rights than they should, because %s. %s', unsafe.message, unsafe.hint);
+    END IF;
+    rows := carillon.as_reaper(statement, path, gone, gone_at);
+    SELECT t.kind INTO left_behind
+    FROM ROWS FROM (carillon.traces(pg_catalog.current_setting('search_path')), pg_catalog.unnest(before))
+        AS t(kind, state, before)
+    WHERE t.state OPERATOR(pg_catalog.<>) t.before OR (t.state IS NULL) OPERATOR(pg_catalog.<>) (t.before IS NULL) LIMIT 1;
+    IF left_behind IS NOT NULL THEN
+        RAISE EXCEPTION 'a trigger or policy of the table %', left_behind USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    RETURN rows;
+EXCEPTION
+    WHEN OTHERS OR query_canceled OR assert_failure THEN
+        -- All else is rolled back.
+        PERFORM carillon.prepare_again(statements);
+        RAISE;
+END
+$$;
+
+-- Deletes in a watched table what a batch of feedback says is gone. Where the table's own constraints or triggers keep a
+-- row, that one stays, and the fault says why; everything else that keeps it from deleting is an error. It waits for nobody
+-- for long: else the app's own transactions might be those that a deadlock ends.
+CREATE FUNCTION carillon.reap_watched(
+    watched carillon.watched_tables, gone text[], gone_at timestamptz[], OUT deleted bigint, OUT fault text
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    half CONSTANT integer := cardinality(gone) / 2;
+    one record;
+    other record;
+BEGIN
+    deleted := carillon.ask_watched(watched, 'DELETE', gone, gone_at);
+EXCEPTION
+    WHEN integrity_constraint_violation OR plpgsql_error OR with_check_option_violation THEN
+        -- One of them is to blame: halves are tried until it is alone.
+        IF half = 0 THEN
+            deleted := 0;
+            fault := SQLERRM;
+            RETURN;
+        END IF;
+        SELECT r.* INTO one FROM carillon.reap_watched(watched, gone[:half], gone_at[:half]) r;
+        SELECT r.* INTO other FROM carillon.reap_watched(watched, gone[half + 1:], gone_at[half + 1:]) r;
+        deleted := one.deleted + other.deleted;
+        fault := coalesce(one.fault, other.fault);
+END
+$$;
+
+-- Lets a watched table make up for a part of what it has missed. Returns the first row of feedback that it still misses:
+-- null, if there is none; as before, if it cannot be reaped yet.
+CREATE FUNCTION carillon.catch_up(
+    watched carillon.watched_tables, most integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
+)
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    gone text[];
+    gone_at timestamptz[];
+    last bigint;
+    rows bigint;
+BEGIN
+    SELECT array_agg(f.token) FILTER (WHERE f.tells), array_agg(f.at) FILTER (WHERE f.tells), max(f.id), count(*)
+    INTO gone, gone_at, last, rows
+    FROM (
+        SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, f.seen_at <= clock_timestamp() AND (
+                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_tells(f.app_id, f.seen_at)) AS tells
+        FROM carillon.feedback f WHERE f.app_id = watched.app_id AND f.id >= watched.missed_from
+        ORDER BY f.id LIMIT most) f;
+    missed_from := CASE WHEN rows = most THEN last + 1 END;
+    deleted := 0;
+    IF gone IS NOT NULL THEN
+        SELECT r.deleted, r.fault INTO catch_up.deleted, catch_up.fault
+        FROM carillon.reap_watched(watched, gone, gone_at) r;
+    END IF;
+EXCEPTION
+    WHEN OTHERS THEN
+        missed_from := watched.missed_from;
+        deleted := 0;
+        fault := SQLERRM;
+END
+$$;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (19, 'watched');

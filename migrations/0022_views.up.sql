@@ -1,0 +1,153 @@
+-- What people and dashboards look at. Views read with their owner's rights: a reader needs no right on what is below.
+
+-- Everything that has not ended: ready, scheduled and in flight. Of a retry: when it is due, and how the attempt before it
+-- ended, which without a status had no answer.
+CREATE VIEW carillon.pending AS
+SELECT 'ready' AS state, m.id, m.app_id, a.name AS app, m.lane, cardinality(m.tokens) AS token_count, m.push_type,
+    m.priority, m.topic, m.collapse_id, m.reference, m.attempt, m.origin, m.broadcast_id, m.created_at,
+    NULL::timestamptz AS run_at, m.expires_at, NULL::bigint AS worker_id, NULL::timestamptz AS claimed_at,
+    m.last_status, m.last_reason
+FROM carillon.messages m LEFT JOIN carillon.apps a ON a.id = m.app_id
+UNION ALL
+SELECT 'scheduled', s.id, s.app_id, a.name, s.lane, cardinality(s.tokens), s.push_type,
+    s.priority, s.topic, s.collapse_id, s.reference, s.attempt, s.origin, s.broadcast_id, s.created_at,
+    s.run_at, s.expires_at, NULL, NULL, s.last_status, s.last_reason
+FROM carillon.scheduled s LEFT JOIN carillon.apps a ON a.id = s.app_id
+UNION ALL
+SELECT 'in flight', j.id, i.app_id, a.name, j.lane, cardinality(j.tokens), j.push_type,
+    j.priority, j.topic, j.collapse_id, j.reference, j.attempt, j.origin, j.broadcast_id, j.created_at,
+    NULL, j.expires_at, i.worker_id, i.claimed_at, j.last_status, j.last_reason
+FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j LEFT JOIN carillon.apps a ON a.id = i.app_id;
+COMMENT ON VIEW carillon.pending IS 'Every job that has not ended: ready, scheduled or in flight.';
+COMMENT ON COLUMN carillon.pending.state IS 'ready, scheduled or in flight';
+COMMENT ON COLUMN carillon.pending.id IS 'the id of the job';
+COMMENT ON COLUMN carillon.pending.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.pending.app IS 'the name of the app; null: there is none';
+COMMENT ON COLUMN carillon.pending.lane IS '0 urgent, 1 normal, 2 bulk';
+COMMENT ON COLUMN carillon.pending.token_count IS 'how many pushes of it have not ended';
+COMMENT ON COLUMN carillon.pending.push_type IS 'apns-push-type';
+COMMENT ON COLUMN carillon.pending.priority IS 'apns-priority; null: none';
+COMMENT ON COLUMN carillon.pending.topic IS 'apns-topic; null: the app''s';
+COMMENT ON COLUMN carillon.pending.collapse_id IS 'apns-collapse-id';
+COMMENT ON COLUMN carillon.pending.reference IS 'the caller''s own id';
+COMMENT ON COLUMN carillon.pending.attempt IS 'which attempt it waits for, or has in flight';
+COMMENT ON COLUMN carillon.pending.origin IS 'of a retry: the job that it is a part of';
+COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the message that was cut into several jobs; null: it has one';
+COMMENT ON COLUMN carillon.pending.created_at IS 'when it was enqueued';
+COMMENT ON COLUMN carillon.pending.run_at IS 'when it is due, if it is scheduled';
+COMMENT ON COLUMN carillon.pending.expires_at IS 'not sent after';
+COMMENT ON COLUMN carillon.pending.worker_id IS 'the worker that has it in flight';
+COMMENT ON COLUMN carillon.pending.claimed_at IS 'since when that has it';
+COMMENT ON COLUMN carillon.pending.last_status IS 'of a retry: how the attempt before ended; null: no answer';
+COMMENT ON COLUMN carillon.pending.last_reason IS 'of a retry: why the attempt before failed';
+
+-- Jobs that are ready for an app: counted up to 1,000, and beyond that as the planner sees it. Counting starts at the
+-- newest, since it is at the oldest end that workers leave dead rows behind. Volatile, or EXPLAIN would be refused.
+CREATE FUNCTION carillon.queue_depth(app_id integer) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    depth bigint;
+    plan json;
+BEGIN
+    SELECT count(*) INTO depth FROM (
+        SELECT FROM carillon.messages m WHERE m.app_id = queue_depth.app_id
+        ORDER BY m.lane DESC, m.id DESC LIMIT 1001) few;
+    IF depth > 1000 THEN
+        EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM carillon.messages WHERE app_id = %s', queue_depth.app_id)
+            INTO plan;
+        depth := greatest(depth, (plan -> 0 -> 'Plan' ->> 'Plan Rows')::numeric::bigint);
+    END IF;
+    RETURN depth;
+END
+$$;
+COMMENT ON FUNCTION carillon.queue_depth IS
+    'Returns how many jobs of an app are ready: counted up to 1,000, estimated beyond.';
+
+-- Apps that cannot send at the moment. A worker takes back what it has said itself; what another one said is over when
+-- pushes of the app were sent since, which the counts tell to the minute.
+CREATE VIEW carillon.held_apps AS
+SELECT h.app_id, h.kind, h.reason, h.since, h.next_try_at FROM carillon.holds h
+WHERE NOT EXISTS (
+    SELECT FROM carillon.activity t
+    WHERE t.app_id = h.app_id AND t.minute > date_trunc('minute', h.seen_at) AND t.sent > 0);
+COMMENT ON VIEW carillon.held_apps IS 'The apps that cannot send at the moment, and why.';
+COMMENT ON COLUMN carillon.held_apps.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.held_apps.kind IS 'connection, credential, provider_token, token_updates or setting';
+COMMENT ON COLUMN carillon.held_apps.reason IS 'the same in a sentence';
+COMMENT ON COLUMN carillon.held_apps.since IS 'since when';
+COMMENT ON COLUMN carillon.held_apps.next_try_at IS 'when the next attempt is due';
+
+-- A row an app. The last minute is the running one and the one before it.
+CREATE VIEW carillon.app_status AS
+SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, a.protocol, a.topic,
+    carillon.queue_depth(a.id) AS depth,
+    coalesce(flying.jobs, 0) AS in_flight,
+    now() - oldest.created_at AS oldest_age,
+    coalesce(counts.sent_last_minute, 0) AS sent_last_minute,
+    coalesce(counts.failed_last_minute, 0) AS failed_last_minute,
+    coalesce(counts.sent_last_hour, 0) AS sent_last_hour,
+    coalesce(counts.failed_last_hour, 0) AS failed_last_hour,
+    c.name AS credential,
+    CASE WHEN c.id IS NULL THEN 'missing' WHEN c.not_after <= now() THEN 'expired'
+        WHEN c.status = 'ok' AND c.not_after <= now() + interval '30 days' THEN 'expiring' ELSE c.status END
+        AS credential_status,
+    c.not_after AS credential_not_after,
+    c.last_error AS credential_error, a.feedback_error,
+    held.kind AS hold_kind, held.reason AS hold_reason, held.since AS held_since, counts.failure_reason
+FROM carillon.apps a
+LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
+LEFT JOIN carillon.held_apps held ON held.app_id = a.id
+LEFT JOIN (
+    SELECT t.app_id,
+        sum(t.sent) FILTER (WHERE t.minute >= recent.minute) AS sent_last_minute,
+        sum(t.failed) FILTER (WHERE t.minute >= recent.minute) AS failed_last_minute,
+        sum(t.sent) AS sent_last_hour, sum(t.failed) AS failed_last_hour,
+        -- Of the newest, by the index: there may be millions.
+        CASE WHEN sum(t.failed) > 0 THEN (
+            SELECT latest.reason FROM (
+                SELECT f.reason FROM carillon.failures f
+                WHERE f.app_id = t.app_id AND f.failed_at BETWEEN now() - interval '1 hour' AND now()
+                ORDER BY f.failed_at DESC LIMIT 100) latest
+            GROUP BY latest.reason ORDER BY count(*) DESC, latest.reason LIMIT 1) END AS failure_reason
+    FROM carillon.activity t, (SELECT date_trunc('minute', now()) - interval '1 minute' AS minute) recent
+    WHERE t.minute > now() - interval '1 hour' GROUP BY t.app_id
+) counts ON counts.app_id = a.id
+LEFT JOIN (
+    SELECT i.app_id, sum(cardinality(i.jobs)) AS jobs FROM carillon.inflight i GROUP BY i.app_id
+) flying ON flying.app_id = a.id
+LEFT JOIN LATERAL (
+    -- The first of each lane, by the primary key.
+    SELECT min(first.created_at) AS created_at FROM (VALUES (0::smallint), (1), (2)) l (lane) CROSS JOIN LATERAL (
+        SELECT m.created_at FROM carillon.messages m WHERE m.app_id = a.id AND m.lane = l.lane
+        ORDER BY m.id LIMIT 1) first
+) oldest ON true;
+COMMENT ON VIEW carillon.app_status IS 'A row an app: how it fares.';
+COMMENT ON COLUMN carillon.app_status.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.app_status.app IS 'its name';
+COMMENT ON COLUMN carillon.app_status.paused IS 'whether its queue waits until it is resumed';
+COMMENT ON COLUMN carillon.app_status.paused_reason IS 'why, where a worker has paused it';
+COMMENT ON COLUMN carillon.app_status.environment IS 'production or sandbox';
+COMMENT ON COLUMN carillon.app_status.protocol IS 'http2 or binary';
+COMMENT ON COLUMN carillon.app_status.topic IS 'the topic of messages that name none';
+COMMENT ON COLUMN carillon.app_status.depth IS 'jobs that are ready, by queue_depth';
+COMMENT ON COLUMN carillon.app_status.in_flight IS 'jobs that workers hold';
+COMMENT ON COLUMN carillon.app_status.oldest_age IS 'how long the oldest job that is ready has waited';
+COMMENT ON COLUMN carillon.app_status.sent_last_minute IS 'pushes sent in the running minute and the one before';
+COMMENT ON COLUMN carillon.app_status.failed_last_minute IS 'pushes failed, likewise';
+COMMENT ON COLUMN carillon.app_status.sent_last_hour IS 'pushes sent in the last hour; a worker that was killed may have left its last second uncounted';
+COMMENT ON COLUMN carillon.app_status.failed_last_hour IS 'pushes failed in the last hour';
+COMMENT ON COLUMN carillon.app_status.credential IS 'the name of its credential';
+COMMENT ON COLUMN carillon.app_status.credential_status IS
+    'ok, expiring, expired, invalid, rejected or missing; null: not looked at yet';
+COMMENT ON COLUMN carillon.app_status.credential_not_after IS 'when its certificate expires';
+COMMENT ON COLUMN carillon.app_status.credential_error IS 'what is wrong with the credential';
+COMMENT ON COLUMN carillon.app_status.feedback_error IS 'why the legacy feedback list could not be read the last time';
+COMMENT ON COLUMN carillon.app_status.hold_kind IS
+    'what keeps it from sending: connection, credential, provider_token, token_updates or setting';
+COMMENT ON COLUMN carillon.app_status.hold_reason IS 'the same in a sentence; null: nothing';
+COMMENT ON COLUMN carillon.app_status.held_since IS 'since when';
+COMMENT ON COLUMN carillon.app_status.failure_reason IS
+    'the most frequent reason of the latest 100 failures of the last hour';
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (22, 'views');

@@ -1,0 +1,133 @@
+-- Apps that see nothing of each other: a role an app. It costs nothing where nobody is isolated: the policies below are there,
+-- and take effect when the first role is.
+
+-- Roles that were given rights by hand see what they have always seen.
+DO $$
+DECLARE
+    relation text;
+BEGIN
+    FOREACH relation IN ARRAY ARRAY['apps', 'messages', 'tokens', 'results', 'failures'] LOOP
+        EXECUTE format('CREATE POLICY all_apps ON carillon.%I TO carillon_app, carillon_reader, carillon_worker '
+            || 'USING (true)', relation);
+        EXECUTE format('CREATE POLICY no_tenants ON carillon.%I USING (NOT pg_has_role(''carillon_tenant'', ''USAGE''))',
+            relation);
+        EXECUTE format('CREATE POLICY own_apps ON carillon.%I TO carillon_tenant USING (%I IN (SELECT r.app_id '
+            || 'FROM carillon.app_roles r WHERE pg_has_role(r.role, ''USAGE'')))', relation,
+            CASE relation WHEN 'apps' THEN 'id' ELSE 'app_id' END);
+    END LOOP;
+END
+$$;
+CREATE POLICY all_roles ON carillon.app_roles TO carillon_worker USING (true);
+CREATE POLICY own_roles ON carillon.app_roles TO carillon_tenant USING (pg_has_role(role, 'USAGE'));
+ALTER TABLE carillon.app_roles ENABLE ROW LEVEL SECURITY;
+
+-- Switches the policies on or off, and whether enqueue asks for its caller. Waits for nobody for long: the lock would hold
+-- up everybody else.
+CREATE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
+DECLARE
+    relation regclass;
+BEGIN
+    FOR relation IN
+        SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'carillon'::regnamespace AND c.relrowsecurity <> is_on
+            AND c.relname IN ('apps', 'messages', 'tokens', 'results', 'failures') ORDER BY c.relname
+    LOOP
+        EXECUTE format('ALTER TABLE %s %s ROW LEVEL SECURITY', relation, CASE WHEN is_on THEN 'ENABLE' ELSE 'DISABLE' END);
+    END LOOP;
+    -- Apps to come as well.
+    EXECUTE format('ALTER TABLE carillon.apps ALTER is_guarded SET DEFAULT %L', is_on);
+    UPDATE carillon.apps a SET is_guarded = is_on WHERE a.is_guarded <> is_on;
+END
+$$;
+
+-- Roles that were held to an app before a way down.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM carillon.app_roles) THEN
+        PERFORM carillon.enforce_isolation(true);
+    END IF;
+END
+$$;
+
+-- Lets a role use one app, or another one, and see nothing of any that it was not given. For the schema's owner.
+CREATE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = app);
+    refusal carillon.refusal;
+    found pg_roles;
+    wider text;
+BEGIN
+    SELECT r.* INTO found FROM pg_roles r WHERE r.rolname = role;
+    SELECT g.name INTO wider FROM (
+        SELECT unnest(ARRAY['carillon_app', 'carillon_reader', 'carillon_worker']) AS name
+        UNION ALL SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n WHERE n.nspname = 'carillon') AS g
+    WHERE pg_has_role(found.oid, g.name, 'MEMBER') LIMIT 1;
+    IF isolated IS NULL THEN
+        refusal := carillon.unknown_app(app);
+    ELSIF found.oid IS NULL THEN
+        refusal := carillon.refusal('role', 'the name of a role', quote_nullable(role),
+            format('Make it with: CREATE ROLE %I LOGIN', role), '42704');
+    ELSIF found.rolsuper OR found.rolbypassrls THEN
+        refusal := carillon.refusal('role', 'a role that can be held to one app',
+            quote_literal(role) || ', which is above row security', 'Let the app log in as a role without such rights.');
+    ELSIF wider IS NOT NULL THEN
+        refusal := carillon.refusal('role', 'a role that can be held to one app',
+            quote_literal(role) || ', which as a ' || wider || ' sees all of them',
+            format('REVOKE %I FROM %I, or from the role through which it is a member.', wider, role));
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    PERFORM carillon.enforce_isolation(true);
+    INSERT INTO carillon.app_roles (app_id, role) VALUES (isolated, found.oid) ON CONFLICT DO NOTHING;
+    BEGIN
+        EXECUTE format('GRANT carillon_tenant TO %I', role);
+    EXCEPTION
+        WHEN insufficient_privilege THEN
+            RAISE insufficient_privilege USING MESSAGE = SQLERRM, HINT = format(
+                'Have a superuser run: GRANT carillon_tenant TO %I WITH ADMIN OPTION', current_user);
+    END;
+END
+$$;
+
+-- Takes an app away from a role again, or from one that is gone. With the last role of all, the policies are switched off.
+CREATE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+DECLARE
+    isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unisolate_app.app);
+    -- Null: there is none of that name.
+    known CONSTANT oid := (SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
+    refusal carillon.refusal;
+BEGIN
+    IF isolated IS NULL THEN
+        refusal := carillon.unknown_app(unisolate_app.app);
+    ELSE
+        -- A role that was dropped has left its number alone.
+        DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
+            AND (r.role::oid = known
+                OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));
+        IF NOT FOUND THEN
+            refusal := carillon.refusal('role', 'a role that is held to the app', quote_nullable(unisolate_app.role),
+                coalesce((SELECT 'Held to it are: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
+                    FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is held to it.'), '42704');
+        END IF;
+    END IF;
+    IF refusal.message IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
+            HINT = refusal.hint;
+    END IF;
+    IF known IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.app_roles r JOIN pg_roles o ON o.oid = r.role
+        WHERE o.rolname = unisolate_app.role)
+    THEN
+        EXECUTE format('REVOKE carillon_tenant FROM %I', unisolate_app.role);
+    END IF;
+    IF NOT EXISTS (SELECT FROM carillon.app_roles) THEN
+        PERFORM carillon.enforce_isolation(false);
+    END IF;
+END
+$$;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (23, 'isolation');

@@ -1,0 +1,74 @@
+-- Who may do what. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO somebody.
+
+-- PostgreSQL lets everybody execute a new function.
+REVOKE EXECUTE ON ALL ROUTINES IN SCHEMA carillon FROM PUBLIC;
+
+-- carillon_app enqueues, by function or plain INSERT, cancels, registers tokens and reads what became of its messages.
+-- carillon_tenant may do the same for the apps that app_roles gives to the member: row security sees to that, and functions
+-- that run as their owner ask apps_of_caller().
+GRANT SELECT (id, name, topic, environment, protocol, paused) ON carillon.apps TO carillon_app, carillon_tenant;
+-- The columns that say what is sent. Functions that run as their owner write the others.
+GRANT INSERT (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
+    created_at), SELECT (id) ON carillon.messages TO carillon_app, carillon_tenant;
+GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.tokens TO carillon_app, carillon_tenant;
+GRANT SELECT ON carillon.results, carillon.failures TO carillon_app, carillon_tenant;
+GRANT SELECT ON carillon.app_roles TO carillon_tenant;
+DO $$
+DECLARE
+    function regprocedure;
+BEGIN
+    FOR function IN
+        SELECT p.oid FROM pg_catalog.pg_proc p
+        WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname IN ('enqueue', 'broadcast', 'submit', 'app_id',
+            'apps_of_caller', 'refusal', 'unknown_app', 'token', 'strange_token', 'broadcast_progress', 'cancel',
+            'cancel_messages', 'cancel_broadcast', 'register_token', 'requeue_failures', 'message_parts', 'message_status')
+    LOOP
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO carillon_app, carillon_tenant', function);
+    END LOOP;
+END
+$$;
+
+-- carillon_worker reads settings, moves jobs, writes history and runs maintenance.
+GRANT SELECT ON carillon.installation, carillon.apps, carillon.app_roles, carillon.certificates, carillon.watched_tables,
+    carillon.broadcasts, carillon.maintenance, carillon.pending, carillon.app_status, carillon.held_apps
+TO carillon_worker;
+GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO carillon_worker;
+GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
+GRANT UPDATE (last_error, missed_from) ON carillon.watched_tables TO carillon_worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, carillon.inflight, carillon.workers,
+    carillon.unfinished, carillon.holds, carillon.activity, carillon.provider_tokens, carillon.dedupe, carillon.chores
+TO carillon_worker;
+GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
+GRANT SELECT, INSERT ON carillon.results, carillon.failures, carillon.failed_messages TO carillon_worker;
+GRANT INSERT ON carillon.unknown_outcomes TO carillon_worker;
+-- Deleting in order takes row locks, and a row lock takes the right to update.
+GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker;
+GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
+GRANT EXECUTE ON ROUTINE
+    carillon.app_id, carillon.apps_of_caller, carillon.refusal, carillon.unknown_app, carillon.queue_depth,
+    carillon.own_path, carillon.progress, carillon.keep_failed, carillon.unsettled, carillon.last_attempts, carillon.settle,
+    carillon.is_transient, carillon.end_unrecorded, carillon.settle_refused, carillon.fail_jobs, carillon.discard,
+    carillon.record_cancelled, carillon.withdraw, carillon.count_tokens, carillon.lock_unfinished, carillon.called_off,
+    carillon.free_ids, carillon.renumber, carillon.place, carillon.put_back, carillon.call_off, carillon.restore,
+    carillon.release, carillon.put_off, carillon.move_due, carillon.promote, carillon.shortened, carillon.cut,
+    carillon.split, carillon.trial_size, carillon.count_death, carillon.recover, carillon.take_over, carillon.gone_workers,
+    carillon.take_turn, carillon.provider_token, carillon.open_breakers,
+    carillon.check_watched, carillon.unfit_to_watch, carillon.path_of, carillon.as_reaper, carillon.unsafe_reaper,
+    carillon.prepared, carillon.traces, carillon.prepare_again, carillon.watched_match, carillon.ask_watched,
+    carillon.reap_watched, carillon.catch_up, carillon.bad_token_tells, carillon.dead_tokens, carillon.reap_batch,
+    carillon.reap, carillon.reap_all, carillon.reapable,
+    carillon.maintain_step, carillon.maintain, carillon.default_partition_rows
+TO carillon_worker;
+
+-- carillon_reader is for dashboards.
+GRANT SELECT (id, name, topic, certificate_id, environment, protocol, gateway, feedback_gateway, feedback_error, paused,
+    paused_reason, max_rate, max_attempts, reap_bad_tokens, created_at, updated_at) ON carillon.apps TO carillon_reader;
+GRANT SELECT ON carillon.pending, carillon.app_status, carillon.held_apps, carillon.results, carillon.failures,
+    carillon.feedback, carillon.activity, carillon.breakers, carillon.workers, carillon.broadcasts, carillon.maintenance
+TO carillon_reader;
+GRANT SELECT (id, worker_id, app_id, claimed_at) ON carillon.inflight TO carillon_reader;
+GRANT EXECUTE ON FUNCTION carillon.queue_depth, carillon.broadcast_progress, carillon.message_parts, carillon.message_status,
+    carillon.default_partition_rows
+TO carillon_reader;
+
+INSERT INTO carillon.schema_migrations (version, name) VALUES (24, 'rights');
