@@ -80,7 +80,8 @@ let package = Package(
         .testTarget(
             name: "PushQueueTests",
             dependencies: ["IO", "Postgres", "PushQueue", "Simulator", "TLS", "TestSupport"],
-            swiftSettings: settings
+            // The simulation runs thousands of seeds.
+            swiftSettings: settings + [.unsafeFlags(["-O"], .when(configuration: .debug))]
         ),
         .testTarget(
             name: "SimulatorTests",

@@ -83,6 +83,12 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         self.facts = Facts()
     }
 
+    /// The same credential, whose provider tokens come from there. A certificate needs none.
+    package func supplied(by supply: @escaping ProviderToken.Supply) -> Self {
+        guard case .providerToken(let tokens) = kind else { return self }
+        return Self(tokens.key, supply: supply)
+    }
+
     private static func invalid(_ what: String, _ error: any Error) -> PushError {
         error as? PushError ?? PushError(.invalidCredential, "The \(what) cannot be used: \(error).", underlying: error)
     }

@@ -1,14 +1,22 @@
 import ApplePush
 import Postgres
 
-/// The apps that this worker has had to do with, as their rows say now.
+/// The apps that this worker has met, as their rows were read last.
 struct AppDirectory: Sendable {
     enum Entry: Sendable {
         case known(App)
         /// The database has no such app.
         case absent
-        /// Nobody has looked yet.
         case unread
+    }
+
+    /// What reading rows has changed.
+    struct News: Sendable {
+        /// Apps whose route to the gateway is another.
+        var rerouted: [Int32] = []
+        var findings: [CredentialNotes.Finding] = []
+        /// Credentials that no app uses any more.
+        var unused: Set<Credential> = []
     }
 
     private struct Certificate {
@@ -17,40 +25,27 @@ struct AppDirectory: Sendable {
         let credential: Result<Credential, Trouble>
     }
 
-    /// What is known of the tables as a whole, to see whether anything in them has changed.
-    private(set) var fingerprint: [Int64] = []
+    /// Of the tables as a whole: it differs when anything in them has changed.
+    var fingerprint: [Int64] = []
     private var apps: [Int32: App] = [:]
     private var absent: Set<Int32> = []
     private var certificates: [Int32: Certificate] = [:]
-    /// What credentials were found to be that nobody has looked at before.
-    private var findings: [Int32: CredentialFinding] = [:]
-    /// Credentials that no app uses any more.
-    private var unused: Set<Credential> = []
-    /// Where signing keys get their provider tokens from; nil: each mints its own.
-    var tokens: ProviderToken.Supply?
 
     subscript(id: Int32) -> Entry {
         if let app = apps[id] { return .known(app) }
         return absent.contains(id) ? .absent : .unread
     }
 
-    /// How people call it, as far as that is known.
+    /// The name of the app, or its id.
     func name(of id: Int32) -> String { apps[id]?.name ?? "\(id)" }
 
-    func isUnread(_ id: Int32) -> Bool {
-        if case .unread = self[id] { true } else { false }
-    }
+    func isUnread(_ id: Int32) -> Bool { apps[id] == nil && !absent.contains(id) }
 
     var ids: [Int32] { Array(apps.keys) }
 
-    /// An app may come into being together with its first message, so that there is none is never remembered for long.
+    /// An app may be added together with its first message, so absence is not remembered for long.
     mutating func forgetAbsent() {
         absent.removeAll()
-    }
-
-    /// Everything is known as it is at that fingerprint.
-    mutating func caughtUp(with fingerprint: [Int64]) {
-        self.fingerprint = fingerprint
     }
 
     func parameters(for ids: [Int32]) -> Parameters {
@@ -73,10 +68,9 @@ struct AppDirectory: Sendable {
         return found
     }
 
-    /// Takes in the rows that were read of the apps asked for; those without a row are absent. Answers with the apps
-    /// whose way to the gateway has changed.
-    mutating func read(_ rows: [AppRow], of ids: [Int32]) -> [App] {
-        var changed: [App] = []
+    /// Takes in the rows of the apps that were asked for. Those without a row are absent.
+    mutating func read(_ rows: [AppRow], of ids: [Int32]) -> News {
+        var news = News()
         var left: Set<Credential> = []
         let present = Set(rows.map(\.id))
         for id in ids where !present.contains(id) {
@@ -84,16 +78,16 @@ struct AppDirectory: Sendable {
             absent.insert(id)
         }
         for row in rows {
-            let app = self.app(row)
+            let app = app(row, &news)
             if let before = apps[app.id], before.route != app.route {
-                changed.append(app)
+                news.rerouted.append(app.id)
                 if case .success(let route) = before.route { left.insert(route.credential) }
             }
             apps[app.id] = app
             absent.remove(app.id)
         }
-        if !left.isEmpty { unused.formUnion(left.filter { !isInUse($0) }) }
-        return changed
+        if !left.isEmpty { news.unused = left.filter { !isInUse($0) } }
+        return news
     }
 
     private func isInUse(_ credential: Credential) -> Bool {
@@ -102,14 +96,15 @@ struct AppDirectory: Sendable {
         }
     }
 
-    /// What was found since this was asked last: what is to be written down, and what is to be let go.
-    mutating func takeNews() -> (findings: [CredentialFinding], unused: Set<Credential>) {
-        defer { (findings, unused) = ([:], []) }
-        return (Array(findings.values), unused)
-    }
-
-    private mutating func app(_ row: AppRow) -> App {
-        App(
+    private mutating func app(_ row: AppRow, _ news: inout News) -> App {
+        let route: Result<App.Route, Trouble>
+        do throws(Trouble) {
+            let gateway = try row.destination()
+            route = .success(App.Route(gateway: gateway, credential: try credential(row, &news)))
+        } catch {
+            route = .failure(error)
+        }
+        return App(
             id: row.id,
             name: row.name,
             topic: Array((row.topic ?? "").utf8),
@@ -117,33 +112,18 @@ struct AppDirectory: Sendable {
             mostRate: row.mostRate,
             mostAttempts: Int16(clamping: row.mostAttempts),
             certificate: row.certificate,
-            route: route(row)
+            route: route
         )
     }
 
-    private mutating func route(_ row: AppRow) -> Result<App.Route, Trouble> {
-        do throws(Trouble) {
-            let gateway = try row.destination()
-            return .success(App.Route(gateway: gateway, credential: try credential(row)))
-        } catch {
-            return .failure(error)
-        }
-    }
-
-    private mutating func credential(_ row: AppRow) throws(Trouble) -> Credential {
-        guard let id = row.certificate, let version = row.version else {
-            throw Trouble(.setting, "App “\(row.name)” has no credential: set its certificate_id.")
-        }
+    private mutating func credential(_ row: AppRow, _ news: inout News) throws(Trouble) -> Credential {
+        guard let id = row.certificate, let version = row.version else { throw row.hasNoCredential }
         if let secret = row.secret {
-            var credential: Result<Credential, Trouble>
+            let credential: Result<Credential, Trouble>
             do throws(Trouble) {
-                credential = .success(try secret.credential(supply: tokens))
+                credential = .success(try secret.credential())
             } catch {
                 credential = .failure(error)
-            }
-            // The same credential in a row that changed otherwise keeps its provider token and its connections.
-            if case .success(let before) = certificates[id]?.credential, credential == .success(before) {
-                credential = .success(before)
             }
             let since = row.credentialSince ?? 0
             certificates[id] = Certificate(version: version, since: since, credential: credential)
@@ -152,10 +132,12 @@ struct AppDirectory: Sendable {
             throw Trouble(.setting, "The credential of app “\(row.name)” was not read.")
         }
         if row.isUnjudged {
-            findings[id] = CredentialFinding(
-                certificate: id,
-                since: certificate.since,
-                facts: certificate.credential.map(\.facts)
+            news.findings.append(
+                CredentialNotes.Finding(
+                    certificate: id,
+                    since: certificate.since,
+                    facts: certificate.credential.map(\.facts)
+                )
             )
         }
         return try certificate.credential.get()

@@ -1,9 +1,9 @@
 import ApplePush
 import Postgres
 
-/// An app's row with its certificate's, as they were read.
+/// An app's row with that of its certificate, as they were read.
 struct AppRow: Sendable {
-    /// What a credential is made from; nobody keeps it once that is done.
+    /// What a credential is made from, and then forgotten.
     struct Secret: Sendable {
         let certificate: String?
         let privateKey: String?
@@ -25,11 +25,11 @@ struct AppRow: Sendable {
     let certificate: Int32?
     /// Tells one state of the certificate's row from any other.
     let version: Int64?
-    /// Nil: as it was known before.
+    /// Nil: it was read before.
     let secret: Secret?
     /// When the credential's text was written, which tells one credential of that row from the next.
     var credentialSince: Int64?
-    /// Nobody has read the credential since, and written down what it says.
+    /// What the credential says is not in its row.
     var isUnjudged = false
     var feedbackGateway: String?
 
@@ -50,7 +50,7 @@ struct AppRow: Sendable {
         """
     )
 
-    /// An app for each credential that nobody has looked at since it was written.
+    /// An app for each credential whose row does not tell what it says.
     static let unjudged = Statement(
         "unjudged_apps",
         """
@@ -81,13 +81,17 @@ struct AppRow: Sendable {
         return try self.gateway(at: gateway)
     }
 
-    /// Where the app's list of dead tokens is read, of the time before HTTP/2.
+    /// Where the app's legacy feedback list is read.
     func feedbackDestination() throws(Trouble) -> Gateway {
         guard let feedbackGateway else { return environment == "sandbox" ? .feedbackSandbox : .feedback }
         return try gateway(at: feedbackGateway)
     }
 
-    /// One that was set for the app, and is trusted by what was set for it.
+    var hasNoCredential: Trouble {
+        Trouble(.setting, "App “\(name)” has no credential: set its certificate_id.")
+    }
+
+    /// A gateway that was set for the app, with the trust root that was set for it.
     private func gateway(at address: String) throws(Trouble) -> Gateway {
         do {
             return try Gateway(address, trust: gatewayAuthority.map { .pem($0) } ?? .system)
@@ -130,15 +134,14 @@ extension AppRow {
 }
 
 extension AppRow.Secret {
-    /// - Parameter supply: Where provider tokens come from, if it is a signing key.
-    func credential(supply: ProviderToken.Supply?) throws(Trouble) -> Credential {
+    func credential() throws(Trouble) -> Credential {
         do {
             if let keyID, let teamID, let privateKey {
-                return try Credential(signingKey: privateKey, keyID: keyID, teamID: teamID, supply: supply)
+                return try Credential(signingKey: privateKey, keyID: keyID, teamID: teamID)
             }
             return try Credential(
                 certificate: certificate ?? "",
-                privateKey: self.privateKey,
+                privateKey: privateKey,
                 passphrase: passphrase
             )
         } catch {

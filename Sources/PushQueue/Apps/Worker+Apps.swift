@@ -2,9 +2,9 @@ import ApplePush
 import IO
 import Postgres
 
-/// Reading what the rows of apps and certificates say.
+/// Reading the rows of apps and certificates.
 extension Worker {
-    /// Sees within a second what has changed in those rows.
+    /// Notices changes of these rows within a second.
     func keepApps() async {
         var wait = Duration.milliseconds(500)
         while await sleep(for: wait) {
@@ -25,8 +25,8 @@ extension Worker {
                     }
                     let ids = Set(state.limits.apps.ids).union(unjudged)
                     try await readApps(Array(ids), on: connection)
-                    // Only now: had reading failed, the change would have to be seen again.
-                    state.limits.apps.caughtUp(with: fingerprint)
+                    // Only now: if reading fails, the change has to be noticed again.
+                    state.limits.apps.fingerprint = fingerprint
                     dispatchBell.ring()
                 }
                 if state.limits.expiry.isDue(at: .now) || isNews { try await lookForExpiry(on: connection) }
@@ -44,17 +44,30 @@ extension Worker {
         let rows = try await ask(connection, AppRow.statement, parameters) { rows in
             try rows.indices.map { try AppRow(rows, $0) }
         }
-        state.read(rows, of: ids)
+        let unused = state.read(rows, of: ids)
         count { counters in
             for row in rows { counters.names[row.id] = row.name }
         }
-        let news = state.limits.apps.takeNews()
-        for finding in news.findings { note(finding) }
-        // Their connections end with the last push that is in flight on them.
-        for credential in news.unused { await backend.outdate(credential: credential) }
+        notesBell.ring()
+        // Their connections end with the last push in flight on them.
+        for credential in unused {
+            suppliedCredentials[credential] = nil
+            await backend.outdate(credential: credential)
+        }
     }
 
-    /// Warns of certificates that end soon, and has their rows say so.
+    /// The credential as deliveries take it: a signing key gets its provider tokens from the fleet's.
+    func supplied(_ credential: Credential) -> Credential {
+        if let supplied = suppliedCredentials[credential] { return supplied }
+        let supplied = credential.supplied { [weak self] key, refused in
+            guard let self else { throw PushError(.shutDown, "the worker has ended") }
+            return try await providerToken(key, refusing: refused)
+        }
+        suppliedCredentials[credential] = supplied
+        return supplied
+    }
+
+    /// Warns of certificates that expire soon, and sets the status in their rows.
     private func lookForExpiry(on connection: PostgresConnection) async throws(PostgresError) {
         try await connection.execute(WorkerStatements.ageCredentials)
         let expiring = try await ask(connection, WorkerStatements.expiring, Parameters()) { rows in

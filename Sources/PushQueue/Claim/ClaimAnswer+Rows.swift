@@ -109,7 +109,7 @@ extension ClaimAnswer {
                     lane: plan.lane.number,
                     claimedAt: try rows.timestamp(row, Column.createdAt),
                     installation: installation,
-                    areOnTrial: try rows.int64(row, Column.origin) != 0
+                    areQuarantined: try rows.int64(row, Column.origin) != 0
                 )
                 jobs.reserve(jobs: rows.count)
                 self.jobs = consume jobs

@@ -1,12 +1,12 @@
 /// What to ask the database for: rows of one lane, as many as fit.
 package struct ClaimPlan: Hashable, Sendable {
     package let lane: Lane
-    /// Which of the worker's places for claims it takes.
-    let depth: Depth
+    /// Which of the slots for claims it takes.
+    let depth: Lane.Depth
     /// Where the scan starts.
     package let floor: Int64
     /// The most rows.
     package let rows: Int32
-    /// The most pushes that all those rows may hold together.
+    /// The most pushes of all these rows together.
     package let pushes: Int32
 }

@@ -1,7 +1,7 @@
 package import ApplePush
 
-/// The jobs of one claim, read out of the answer in one pass: what is to be sent as a batch, what is refused or has
-/// expired, and what settling needs to know of each. Everything lies in a few flat arrays.
+/// The jobs of one claim, read from the answer in one pass into a few flat arrays: what is to be sent, as a batch, what is
+/// refused or has expired, and what the settlement needs.
 package struct ClaimedJobs: Sendable {
     /// Where a text lies in `texts`.
     struct Extent: Sendable {
@@ -21,27 +21,27 @@ package struct ClaimedJobs: Sendable {
         /// Microseconds since 1970.
         let expiresAt: Int64?
         let attempt: Int16
-        /// Whether a push may be sent again when nobody knows what became of it.
+        /// Whether a push may be sent again when its outcome is unknown.
         let mayRepeat: Bool
         /// Where its pushes begin in the batch.
         var firstPush: Int32 = 0
         var pushes: Int32 = 0
-        /// Tokens whose time was over when they were claimed.
+        /// Tokens that had expired when they were claimed.
         var expired: Int32 = 0
         /// Tokens that are refused here.
         var refused: Int32 = 0
 
-        /// When it is too late to send it, in microseconds since 1970. The epoch itself is no time but Apple's word for a push
-        /// that is delivered at once or never.
+        /// When it is too late to send it, in microseconds since 1970. The epoch itself is Apple's value for a push that is
+        /// delivered at once or never.
         var deadline: Int64? { expiresAt == 0 ? nil : expiresAt }
 
-        /// How many attempts were begun, this one included: it is none if nothing of the job can be sent.
+        /// How many attempts were begun. This one counts if anything of the job can be sent.
         var attempts: Int16 { pushes > 0 ? attempt : attempt - 1 }
 
         /// The places of its pushes in the batch.
         var places: Range<Int32> { firstPush..<firstPush + pushes }
 
-        /// The message that people know.
+        /// The message that was enqueued.
         var message: Int64 { origin ?? id }
     }
 
@@ -59,14 +59,13 @@ package struct ClaimedJobs: Sendable {
     package let lane: Int16
     /// The database's clock at the claim, in microseconds since 1970.
     package let claimedAt: Int64
-    /// Several workers did not survive them. Until they are settled, this worker claims no more of that kind.
-    let areOnTrial: Bool
+    /// Several workers died with them. Until they are settled, this worker claims no other quarantined jobs.
+    let areQuarantined: Bool
     private(set) var jobs: [Job] = []
     private(set) var refusals: [Refusal] = []
     private(set) var texts: [UInt8] = []
     package private(set) var batch = PushBatch()
-    /// How long jobs have waited from enqueueing to this claim, by the database's clock. Those that had a try before are
-    /// not among them: they have waited for that too.
+    /// How long jobs have waited from enqueueing to their first claim, by the database's clock.
     package private(set) var waits = DurationHistogram()
     /// The pushes that the claim counts for, sent or not.
     package private(set) var tokens = 0
@@ -87,19 +86,21 @@ package struct ClaimedJobs: Sendable {
         lane: Int16,
         claimedAt: Int64,
         installation: (UInt64, UInt64),
-        areOnTrial: Bool = false
+        areQuarantined: Bool = false
     ) {
         self.id = id
         self.app = app
         self.lane = lane
         self.claimedAt = claimedAt
-        // Two apps may have messages of one id: their pushes are not the same.
+        // Two apps may have messages with the same id.
         self.installation = (installation.0, installation.1 ^ UInt64(truncatingIfNeeded: app))
-        self.areOnTrial = areOnTrial
+        self.areQuarantined = areQuarantined
     }
 
-    /// How many jobs.
     package var count: Int { jobs.count }
+
+    /// The lowest id.
+    var lowest: Int64 { jobs.lazy.map(\.id).min() ?? .max }
 
     func reference(of job: Job) -> [UInt8]? { job.reference.map { Array(texts[$0.range]) } }
 
@@ -110,10 +111,10 @@ package struct ClaimedJobs: Sendable {
 
     // MARK: Reading
 
-    /// A job came into being at that time, in microseconds since 1970.
+    /// - Parameter createdAt: Microseconds since 1970.
     mutating func waited(since createdAt: Int64, attempt: Int16) {
         guard attempt == 1 else { return }
-        // Whoever says when a row was made may say anything, infinity too.
+        // A caller may have set `created_at` to anything, infinity too.
         let (wait, overflowed) = claimedAt.subtractingReportingOverflow(createdAt)
         waits.add(nanoseconds: overflowed || wait > .max / 1000 ? .max : max(0, wait) * 1000)
     }
@@ -154,7 +155,7 @@ package struct ClaimedJobs: Sendable {
             topic: topic,
             pushType: pushType ?? .alert,
             priority: priority.map { UInt8(clamping: $0) },
-            // Infinity is as good as no expiration at all.
+            // Infinity means no expiration.
             expiration: job.expiresAt.flatMap { $0 == .max ? nil : $0 / 1_000_000 },
             collapseID: collapseID
         )

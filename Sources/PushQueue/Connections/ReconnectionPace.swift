@@ -1,16 +1,16 @@
 import IO
 
-/// How long to wait before each try to connect again: hardly at all at first, then more rarely, and jittered, so that a
-/// fleet does not come back all at once.
+/// Whether the worker is connected, and how long to wait before each try to connect again: 50 ms at first, then longer, with
+/// jitter, so that the workers of a fleet do not come back all at once.
 ///
-/// While no connection can be made, waits end at three seconds, so that a fail-over is noticed soon. It is another thing
-/// when this side cannot go on with its connections, for want of memory for an answer, say: it would ask for that answer
-/// again and again. Then they become rarer too, down to one in half a minute, until one has lasted.
+/// While no connection can be made, waits grow up to three seconds, so that a fail-over is noticed soon. Where connections
+/// end through this side's fault, such as no memory for an answer that would be asked for again and again, waits grow up to
+/// half a minute, until a connection has lasted.
 struct ReconnectionPace: Sendable {
     static let shortest = Duration.milliseconds(50)
     static let longest = Duration.seconds(3)
     static let longestAfterFaults = Duration.seconds(30)
-    /// A connection that lasted so many times as long as the longest wait before it has proven itself.
+    /// A connection has proven itself that lasted so many times as long as the wait before it.
     static let proof = 10
 
     /// The longest wait before the next try, for tries that have failed.
@@ -19,11 +19,14 @@ struct ReconnectionPace: Sendable {
     private var afterFaults = Self.shortest
     private var connectedAt: MonotonicInstant?
 
+    var isConnected: Bool { connectedAt != nil }
+
     mutating func connected(at now: MonotonicInstant) {
         afterFailures = Self.shortest
         connectedAt = now
     }
 
+    /// - Parameter isOwnFault: The connection was fine, but this side could not go on with it.
     mutating func disconnected(at now: MonotonicInstant, isOwnFault: Bool) {
         guard let connectedAt else { return }
         self.connectedAt = nil

@@ -19,10 +19,6 @@ extension Worker {
         }
         try await register(on: lifeline)
         self.lifeline = lifeline
-        state.limits.apps.tokens = { [weak self] key, refused in
-            guard let self else { throw PushError(.shutDown, "the worker has ended") }
-            return try await providerToken(key, refusing: refused)
-        }
         use(try await connect(WorkerStatements.settings))
         tell(.started(worker: state.id))
     }
@@ -39,7 +35,7 @@ extension Worker {
 
     private func use(_ connection: PostgresConnection) {
         self.connection = connection
-        state.connected(at: .now)
+        state.reconnection.connected(at: .now)
         count {
             $0.isConnected = true
             $0.disconnection = nil
@@ -75,7 +71,7 @@ extension Worker {
         }
         guard self.connection === connection else { return }
         self.connection = nil
-        state.disconnected(at: .now, isOwnFault: error.isOfThisSide)
+        state.reconnection.disconnected(at: .now, isOwnFault: error.isOfThisSide)
         tell(.databaseLost(error.message))
         lossBell.ring()
     }
@@ -85,7 +81,7 @@ extension Worker {
         // It was this worker that broke off, because it ends.
         guard error.code != .cancelled else { return }
         count { $0.databaseErrors += 1 }
-        guard let untold = state.errors.heard(error.kind, at: .now) else { return }
+        guard let untold = state.untold(error.kind, at: .now) else { return }
         if error.sqlState == "55P03" { return note(MetLock(error: error, untold: untold)) }
         tell(.databaseError(error.description, untold: untold))
     }
@@ -161,7 +157,7 @@ extension Worker {
             $0.databaseErrors += 1
             $0.disconnection = error.message
         }
-        guard let untold = state.errors.heard("connecting: " + error.kind, at: .now) else { return false }
+        guard let untold = state.untold("connecting: " + error.kind, at: .now) else { return false }
         tell(.databaseAway(error.description, untold: untold))
         return true
     }

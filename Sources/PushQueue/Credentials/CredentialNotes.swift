@@ -1,59 +1,66 @@
-/// What is to be written of credentials and apps and has not been yet: what each credential says of itself, how it fares,
-/// and why apps are held. Of each the latest counts.
+import ApplePush
+
+/// What is to be written about credentials and apps: what each credential says, its status, and why apps are held. Of each
+/// the latest counts.
 struct CredentialNotes: Sendable {
-    /// Why an app is held, and for how long; or that it can send again.
-    struct Hold: Sendable {
-        let app: Int32
-        let reason: (trouble: Trouble, wait: Duration)?
+    enum Note: Sendable {
+        /// What a credential says that no worker has read since it was written.
+        case finding(Finding)
+        /// - Parameters:
+        ///   - status: nil: as it is.
+        ///   - stopsMinting: No worker mints a provider token for a while.
+        case status(of: Int32, String?, error: String?, stopsMinting: Bool = false)
+        /// Why and for how long an app is held; nil: it can send again.
+        case hold(app: Int32, (trouble: Trouble, wait: Duration)?)
+
+        fileprivate var key: Key {
+            switch self {
+            case .finding(let finding): Key(kind: 0, id: finding.certificate)
+            case .status(let certificate, _, _, _): Key(kind: 1, id: certificate)
+            case .hold(let app, _): Key(kind: 2, id: app)
+            }
+        }
+
+        /// This note, where an earlier one was not written.
+        fileprivate func after(_ earlier: Self?) -> Self {
+            guard case .status(let certificate, let status, let error, let stops) = self,
+                case .status(_, let before, _, let stopped) = earlier
+            else { return self }
+            return .status(of: certificate, status ?? before, error: error, stopsMinting: stops || stopped)
+        }
     }
 
-    private var holds: [Int32: Hold] = [:]
-    private var findings: [Int32: CredentialFinding] = [:]
-    private var judgements: [Int32: Report.Judgement] = [:]
-
-    var isEmpty: Bool { findings.isEmpty && judgements.isEmpty && holds.isEmpty }
-
-    mutating func add(_ hold: Hold) { holds[hold.app] = hold }
-
-    mutating func add(_ finding: CredentialFinding) { findings[finding.certificate] = finding }
-
-    mutating func add(_ judgement: Report.Judgement) {
-        judgements[judgement.certificate] = judgement.after(judgements[judgement.certificate])
+    struct Finding: Sendable {
+        let certificate: Int32
+        /// When the credential was written.
+        let since: Int64
+        /// Why it cannot be used, if so.
+        let facts: Result<Credential.Facts, Trouble>
     }
 
-    /// All that there are, to be written in this order.
-    mutating func take() -> (findings: [CredentialFinding], judgements: [Report.Judgement], holds: [Hold]) {
-        defer { self = Self() }
-        return (
-            findings.values.sorted { $0.certificate < $1.certificate },
-            judgements.values.sorted { $0.certificate < $1.certificate },
-            holds.values.sorted { $0.app < $1.app }
-        )
+    fileprivate struct Key: Hashable {
+        let kind: Int
+        let id: Int32
     }
 
-    /// It could not be written, and is to be tried again unless there is a later one.
-    mutating func keep(_ finding: CredentialFinding) {
-        if findings[finding.certificate] == nil { findings[finding.certificate] = finding }
+    private var notes: [Key: Note] = [:]
+
+    var isEmpty: Bool { notes.isEmpty }
+
+    mutating func add(_ note: Note) {
+        let key = note.key
+        notes[key] = note.after(notes[key])
     }
 
-    mutating func keep(_ hold: Hold) {
-        if holds[hold.app] == nil { holds[hold.app] = hold }
+    /// A note was not written, and is to be tried again unless there is a later one.
+    mutating func keep(_ note: Note) {
+        let key = note.key
+        notes[key] = notes[key]?.after(note) ?? note
     }
 
-    mutating func keep(_ judgement: Report.Judgement) {
-        let later = judgements[judgement.certificate]
-        judgements[judgement.certificate] = later?.after(judgement) ?? judgement
-    }
-}
-
-extension Report.Judgement {
-    /// This one, where an earlier one was not written.
-    fileprivate func after(_ earlier: Self?) -> Self {
-        Self(
-            certificate: certificate,
-            status: status ?? earlier?.status,
-            error: error,
-            restsTokens: restsTokens || earlier?.restsTokens == true
-        )
+    /// All notes, in the order in which they are to be written.
+    mutating func take() -> [Note] {
+        defer { notes = [:] }
+        return notes.sorted { ($0.key.kind, $0.key.id) < ($1.key.kind, $1.key.id) }.map(\.value)
     }
 }

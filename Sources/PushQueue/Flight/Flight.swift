@@ -2,56 +2,52 @@ import ApplePush
 import IO
 import Postgres
 
-/// The life of one claim, from its plan to its end.
+/// One claim being worked on, from its plan to its end.
 ///
-/// A value: it says what it needs next, and is told what happened. `Worker` does those steps with a database and a gateway,
-/// a simulation does the same steps with models of both.
+/// A value: it says what it needs next, and is told what happened. `Worker` does these steps with a database and a gateway,
+/// the simulation does the same steps with models of both.
 struct Flight: Sendable {
     private enum Stage {
-        /// The database is asked for rows.
-        case asking
-        /// Waits for a turn at the app's rate; with a turn, for its time.
-        case waiting(HeldClaim, RateTurn?)
+        case claiming
+        /// Waits for a turn at the app's rate or, once it has one, for its time.
+        case waiting(HeldClaim, RateLimits.Turn?)
         case givingBack(HeldClaim, refusals: Int)
         case delivering(HeldClaim)
         case settling(Settling)
-        /// Some pushes have not ended.
         case awaitingRest(HeldClaim)
         case splitting(Int64)
         case over
     }
 
     let plan: ClaimPlan
-    /// The number under which the claim is made: it fences what is written.
+    /// The worker's id at the claim, which fences what is written.
     let worker: Int64
-    private var stage = Stage.asking
+    private var stage = Stage.claiming
     /// A row of the lane that has to be cut.
     private var large: Int64?
-    /// A statement that is to be tried again met a lock.
+    /// The statement that is tried again met a lock.
     private(set) var metLock = false
     private var pace = RetryPace()
-    /// What is to be counted and told since that was taken last.
-    private var news: [FlightNews] = []
+    private var news: [News] = []
 
     init(_ plan: ClaimPlan, claimedAs worker: Int64) {
         self.plan = plan
         self.worker = worker
     }
 
-    /// What it needs first.
-    var first: FlightStep { .claim(plan) }
+    var first: Step { .claim(plan) }
 
     var app: Int32 { plan.lane.app }
 
-    mutating func takeNews() -> [FlightNews] {
+    mutating func takeNews() -> [News] {
         defer { news = [] }
         return news
     }
 
     /// What it needs next.
-    mutating func next(after event: FlightEvent, in state: inout WorkerState, at now: MonotonicInstant) -> FlightStep {
+    mutating func next(after event: Event, in state: inout WorkerState, at now: MonotonicInstant) -> Step {
         switch stage {
-        case .asking: asked(event, &state, now)
+        case .claiming: claimed(event, &state, now)
         case .waiting(let claim, let turn): waited(claim, turn, event, &state, now)
         case .givingBack(let claim, let refusals): gaveBack(claim, refusals, event, &state, now)
         case .delivering(let claim), .awaitingRest(let claim): delivered(claim, event, &state, now)
@@ -61,17 +57,17 @@ struct Flight: Sendable {
         }
     }
 
-    /// The step is taken again, later where the worker still has its connection.
+    /// Takes the step again, after a wait where the worker still has its connection.
     private mutating func again(
         after error: PostgresError,
-        _ step: FlightStep,
+        _ step: Step,
         _ state: inout WorkerState
-    ) -> FlightStep {
+    ) -> Step {
         metLock = error.metLock
         return state.retryWait(&pace).map { .wait($0) } ?? step
     }
 
-    /// A statement of another kind begins afresh.
+    /// Enters a stage, whose statements have their own waits.
     private mutating func enter(_ stage: Stage) {
         self.stage = stage
         metLock = false
@@ -80,15 +76,17 @@ struct Flight: Sendable {
 
     // MARK: Claiming
 
-    private mutating func asked(
-        _ event: FlightEvent,
+    private mutating func claimed(
+        _ event: Event,
         _ state: inout WorkerState,
         _ now: MonotonicInstant
-    ) -> FlightStep {
+    ) -> Step {
         guard case .claimed(let answer) = event else {
-            var isTooLarge = false
-            if case .claimFailed(let wasTooLarge) = event { isTooLarge = wasTooLarge }
-            state.claimFailed(plan, wasTooLarge: isTooLarge, at: now)
+            if case .claimFailed(let wasTooLarge) = event {
+                state.claimFailed(plan, wasTooLarge: wasTooLarge, at: now)
+            } else {
+                state.claimFailed(plan, at: now)
+            }
             stage = .over
             return .end
         }
@@ -106,7 +104,7 @@ struct Flight: Sendable {
         _ claim: HeldClaim,
         _ state: inout WorkerState,
         _ now: MonotonicInstant
-    ) -> FlightStep {
+    ) -> Step {
         guard state.phase == .working else { return depart(claim, hasTurn: false, &state, now) }
         stage = .waiting(claim, nil)
         var route: App.Route?
@@ -116,16 +114,15 @@ struct Flight: Sendable {
 
     private mutating func waited(
         _ claim: HeldClaim,
-        _ turn: RateTurn?,
-        _ event: FlightEvent,
+        _ turn: RateLimits.Turn?,
+        _ event: Event,
         _ state: inout WorkerState,
         _ now: MonotonicInstant
-    ) -> FlightStep {
+    ) -> Step {
         switch event {
         case .turnGiven(let wait?):
-            let turn = RateTurn(in: wait, from: now)
             guard wait > .zero else { return depart(claim, hasTurn: true, &state, now) }
-            stage = .waiting(claim, turn)
+            stage = .waiting(claim, RateLimits.Turn(begins: now + wait))
             return .wait(wait)
         case .turnGiven(nil):
             state.foundNoTurn(for: app, at: now)
@@ -142,14 +139,14 @@ struct Flight: Sendable {
         }
     }
 
-    // MARK: Leaving
+    // MARK: Sending
 
     private mutating func depart(
         _ claim: HeldClaim,
         hasTurn: Bool,
         _ state: inout WorkerState,
         _ now: MonotonicInstant
-    ) -> FlightStep {
+    ) -> Step {
         state.departed(app)
         var claim = claim
         switch hasTurn ? state.departure(of: claim.jobs, claimedAs: worker, at: now) : .giveBack {
@@ -165,22 +162,22 @@ struct Flight: Sendable {
         }
     }
 
-    /// A claim that PostgreSQL refuses to take back stays in this worker's name, and holds up nothing: it is found as a
-    /// stray and tried again, and the others have it when the worker has ended.
+    /// A claim that PostgreSQL refuses to take back stays in this worker's name. It is tried again as a stray, and others take
+    /// it over when the worker has ended.
     private mutating func gaveBack(
         _ claim: HeldClaim,
         _ refusals: Int,
-        _ event: FlightEvent,
+        _ event: Event,
         _ state: inout WorkerState,
         _ now: MonotonicInstant
-    ) -> FlightStep {
+    ) -> Step {
         switch event {
         case .waited: return .giveBack(claim.jobs)
         case .failed(let error):
             let refusals = error.isTransient ? refusals : refusals + 1
             stage = .givingBack(claim, refusals: refusals)
             if refusals < SettlementWriting.tries { return again(after: error, .giveBack(claim.jobs), &state) }
-        case .released: state.gaveBack(claim.jobs, at: now)
+        case .released: state.gaveBack(claim, at: now)
         default: break
         }
         return land(claim, &state)
@@ -188,10 +185,10 @@ struct Flight: Sendable {
 
     private mutating func delivered(
         _ claim: HeldClaim,
-        _ event: FlightEvent,
+        _ event: Event,
         _ state: inout WorkerState,
         _ now: MonotonicInstant
-    ) -> FlightStep {
+    ) -> Step {
         guard case .delivered(let outcomes, let hasRest) = event else { return land(claim, &state) }
         return settle(claim, outcomes, hasRest: hasRest, &state, now)
     }
@@ -204,7 +201,7 @@ struct Flight: Sendable {
         hasRest: Bool,
         _ state: inout WorkerState,
         _ now: MonotonicInstant
-    ) -> FlightStep {
+    ) -> Step {
         if claim.isLost { return goOn(claim, hasRest: hasRest, &state) }
         let settlement = state.landed(claim, outcomes, at: now)
         let settling = Settling(claim, settlement, outcomes, hasRest: hasRest)
@@ -214,10 +211,10 @@ struct Flight: Sendable {
 
     private mutating func settled(
         _ settling: Settling,
-        _ event: FlightEvent,
+        _ event: Event,
         _ state: inout WorkerState,
         _ now: MonotonicInstant
-    ) -> FlightStep {
+    ) -> Step {
         var settling = settling
         switch event {
         case .written(let answer):
@@ -226,9 +223,9 @@ struct Flight: Sendable {
         case .failed(let error):
             switch settling.failed(error) {
             case .triesNext: break
-            case .leavesItToTheRest: return goOn(settling.claim, hasRest: settling.hasRest, &state)
+            case .waitsForRest: return goOn(settling.claim, hasRest: settling.hasRest, &state)
             case .triesAgain(let stuck):
-                if let stuck, state.errors.heard("ending a claim", at: now) != nil {
+                if let stuck, state.untold("ending a claim", at: now) != nil {
                     let name = state.limits.apps.name(of: app)
                     tell(.cannotEnd(app: name, message: stuck, error: error.description))
                 }
@@ -254,25 +251,18 @@ struct Flight: Sendable {
         _ settling: Settling,
         _ state: inout WorkerState,
         _ now: MonotonicInstant
-    ) -> FlightStep {
+    ) -> Step {
         var settling = settling
         let settlement = settling.settlement
-        guard
-            state.settled(
-                &settling.claim,
-                settlement,
-                settling.outcomes,
-                isWritten: settling.isWritten,
-                at: now
-            )
-        else {
+        guard settling.isWritten else {
+            settling.claim.progress = .lost
             tell(.stale(claim: settling.claim.jobs.id))
             return goOn(settling.claim, hasRest: settling.hasRest, &state)
         }
+        state.settled(&settling.claim, settlement, settling.outcomes, at: now)
         for event in settling.unrecorded { tell(event) }
         news.append(.settled(settlement, app: app))
-        for event in state.retried(settlement, of: app, at: now) { tell(event) }
-        for event in state.refused(settlement, of: settling.claim.jobs, at: now) { tell(event) }
+        for event in state.news(of: settlement, from: settling.claim.jobs, at: now) { tell(event) }
         if state.isSuspect(app) {
             stage = .settling(settling)
             return .countActivity
@@ -282,12 +272,10 @@ struct Flight: Sendable {
     }
 
     private mutating func learn(_ settling: Settling, _ state: inout WorkerState, _ now: MonotonicInstant) {
-        if let report = state.learned(from: settling.settlement, of: settling.claim.jobs, at: now) {
-            news.append(.reported(report))
-        }
+        if let event = state.learned(from: settling.settlement, of: settling.claim.jobs, at: now) { tell(event) }
     }
 
-    private mutating func goOn(_ claim: HeldClaim, hasRest: Bool, _ state: inout WorkerState) -> FlightStep {
+    private mutating func goOn(_ claim: HeldClaim, hasRest: Bool, _ state: inout WorkerState) -> Step {
         guard hasRest else { return land(claim, &state) }
         enter(.awaitingRest(claim))
         return .awaitRest
@@ -295,13 +283,13 @@ struct Flight: Sendable {
 
     // MARK: The end
 
-    private mutating func land(_ claim: HeldClaim, _ state: inout WorkerState) -> FlightStep {
+    private mutating func land(_ claim: HeldClaim, _ state: inout WorkerState) -> Step {
         state.ended(claim)
         return finish()
     }
 
-    private mutating func finish() -> FlightStep {
-        guard let large = self.large.take() else {
+    private mutating func finish() -> Step {
+        guard let large = large.take() else {
             stage = .over
             return .end
         }
@@ -311,10 +299,10 @@ struct Flight: Sendable {
 
     private mutating func split(
         _ message: Int64,
-        _ event: FlightEvent,
+        _ event: Event,
         _ state: inout WorkerState,
         _ now: MonotonicInstant
-    ) -> FlightStep {
+    ) -> Step {
         if case .cut(let parts?) = event {
             state.split(in: plan.lane, at: now)
             if parts > 0 { tell(.split(app: app, message: message, parts: parts)) }

@@ -1,19 +1,24 @@
 import ApplePush
 import IO
 
-/// The jobs that a claim brought, and how much of them is settled.
+/// The jobs of a claim, and how much of them is settled.
 struct HeldClaim: Sendable {
+    enum Progress: Sendable {
+        case unsettled
+        /// The first of two parts is settled, with these outcomes.
+        case partSettled(Outcomes)
+        /// Others have taken the claim over.
+        case lost
+    }
+
     let jobs: ClaimedJobs
-    /// The number under which the claim was made: it fences what is written.
+    /// The worker's id at the claim, which fences what is written.
     let worker: Int64
     let answeredAt: MonotonicInstant
     var mostAttempts = Int16.max
-    /// The outcomes that the first part was settled with, where the claim is settled in two.
-    var settled: Outcomes?
+    var progress = Progress.unsettled
     /// How many pushes are not settled.
     var pushes: Int
-    /// Others have taken it over.
-    var isLost = false
 
     init(_ jobs: ClaimedJobs, claimedAs worker: Int64, answeredAt: MonotonicInstant) {
         self.jobs = jobs
@@ -22,6 +27,17 @@ struct HeldClaim: Sendable {
         pushes = jobs.batch.count
     }
 
+    /// The outcomes of the first part, once it is settled.
+    var settled: Outcomes? {
+        if case .partSettled(let outcomes) = progress { outcomes } else { nil }
+    }
+
+    var isLost: Bool {
+        if case .lost = progress { true } else { false }
+    }
+
     /// How many parts are settled.
     var part: Int16 { settled == nil ? 0 : 1 }
+
+    var lane: Lane { Lane(app: jobs.app, number: jobs.lane) }
 }

@@ -2,19 +2,19 @@ import ApplePush
 import IO
 import Postgres
 
-/// Doing what flights need, with the database and the gateway.
+/// Doing the steps of flights, with the database and the gateway.
 extension Worker {
     func fly(_ plan: ClaimPlan) async {
         var flight = Flight(plan, claimedAs: state.id)
         var rest: Remainder?
         var step = flight.first
         while true {
-            let event: FlightEvent
+            let event: Flight.Event
             switch step {
             case .claim(let plan): event = await claim(plan, as: flight.worker)
             case .takeTurn(let pushes, let route):
-                // What waits for a connection after its turn would go out together with what comes next.
-                if let route { await backend.prepare(for: route.gateway, with: route.credential) }
+                // Pushes that waited for a connection after their turn would go out together with those of the next turn.
+                if let route { await backend.prepare(for: route.gateway, with: supplied(route.credential)) }
                 event = await takeTurn(of: flight.app, pushes: pushes, metLock: flight.metLock)
             case .wait(let duration): event = await sleep(for: duration) ? .waited : .abandoned
             case .giveBack(let jobs): event = await giveBack(jobs, as: flight.worker, metLock: flight.metLock)
@@ -36,8 +36,8 @@ extension Worker {
         }
     }
 
-    /// Says and counts what the step of a flight has left, and sees whether there is more to claim.
-    private func publish(_ news: [FlightNews]) {
+    /// Tells and counts the news, and looks whether there is more to claim.
+    private func publish(_ news: [Flight.News]) {
         for item in news {
             switch item {
             case .claimed(let jobs, let waits):
@@ -48,18 +48,17 @@ extension Worker {
                 }
             case .settled(let settlement, let app): count { $0.add(settlement, of: app) }
             case .happened(let event): tell(event)
-            case .reported(let report): tell(report)
             }
         }
         count { _ in }
         dispatchBell.ring()
     }
 
-    private func claim(_ plan: ClaimPlan, as worker: Int64) async -> FlightEvent {
+    private func claim(_ plan: ClaimPlan, as worker: Int64) async -> Flight.Event {
         let isLarge = plan.depth == .deep
         if isLarge { await takeTurn() }
         defer { if isLarge { passTurn() } }
-        // Between planning a claim and making it, the connection may have gone.
+        // Since the claim was planned, the connection may have been lost.
         guard let connection else { return .claimFailed(wasTooLarge: false) }
         let app: App? = if case .known(let app) = state.limits.apps[plan.lane.app] { app } else { nil }
         let installation = state.installation
@@ -76,7 +75,7 @@ extension Worker {
         }
     }
 
-    private func takeTurn(of app: Int32, pushes: Int, metLock: Bool) async -> FlightEvent {
+    private func takeTurn(of app: Int32, pushes: Int, metLock: Bool) async -> Flight.Event {
         let parameters: Parameters = .takeTurn(of: app, pushes: pushes)
         do throws(PostgresError) {
             let answer = try await write(for: app, WorkerStatements.takeTurn, parameters, metLock: metLock) {
@@ -88,8 +87,7 @@ extension Worker {
         }
     }
 
-    /// Nothing of the claim was sent.
-    private func giveBack(_ jobs: ClaimedJobs, as worker: Int64, metLock: Bool) async -> FlightEvent {
+    private func giveBack(_ jobs: ClaimedJobs, as worker: Int64, metLock: Bool) async -> Flight.Event {
         let parameters: Parameters = .release([jobs.key], of: worker)
         do throws(PostgresError) {
             let released = try await write(for: jobs.app, WorkerStatements.release, parameters, metLock: metLock) {
@@ -101,17 +99,16 @@ extension Worker {
         }
     }
 
-    /// What ends soon comes back at once, so that it waits for nobody.
     private func deliver(_ jobs: ClaimedJobs, by route: App.Route) async -> Delivered {
         await backend.deliver(
             jobs.batch,
             to: route.gateway,
-            with: route.credential,
+            with: supplied(route.credential),
             terms: DeliveryTerms(patience: options.patience, permit: permit)
         )
     }
 
-    private func write(_ write: SettlementWrite, metLock: Bool) async -> FlightEvent {
+    private func write(_ write: SettlementWrite, metLock: Bool) async -> Flight.Event {
         do throws(PostgresError) {
             let answer = try await self.write(
                 for: write.claim.app,
@@ -126,7 +123,7 @@ extension Worker {
         }
     }
 
-    private func countActivity() async -> FlightEvent {
+    private func countActivity() async -> Flight.Event {
         guard let connection else { return .counted }
         do throws(PostgresError) {
             try await countActivity(on: connection)
@@ -136,8 +133,7 @@ extension Worker {
         return .counted
     }
 
-    /// Cuts a message that is too large to be claimed as it is.
-    private func split(_ message: Int64, of lane: Lane) async -> FlightEvent {
+    private func split(_ message: Int64, of lane: Lane) async -> Flight.Event {
         var parts: Int64?
         await withOwnConnection(for: .split) { connection throws(PostgresError) in
             let parameters: Parameters = .split(message, of: lane, size: state.cutSize(of: lane.app))
@@ -145,7 +141,7 @@ extension Worker {
                 parts = try await ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
             } catch {
                 guard error.isAboutSize else { throw error }
-                // It cannot be read, so nobody can ever send it.
+                // It cannot be read, so it can never be sent.
                 try await connection.execute(WorkerStatements.discard, .discard(message, of: lane))
                 parts = 0
                 complain(of: error)

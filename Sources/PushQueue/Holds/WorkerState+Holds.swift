@@ -1,61 +1,53 @@
+import ApplePush
 import IO
 
-/// The apps: their rows, and the troubles they are in.
+/// What keeps an app from sending: its row, or a trouble that its pushes met.
 extension WorkerState {
-    /// Rows of apps were read again.
-    mutating func read(_ rows: [AppRow], of ids: [Int32]) {
-        // Who has another way to the gateway now deserves another try, which shows whether the trouble is over.
-        for app in limits.apps.read(rows, of: ids) { limits.holds.release(app.id) }
+    /// Rows of apps were read. Answers with the credentials that no app uses any more.
+    mutating func read(_ rows: [AppRow], of ids: [Int32]) -> Set<Credential> {
+        let news = limits.apps.read(rows, of: ids)
+        // An app with another route may try again at once, which shows whether the trouble is over.
+        for app in news.rerouted { limits.holds.release(app) }
         for id in ids { board.freed(id) }
+        for finding in news.findings { notes.add(.finding(finding)) }
+        return news.unused
     }
 
-    /// Says so when there are messages for an app that has no way to a gateway.
-    mutating func reportUnusable(_ lanes: [Lane], at now: MonotonicInstant) -> [Report] {
+    /// Holds the apps of these lanes that have no way to a gateway.
+    mutating func holdUnusable(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
         lanes.compactMap { lane in
-            guard case .known(let app) = limits.apps[lane.app], !app.isPaused,
-                case .failure(let trouble) = app.route
+            guard case .known(let app) = limits.apps[lane.app], !app.isPaused, case .failure(let trouble) = app.route
             else { return nil }
-            return report(trouble, of: lane.app, at: now)
+            return hold(lane.app, for: trouble, at: now)
         }
     }
 
-    /// The app cannot send for now: it is held, and `holds` says why; its credential's row, too, where that is to blame.
-    mutating func report(_ trouble: Trouble, of id: Int32, at now: MonotonicInstant) -> Report? {
+    /// The app cannot send for now. Notes it in `holds`, and in the row of its credential where that is the cause.
+    /// - Returns: nil: it is held already.
+    mutating func hold(_ id: Int32, for trouble: Trouble, at now: MonotonicInstant) -> WorkerEvent? {
         guard case .known(let app) = limits.apps[id],
             let wait = limits.holds.hold(id, for: trouble, at: now, using: &random)
         else { return nil }
-        let status: String? =
-            switch (trouble.kind, app.route) {
-            case (.credential, .failure): "invalid"
-            case (.credential, .success): "rejected"
-            default: nil
-            }
-        return Report(
-            event: .trouble(app: id, name: app.name, trouble, heldFor: wait),
-            judgement: trouble.isOfCredential
-                ? app.certificate.map {
-                    Report.Judgement(
-                        certificate: $0,
-                        status: status,
-                        error: trouble.message,
-                        restsTokens: trouble.kind == .tokenUpdates
-                    )
-                } : nil
-        )
+        notes.add(.hold(app: id, (trouble, wait)))
+        if trouble.isOfCredential, let certificate = app.certificate {
+            let status: String? =
+                switch (trouble.kind, app.route) {
+                case (.credential, .failure): "invalid"
+                case (.credential, .success): "rejected"
+                default: nil
+                }
+            let stopsMinting = trouble.kind == .tokenUpdates
+            notes.add(.status(of: certificate, status, error: trouble.message, stopsMinting: stopsMinting))
+        }
+        return .trouble(app: id, name: app.name, trouble, heldFor: wait)
     }
 
-    /// The app can send again, if it could not before.
-    mutating func reportOver(of id: Int32) -> Report? {
-        guard case .known(let app) = limits.apps[id], let event = endHold(of: app) else { return nil }
-        return Report(
-            event: event,
-            judgement: app.certificate.map { Report.Judgement(certificate: $0, status: "ok", error: nil) }
-        )
-    }
-
-    private mutating func endHold(of app: App) -> WorkerEvent? {
-        guard limits.holds.end(app.id) else { return nil }
-        board.freed(app.id)
-        return .troubleOver(app: app.id, name: app.name)
+    /// The gateway has answered pushes of the app. Ends its trouble, if it had any.
+    mutating func endHold(of id: Int32) -> WorkerEvent? {
+        guard case .known(let app) = limits.apps[id], limits.holds.end(id) else { return nil }
+        board.freed(id)
+        notes.add(.hold(app: id, nil))
+        if let certificate = app.certificate { notes.add(.status(of: certificate, "ok", error: nil)) }
+        return .troubleOver(app: id, name: app.name)
     }
 }

@@ -58,11 +58,9 @@ struct FeedbackOrigin: Sendable {
         apps = [row.id]
         names = [row.name]
         do throws(Trouble) {
-            guard let secret = row.secret else {
-                throw Trouble(.setting, "App “\(row.name)” has no credential: set its certificate_id.")
-            }
+            guard let secret = row.secret else { throw row.hasNoCredential }
             let gateway = try row.feedbackDestination()
-            route = .success(App.Route(gateway: gateway, credential: try secret.credential(supply: nil)))
+            route = .success(App.Route(gateway: gateway, credential: try secret.credential()))
         } catch {
             route = .failure(error)
         }

@@ -1,7 +1,7 @@
-/// Counts the pushes that were handed to a connection, or are about to be, and whose outcome is not committed.
+/// Counts the pushes that are claimed, or about to be, and not settled.
 ///
-/// They never exceed the limit: it is also the most that a sudden death of this worker can send twice. One app cannot
-/// have all of it, so that a gateway which has fallen silent holds up nobody else.
+/// The limit is also the most that a sudden death of this worker can send twice. One app cannot take all of it, so that a
+/// silent gateway does not stop the others.
 struct Admission: Sendable {
     let limit: Int
     private(set) var inFlight = 0
@@ -16,21 +16,15 @@ struct Admission: Sendable {
 
     private var left: Int { min(limit - inFlight, leftByOthers) }
 
-    /// What one app may have: all but a quarter.
-    private var share: Int { max(1, limit - limit / 4) }
+    /// The most pushes of one app: all but a quarter.
+    var most: Int { max(1, limit - limit / 4) }
 
-    /// How many more pushes of that app may be claimed now.
-    func room(for app: Int32) -> Int {
-        min(left, share - byApp[app, default: 0])
-    }
-
-    /// Whether any more pushes may be claimed now, of whatever app.
     var hasRoom: Bool { left > 0 }
 
-    /// The most pushes of one app that could ever be claimed at once.
-    var most: Int { share }
+    /// How many more pushes of that app may be claimed now.
+    func room(for app: Int32) -> Int { min(left, most - inFlight(of: app)) }
 
-    func inFlight(of app: Int32) -> Int { byApp[app, default: 0] }
+    func inFlight(of app: Int32) -> Int { byApp[app] ?? 0 }
 
     mutating func admit(_ pushes: Int, of app: Int32) {
         precondition(pushes <= room(for: app), "more pushes than there is room for")
@@ -41,7 +35,7 @@ struct Admission: Sendable {
     /// Outcomes were committed, or the claim turned out smaller than planned.
     mutating func release(_ pushes: Int, of app: Int32) {
         guard pushes > 0 else { return }
-        let left = byApp[app, default: 0] - pushes
+        let left = inFlight(of: app) - pushes
         precondition(left >= 0, "more pushes came back than had gone")
         byApp[app] = left == 0 ? nil : left
         inFlight -= pushes

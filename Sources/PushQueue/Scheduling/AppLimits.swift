@@ -1,9 +1,9 @@
 import IO
 
-/// What each app may claim at the moment: its row, its troubles, its rate and the room that is left decide.
+/// How much each app may claim at the moment, by its row, its hold, its rate and the room that is left.
 struct AppLimits: Sendable {
-    /// The pushes with which an app that was in trouble tries again.
-    private static let trial = 10
+    /// How many pushes show whether the trouble of an app is over.
+    private static let probe = 10
     /// A row with more pushes is cut.
     private static let largest = 1000
 
@@ -13,7 +13,7 @@ struct AppLimits: Sendable {
     var rates = RateLimits()
     var expiry = ExpiryWatch()
     var capacities: Capacities
-    /// How many take turns at an app's rate.
+    /// They share the rate of an app.
     var workersAlive = 1
 
     init(maxInFlight: Int, claimSize: Int) {
@@ -37,31 +37,30 @@ struct AppLimits: Sendable {
                 if let end = rates.restEnd(of: id, at: now) { return .blocked(until: end) }
                 most = min(most, RateLimits.turn(of: rate, workers: workersAlive))
             }
-            if holds.isOnTrial(id) {
+            if holds.isInTrouble(id) {
                 guard admission.inFlight(of: id) == 0 else { return .blocked(until: nil) }
-                most = min(most, Self.trial)
+                most = min(most, Self.probe)
             }
             return .pushes(room: room, most: most)
         }
     }
 
-    /// Whether the lane's rows are for now, as far as anybody can tell.
+    /// Whether the lane's rows can be claimed soon, as far as is known.
     func isClaimable(_ lane: Lane) -> Bool {
         switch apps[lane.app] {
         case .unread, .absent: return true
         case .known(let app):
             guard case .success = app.route else { return false }
-            return !app.isPaused && !holds.isOnTrial(lane.app)
+            return !app.isPaused && !holds.isInTrouble(lane.app)
         }
     }
 
-    /// Whether the app's pushes wait for their turn.
+    /// Whether the app has a rate.
     func isPaced(_ id: Int32) -> Bool {
         if case .known(let app) = apps[id] { app.mostRate != nil } else { false }
     }
 
-    /// The most pushes that a row of the app may have and be sent at once. Without a rate a large one would wait, and all
-    /// behind it, until so much is free at once.
+    /// A row of the app with more pushes is cut: it would wait, with all behind it, until there is room for it at once.
     func mostPushes(of id: Int32) -> Int {
         let most = min(admission.most, Self.largest)
         guard case .known(let app) = apps[id], let rate = app.mostRate else { return most }
@@ -72,7 +71,4 @@ struct AppLimits: Sendable {
         admission.admit(pushes, of: app)
         rates.planned(of: app)
     }
-
-    /// What was set aside for a claim and is not needed.
-    mutating func unclaimed(_ pushes: Int, of app: Int32) { admission.release(pushes, of: app) }
 }

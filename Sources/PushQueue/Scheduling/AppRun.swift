@@ -1,4 +1,4 @@
-/// Apps whose ids follow each other, all of them paused: looks for rows step over them.
+/// A run of paused apps with consecutive ids, which looks for rows skip.
 package struct AppRun: Hashable, Sendable {
     let first: Int32
     let last: Int32

@@ -1,19 +1,31 @@
-/// The claims that were asked for and not answered yet. Large and small ones have places of their own, so that neither an
-/// app with a lot to send nor a crowd of apps with little takes the place of the other.
+/// Claims that wait for their answers. Deep and shallow lanes have slots of their own, so that one app with many messages
+/// and many apps with few do not hold up each other.
 struct ClaimSlots: Sendable {
-    private var taken = Depth.allCases.map { _ in 0 }
+    /// Claims of shallow lanes are small, and many of them share a round trip.
+    static let shallow = 24
+    /// Claims of deep lanes are large. The server works on one, the others keep the connection busy.
+    static let deep = 3
 
-    /// The lanes that may claim now: the small claims first, which are soon done.
-    var open: [Depth] { Depth.allCases.filter { taken[$0.rawValue] < $0.slots } }
+    private var taken = (shallow: 0, deep: 0)
 
-    var areEmpty: Bool { taken.allSatisfy { $0 == 0 } }
-
-    mutating func take(_ depth: Depth) {
-        taken[depth.rawValue] += 1
+    func isOpen(_ depth: Lane.Depth) -> Bool {
+        switch depth {
+        case .shallow: taken.shallow < Self.shallow
+        case .deep: taken.deep < Self.deep
+        }
     }
 
-    mutating func free(_ depth: Depth) {
-        taken[depth.rawValue] -= 1
-        precondition(taken[depth.rawValue] >= 0, "more claims were answered than asked for")
+    var areEmpty: Bool { taken == (0, 0) }
+
+    mutating func take(_ depth: Lane.Depth) { add(1, depth) }
+
+    mutating func free(_ depth: Lane.Depth) { add(-1, depth) }
+
+    private mutating func add(_ claims: Int, _ depth: Lane.Depth) {
+        switch depth {
+        case .shallow: taken.shallow += claims
+        case .deep: taken.deep += claims
+        }
+        precondition(taken.shallow >= 0 && taken.deep >= 0, "more claims were answered than asked for")
     }
 }

@@ -1,8 +1,8 @@
 import IO
 
-/// A bound that several workers of one process share: all together have no more pushes in flight.
+/// A limit that several workers of one process share: together they have no more pushes in flight.
 ///
-/// Counted by the claim. While one of them has found no room, none of the others takes more than an equal part.
+/// While one of them has found no room, none of the others takes more than an equal part.
 package final class FlightCeiling: Sendable {
     /// A worker's part of it.
     package struct Share: Sendable {
@@ -12,9 +12,9 @@ package final class FlightCeiling: Sendable {
 
     private struct Member {
         var held = 0
-        /// What nobody else may take while it decides what to claim.
+        /// What is kept for it while it decides what to claim.
         var reserved = 0
-        /// Until when it counts as one that waits.
+        /// Until when it counts as waiting for room.
         var waitsUntil: MonotonicInstant?
     }
 
@@ -53,12 +53,10 @@ package final class FlightCeiling: Sendable {
 }
 
 extension FlightCeiling.Share {
-    /// How many more pushes this worker, which has so many in flight, may claim: they are kept for it until it says what
-    /// it holds.
+    /// How many more pushes this worker may claim. They are kept for it until it calls `hold`.
     func reserve(holding pushes: Int, at now: MonotonicInstant) -> Int {
         ceiling.reserve(at: place, holding: pushes, now: now)
     }
 
-    /// So many of its pushes are in flight now.
     func hold(_ pushes: Int) { ceiling.hold(pushes, at: place) }
 }

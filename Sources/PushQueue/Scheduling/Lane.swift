@@ -1,7 +1,36 @@
-/// One queue within the queue: the messages of one app and one urgency, in the order of their ids.
+/// The messages of one app with one lane number, in the order of their ids.
 package struct Lane: Hashable, Sendable {
+    package enum Urgency: Int, Sendable {
+        case urgent
+        case normal
+        case bulk
+
+        /// How many claims may follow each other before the next urgency has its turn. Bulk always gets a share.
+        var turns: Int {
+            switch self {
+            case .urgent: 16
+            case .normal: 4
+            case .bulk: 1
+            }
+        }
+
+        var next: Urgency {
+            switch self {
+            case .urgent: .normal
+            case .normal: .bulk
+            case .bulk: .urgent
+            }
+        }
+    }
+
+    /// Whether the last claim left rows behind.
+    enum Depth: Int, CaseIterable, Sendable {
+        case shallow
+        case deep
+    }
+
     package let app: Int32
-    /// 0 urgent, 1 normal, 2 bulk; any other number is as good as the nearest of them.
+    /// 0 urgent, 1 normal, 2 bulk. Other numbers count as the nearest of these.
     package let number: Int16
 
     package init(app: Int32, number: Int16) {
@@ -9,7 +38,6 @@ package struct Lane: Hashable, Sendable {
         self.number = number
     }
 
-    /// How urgent it is.
     package var urgency: Urgency {
         switch number {
         case ...0: .urgent
@@ -20,7 +48,7 @@ package struct Lane: Hashable, Sendable {
 }
 
 extension Lane: Comparable {
-    /// The order of the index that lanes are found in.
+    /// The order of the index of `messages`.
     package static func < (left: Self, right: Self) -> Bool {
         (left.app, left.number) < (right.app, right.number)
     }

@@ -1,32 +1,31 @@
 import IO
 
-/// What this worker knows of the lanes, and which of them to claim from next.
+/// Whose turn it is: what this worker knows of the lanes, and which of them to claim from next.
 ///
-/// Deficit round-robin: within one urgency the lanes take turns, each with the same allowance of pushes; the urgencies
-/// take turns of different lengths. A lane that has nothing leaves the round until a look finds rows in it again.
+/// Deficit round-robin: lanes of one urgency take turns, each with the same quantum of pushes; the urgencies take turns of
+/// different lengths. A lane without rows leaves the round until a look finds rows in it again.
 struct LaneBoard: Sendable {
     /// What may be claimed from an app at the moment.
     enum Allowance: Equatable {
-        /// Nothing before that instant or, without one, before the app is freed.
+        /// Nothing before that instant; nil: before the app is freed.
         case blocked(until: MonotonicInstant?)
-        /// There is room for so many. More than `most` should not be taken, and any number below it is worth a claim.
+        /// There is room for so many, and any number up to `most` is worth a claim.
         case pushes(room: Int, most: Int = .max)
     }
 
     private struct Entry {
-        var floor = LaneFloor()
+        var floor = LaneBoard.beginning
         /// Pushes that the lane may still claim in this turn.
         var deficit = 0
         var isReady = false
-        /// Claims that were asked for and not answered yet.
+        /// Claims without an answer yet. Those of a deep lane may overlap.
         var asked = 0
-        /// The last claim left rows behind: several claims of this lane may overlap.
-        var depth = Depth.shallow
-        /// How many pushes a row holds, on average, as far as claims have shown.
+        var depth = Lane.Depth.shallow
+        /// The average of the latest claims.
         var pushesPerRow = 0.0
-        /// More rows are too many for the server to hand over at once, as far as claims have shown.
+        /// The server has memory for so many rows at once, as far as claims have shown.
         var mostRows = LaneBoard.mostRows
-        /// The next row holds so many pushes: less room is of no use.
+        /// How many pushes the next row holds.
         var least = 1
         var usedAt: MonotonicInstant
     }
@@ -34,16 +33,17 @@ struct LaneBoard: Sendable {
     /// How many pushes a claim takes.
     let quantum: Int
     static let mostRows = 1000
-    /// How long a lane is left alone that the server has no memory for.
+    /// How long a lane rests when the server has no memory for one of its rows.
     static let rest = Duration.seconds(1)
-    /// A first claim takes so much less than later ones.
+    /// The first claim of a lane takes a fraction of the quantum.
     static let caution = 16
-    /// A lane that was idle for so long is forgotten, its floor too.
+    /// A lane that was idle for so long is forgotten, with its floor.
     static let memory = Duration.seconds(10)
+    private static let beginning = ScanFloor(at: Int64.min, leastRows: 4096)
 
     private var entries: [Lane: Entry] = [:]
-    /// A lane that is ready and not parked stands in the round of its depth and urgency.
-    private var turns = Depth.allCases.map { _ in Turns() }
+    /// A lane that is ready and not parked is in the round of its depth and urgency.
+    private var turns = Lane.Depth.allCases.map { _ in Turns() }
     private var parked = ParkedLanes()
 
     init(quantum: Int) {
@@ -51,35 +51,39 @@ struct LaneBoard: Sendable {
         self.quantum = quantum
     }
 
-    /// The lanes that are scanned from a floor, in the order of the index. A deep lane with a claim under way is known to
-    /// have rows: looking for them, past all that were claimed already, would tell nothing and take long.
+    /// Where looks begin, in the order of the index. A deep lane with a claim under way is known to have rows, so looks skip
+    /// it: they would walk over all rows that were just claimed.
     var floors: [(lane: Lane, id: Int64)] {
-        entries.lazy.compactMap { lane, entry in
-            if entry.depth == .deep, entry.asked > 0 { return (lane, .max) }
-            return entry.floor.isLow ? nil : (lane, entry.floor.id)
-        }.sorted { $0.lane < $1.lane }
+        var floors: [(lane: Lane, id: Int64)] = []
+        for (lane, entry) in entries {
+            let isKnown = entry.depth == .deep && entry.asked > 0
+            if isKnown || !entry.floor.isLow { floors.append((lane, isKnown ? .max : entry.floor.place)) }
+        }
+        return floors.count < 2 ? floors : floors.sorted { $0.lane < $1.lane }
     }
 
-    /// Where rows may be that no claim sees: below these ids.
+    /// Below these ids no claim sees rows.
     var risenFloors: [(lane: Lane, id: Int64)] {
-        entries.compactMap { lane, entry in entry.floor.isLow ? nil : (lane, entry.floor.id) }
+        entries.compactMap { lane, entry in entry.floor.isLow ? nil : (lane, entry.floor.place) }
     }
 
-    // MARK: What happened
+    // MARK: Events
 
     /// A look found rows in these lanes.
     mutating func found(_ lanes: some Sequence<Lane>, at now: MonotonicInstant) {
         for lane in lanes {
             var entry = entries[lane] ?? Entry(usedAt: now)
             entry.usedAt = now
-            // A claim under way takes what the look has seen; of what came between them, the next look will know.
+            // A claim under way takes what this look has seen. The next look sees what came after.
             if entry.asked == 0 || entry.depth == .deep { makeReady(lane, &entry) }
             entries[lane] = entry
         }
     }
 
-    /// The answer to a claim: so many rows with so many pushes together, the ids of the first, and whether the lane has
-    /// more. `next` is the number of pushes in the next row where that was too large for the room left.
+    /// A claim was answered.
+    /// - Parameters:
+    ///   - first: The lowest id.
+    ///   - next: How many pushes the next row has, where that did not fit.
     mutating func claimed(
         _ plan: ClaimPlan,
         rows: Int,
@@ -99,22 +103,22 @@ struct LaneBoard: Sendable {
             let share = Double(pushes) / Double(rows)
             entry.pushesPerRow = entry.pushesPerRow == 0 ? share : (entry.pushesPerRow + share) / 2
         }
-        // A claim from below a floor that has risen meanwhile tells nothing about where rows begin now.
-        if let first, first >= entry.floor.id { entry.floor.claimed(first: first, rows: rows, at: now) }
+        // The floor may have risen since the claim was planned.
+        if let first, first >= entry.floor.place { entry.floor.took(rows, at: first, now) }
         if entry.depth == .deep {
             makeReady(plan.lane, &entry)
         } else if entry.asked == 0 {
             entry.isReady = false
             entry.deficit = 0
         }
-        // Its depth may have changed, and its round with it.
+        // Its round depends on its depth.
         if entry.isReady { join(plan.lane, entry) }
         entries[plan.lane] = entry
     }
 
-    /// The claim was not made after all; its rows are where they were.
-    /// - Parameter wasTooLarge: They were too many for the server at once: half of them may not be. Where even one is, it
-    ///   is short of memory, and the lane rests for a while.
+    /// A claim was not made.
+    /// - Parameter wasTooLarge: The server has no memory for so many rows: the next claim asks for half of them. Where it has
+    ///   none for a single row, the lane rests.
     mutating func abandoned(_ plan: ClaimPlan, wasTooLarge: Bool = false, at now: MonotonicInstant) {
         guard var entry = entries[plan.lane] else { return }
         entry.asked -= 1
@@ -135,67 +139,75 @@ struct LaneBoard: Sendable {
         entries[lane] = entry
     }
 
-    /// A trial in the lane is over, the first row of which had that id. As many more wait for theirs, perhaps.
-    mutating func tried(_ lane: Lane, first: Int64) {
+    /// A quarantined claim has ended, the lowest id of which was that one. More jobs of its kind may stand behind it.
+    mutating func quarantineEnded(in lane: Lane, first: Int64) {
         guard var entry = entries[lane] else { return }
         entry.floor.lower(to: first)
         entry.depth = .deep
         entry.isReady = true
-        // Its round may have changed with its depth.
         join(lane, entry)
         entries[lane] = entry
     }
 
-    /// What kept the app from claiming may be over.
+    /// The app may be able to claim again.
     mutating func freed(_ app: Int32) {
         rejoin(parked.free(app))
     }
 
-    /// Starts every scan from the beginning again, for those who must be sure that nothing is left.
+    /// Begins every scan at the beginning again.
     mutating func forgetFloors() {
-        for lane in entries.keys { entries[lane]?.floor = LaneFloor() }
+        for lane in entries.keys { entries[lane]?.floor = Self.beginning }
     }
 
-    /// Forgets lanes that have had nothing for a while.
     mutating func forgetIdle(at now: MonotonicInstant) {
         entries = entries.filter {
             $0.value.isReady || $0.value.asked > 0 || now - $0.value.usedAt < Self.memory
         }
     }
 
-    // MARK: What to do next
+    // MARK: Decisions
 
-    /// The next claim of a lane of one of these depths, or nil when there is none to make: no lane has rows, or none that
-    /// has may claim. The limits are asked for the allowance of each lane whose turn it is.
+    /// The next claim; nil: no lane that has rows may claim. Small claims go first, since they end soon.
+    /// - Parameter allowance: Asked for each lane whose turn it is.
     mutating func next<Limits>(
-        of depths: [Depth] = Depth.allCases,
+        in slots: ClaimSlots = ClaimSlots(),
         at now: MonotonicInstant,
         within limits: inout Limits,
         allowance: (inout Limits, Lane) -> Allowance
     ) -> ClaimPlan? {
         while let lanes = parked.freeDue(at: now) { rejoin(lanes) }
-        for depth in depths where !turns[depth.rawValue].isEmpty {
-            // Once around and back to the urgency that has used up part of its turn, which may be the only one with rows.
-            for _ in 0...Urgency.allCases.count {
-                if let plan = next(of: depth, at: now, &limits, allowance) {
-                    turns[depth.rawValue].claimed()
-                    return plan
-                }
-                turns[depth.rawValue].pass()
+        return next(of: .shallow, in: slots, at: now, &limits, allowance)
+            ?? next(of: .deep, in: slots, at: now, &limits, allowance)
+    }
+
+    private mutating func next<Limits>(
+        of depth: Lane.Depth,
+        in slots: ClaimSlots,
+        at now: MonotonicInstant,
+        _ limits: inout Limits,
+        _ allowance: (inout Limits, Lane) -> Allowance
+    ) -> ClaimPlan? {
+        guard !turns[depth.rawValue].isEmpty, slots.isOpen(depth) else { return nil }
+        // Once around, and back to the urgency whose turn was partly used: it may be the only one with rows.
+        for _ in 0...3 {
+            if let plan = next(of: depth, at: now, &limits, allowance) {
+                turns[depth.rawValue].claimed()
+                return plan
             }
+            turns[depth.rawValue].pass()
         }
         return nil
     }
 
     /// The next claim of the urgency whose turn it is.
     private mutating func next<Limits>(
-        of depth: Depth,
+        of depth: Lane.Depth,
         at now: MonotonicInstant,
         _ limits: inout Limits,
         _ allowance: (inout Limits, Lane) -> Allowance
     ) -> ClaimPlan? {
         let urgency = turns[depth.rawValue].urgency
-        // A lane in debt passes its turn; where all others have nothing, the debt is soon paid.
+        // A lane in debt passes its turn. Where the others have nothing, the debt is soon paid.
         for _ in 0..<turns[depth.rawValue][urgency].count * 4 {
             guard let lane = turns[depth.rawValue][urgency].first else { return nil }
             guard var entry = entries[lane], entry.isReady, entry.depth == depth else {
@@ -210,7 +222,7 @@ struct LaneBoard: Sendable {
             }
             if let plan = self.plan(lane, &entry, at: now, allowance: allowance) {
                 if isTurnOver(entry) { turns[depth.rawValue][urgency].rotate() }
-                // One look at what may be the lane's last rows is enough; the answer says whether there are more.
+                // The answer says whether there are more rows.
                 if depth == .shallow { entry.isReady = false }
                 entries[lane] = entry
                 return plan
@@ -221,8 +233,8 @@ struct LaneBoard: Sendable {
         return nil
     }
 
-    /// A turn is over when the allowance that is left is not worth a claim; a row that was larger than the allowance
-    /// leaves a debt, which the next turns pay off.
+    /// A turn is over when what is left of the quantum is not worth a claim. A row that was larger than the quantum leaves a
+    /// debt, which the next turns pay off.
     private func isTurnOver(_ entry: Entry) -> Bool { entry.deficit * 2 < quantum }
 
     private func plan(
@@ -236,7 +248,7 @@ struct LaneBoard: Sendable {
         }
         if isTurnOver(entry) { entry.deficit += quantum }
         guard !isTurnOver(entry) else { return nil }
-        // What a lane has is unknown until a claim leaves rows behind: until then it should not take the room of others.
+        // How much a shallow lane holds is unknown, so it takes little room from others.
         let size = entry.depth == .deep ? quantum : max(1, quantum / Self.caution)
         let wanted = max(entry.least, min(size, entry.deficit, most))
         guard wanted <= room else { return nil }
@@ -246,7 +258,7 @@ struct LaneBoard: Sendable {
         return ClaimPlan(
             lane: lane,
             depth: entry.depth,
-            floor: entry.depth == .deep ? entry.floor.amidst(at: now) : entry.floor.id,
+            floor: entry.depth == .deep ? entry.floor.start(at: now) : entry.floor.place,
             rows: Int32(rows),
             pushes: Int32(clamping: wanted)
         )

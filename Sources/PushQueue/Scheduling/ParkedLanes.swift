@@ -1,7 +1,7 @@
 import IO
 
-/// Lanes that have rows and may not claim, because their app is paused, in trouble, or has used up its rate. They stand
-/// in no round, so that ten thousand of them cost nothing, until their app is freed or its time has come.
+/// Lanes that have rows and may not claim, because their app is paused, held, or has used up its rate. They are in no round,
+/// so that ten thousand of them cost nothing.
 struct ParkedLanes: Sendable {
     private struct Place {
         var lanes: [Lane] = []
@@ -20,16 +20,16 @@ struct ParkedLanes: Sendable {
         apps[lane.app] = place
     }
 
-    /// The lanes of that app, which may claim again, perhaps.
+    /// The lanes of that app.
     mutating func free(_ app: Int32) -> [Lane] {
         guard let place = apps.removeValue(forKey: app) else { return [] }
         if let alarm = place.alarm { alarms.remove(alarm) }
         return place.lanes
     }
 
-    /// The lanes of one app whose time has come; nil: there is none any more.
+    /// The lanes of one app whose time has come; nil: there is none left.
     mutating func freeDue(at now: MonotonicInstant) -> [Lane]? {
-        guard let app = alarms.popDue(at: now) else { return nil }
+        guard !apps.isEmpty, let app = alarms.popDue(at: now) else { return nil }
         return apps.removeValue(forKey: app)?.lanes ?? []
     }
 }

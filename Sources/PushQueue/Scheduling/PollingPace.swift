@@ -1,27 +1,26 @@
-/// How long to wait between two looks for lanes that have rows: hardly at all after one that found some, and up to 50 ms,
-/// jittered so that a fleet does not look in step, when there has been nothing for a while.
+/// How long to wait between two looks for lanes that have rows: 5 ms after one that found some, and up to 50 ms when there
+/// has been nothing for a while, with jitter so that the workers of a fleet do not look all at once.
 struct PollingPace: Sendable {
     static let shortest = Duration.milliseconds(5)
     static let longest = Duration.milliseconds(50)
-    /// Between looks for more lanes while there is plenty to do in those that are known.
+    /// While pushes are in flight.
     static let busy = Duration.milliseconds(20)
-    /// So many times the duration of a look lie between two looks: however many lanes there are to walk over, looking
-    /// costs a small part of the time.
-    static let rest = 25
-
-    /// So many looks tell what one costs: the cheapest of them. The others had to wait, for a core, a lock or the network.
+    /// The wait is so many times what a look costs, so that looking takes a small part of the time however many lanes there
+    /// are.
+    private static let rest = 25
+    /// The cheapest of the latest looks tells what one costs. Others may have waited for a processor, a lock or the network.
     private static let memory = 4
 
     private var current = Self.shortest
     private var costs: [Duration] = []
 
-    /// A look took so long and found rows, in lanes that go on by themselves or not. How long to wait before the next.
+    /// How long to wait after a look that found rows.
     mutating func foundWork(after cost: Duration, isBusy: Bool) -> Duration {
         current = Self.shortest
         return max(isBusy ? Self.busy : Self.shortest, pause(after: cost))
     }
 
-    /// A look took so long and found nothing. How long to wait before the next.
+    /// How long to wait after a look that found nothing.
     mutating func foundNothing(
         after cost: Duration,
         using generator: inout some RandomNumberGenerator

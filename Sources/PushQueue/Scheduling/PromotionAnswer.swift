@@ -1,15 +1,20 @@
 import Postgres
 
-/// What came of a look for jobs that are due.
+/// What a look for due jobs has moved to the queue.
 struct PromotionAnswer: Sendable {
-    /// Those that went to the queue.
+    /// Rows of one lane.
+    struct Promotion: Sendable {
+        let lane: Lane
+        let lowest: Int64
+        let rows: Int
+    }
+
     var promotions: [Promotion] = []
     /// What is due and was not moved lies behind it.
-    var place = DuePlace.beginning
-    /// What it cost the server.
+    var place = DueFloor.Place.beginning
+    /// The server's time.
     var cost = Duration.zero
 
-    /// How many jobs went to the queue.
     var rows: Int { promotions.reduce(0) { $0 + $1.rows } }
 }
 
@@ -18,7 +23,7 @@ extension PromotionAnswer {
     init(_ rows: borrowing Rows) throws(PostgresError) {
         for row in rows.indices {
             if rows.isNull(row, 0) {
-                place = DuePlace(time: try rows.timestamp(row, 4), id: try rows.int64(row, 5))
+                place = DueFloor.Place(time: try rows.timestamp(row, 4), id: try rows.int64(row, 5))
                 cost = .microseconds(try rows.int64(row, 6))
             } else {
                 let lane = Lane(app: try rows.int32(row, 0), number: try rows.int16(row, 1))

@@ -1,13 +1,25 @@
 import IO
 
-/// How the pushes of apps that have a `max_rate` are claimed: in small turns, each of which waits for its time on the
-/// fleet's timetable, `carillon.take_turn`. A worker has two claims of such an app on the way to their turn, so that one is
-/// claimed while the other waits, and no more, so that the turns of all workers are soon.
+/// How the pushes of apps with a `max_rate` are claimed: in small turns, each of which waits for its time on the fleet's
+/// timetable, `carillon.take_turn`. A worker has two claims of such an app waiting, so that one is claimed while the other
+/// waits, and no more, so that all workers get turns soon.
 struct RateLimits: Sendable {
-    /// The claims of an app that may wait for their turn.
-    static let most = 2
-    /// How long the turns of all workers together take at the most, and a turn at the least.
+    /// When the pushes of one claim may go out.
+    struct Turn: Sendable {
+        /// Half of the longest turn. Pushes that go out later would add to those that are on time.
+        private static let latest = Duration.milliseconds(50)
+
+        let begins: MonotonicInstant
+
+        /// Another turn has to be taken.
+        func isMissed(at now: MonotonicInstant) -> Bool { now - begins > Self.latest }
+    }
+
+    /// Claims of an app that may wait for their turn.
+    private static let most = 2
+    /// How many seconds the turns of all workers together take at most.
     private static let round = 0.2
+    /// How many seconds one turn takes.
     private static let turn = 0.02...0.1
 
     private var waiting: [Int32: Int] = [:]
@@ -22,19 +34,17 @@ struct RateLimits: Sendable {
     /// The most pushes that a row may have to be sent in one turn.
     static func mostPushes(of rate: Int32) -> Int { max(1, Int(rate) / 10) }
 
-    /// Whether another claim of that app may be made.
     func mayClaim(_ app: Int32) -> Bool { waiting[app, default: 0] < Self.most }
 
-    /// Until when it may not claim, since the timetable is full.
+    /// Until when the app may not claim, since the timetable is full.
     func restEnd(of app: Int32, at now: MonotonicInstant) -> MonotonicInstant? {
         guard let end = rests[app], now < end else { return nil }
         return end
     }
 
-    /// A claim was asked for.
     mutating func planned(of app: Int32) { waiting[app, default: 0] += 1 }
 
-    /// It brought nothing, goes back, or has had its turn.
+    /// A claim brought nothing, goes back, or has had its turn.
     mutating func departed(of app: Int32) {
         let left = waiting[app, default: 0] - 1
         precondition(left >= 0, "more claims departed than were planned")

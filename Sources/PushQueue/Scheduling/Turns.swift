@@ -1,29 +1,79 @@
-/// The rounds of lanes, one an urgency, and whose turn it is: urgencies take turns of different lengths.
+/// Lanes of one depth in the order of their turns: a round for each urgency, and the urgency whose turn it is.
 struct Turns: Sendable {
-    private var rounds = [Round](repeating: Round(), count: Urgency.allCases.count)
-    private(set) var urgency = Urgency.urgent
-    private var left = Urgency.urgent.turns
+    /// Lanes in the order of their turns, each at most once.
+    struct Round: Sendable {
+        private var lanes: [Lane] = []
+        private var start = 0
+        private var members: Set<Lane> = []
 
-    /// No lane waits for its turn.
-    var isEmpty: Bool {
-        for round in rounds where !round.isEmpty { return false }
-        return true
+        var isEmpty: Bool { start == lanes.count }
+        var count: Int { lanes.count - start }
+        var first: Lane? { isEmpty ? nil : lanes[start] }
+
+        /// Puts the lane at the end, unless it is in the round already.
+        mutating func append(_ lane: Lane) {
+            if members.insert(lane).inserted { lanes.append(lane) }
+        }
+
+        mutating func removeFirst() {
+            guard let lane = first else { return }
+            members.remove(lane)
+            start += 1
+            compact()
+        }
+
+        mutating func remove(_ lane: Lane) {
+            guard members.remove(lane) != nil, let place = lanes[start...].firstIndex(of: lane) else { return }
+            lanes.remove(at: place)
+        }
+
+        /// Puts the first lane at the end.
+        mutating func rotate() {
+            guard let lane = first else { return }
+            lanes.append(lane)
+            start += 1
+            compact()
+        }
+
+        private mutating func compact() {
+            guard start > 64, start * 2 > lanes.count else { return }
+            lanes.removeFirst(start)
+            start = 0
+        }
     }
 
-    subscript(urgency: Urgency) -> Round {
-        get { rounds[urgency.rawValue] }
-        _modify { yield &rounds[urgency.rawValue] }
+    private var rounds = (Round(), Round(), Round())
+    private(set) var urgency = Lane.Urgency.urgent
+    private var left = Lane.Urgency.urgent.turns
+
+    var isEmpty: Bool { rounds.0.isEmpty && rounds.1.isEmpty && rounds.2.isEmpty }
+
+    subscript(urgency: Lane.Urgency) -> Round {
+        get {
+            switch urgency {
+            case .urgent: rounds.0
+            case .normal: rounds.1
+            case .bulk: rounds.2
+            }
+        }
+        _modify {
+            switch urgency {
+            case .urgent: yield &rounds.0
+            case .normal: yield &rounds.1
+            case .bulk: yield &rounds.2
+            }
+        }
     }
 
-    /// A claim was planned: the turn gets shorter.
+    /// A claim was planned, which shortens the turn.
     mutating func claimed() {
         left -= 1
         if left == 0 { pass() }
     }
 
-    /// The next urgency has its turn.
+    /// Begins the turn of the next urgency.
     mutating func pass() {
-        urgency = Urgency.allCases[(urgency.rawValue + 1) % Urgency.allCases.count]
+        urgency = urgency.next
         left = urgency.turns
     }
 }

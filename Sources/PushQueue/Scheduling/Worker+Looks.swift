@@ -4,7 +4,7 @@ import Postgres
 
 /// Finding lanes that have rows.
 extension Worker {
-    /// Looks for them again and again, and moves to the queue what has become due.
+    /// Looks for lanes that have rows, and moves to the queue what is due.
     func lookForWork() async {
         await watchOthers()
         await takeOverOrphans()
@@ -12,7 +12,7 @@ extension Worker {
             var look = state.lookBegan(at: .now)
             let wait: Duration
             do throws(PostgresError) {
-                // Asked for together: while the connection is busy, each answer is a long way off.
+                // Both are sent before either is answered: on a busy connection each answer takes long.
                 async let promotion = self.promotion(on: connection)
                 let (lanes, cost) = try await self.look(on: connection)
                 look.cost = cost
@@ -41,7 +41,7 @@ extension Worker {
         return try await promote(from: state.due.start(at: .now), on: connection)
     }
 
-    func promote(from start: DuePlace, on connection: PostgresConnection) async throws(PostgresError) -> Int {
+    func promote(from start: DueFloor.Place, on connection: PostgresConnection) async throws(PostgresError) -> Int {
         let parameters: Parameters = .promote(most: 1000, after: start)
         let promotion = try await ask(connection, WorkerStatements.promote, parameters) {
             try PromotionAnswer($0)
@@ -62,10 +62,10 @@ extension Worker {
         let unread = state.found(lanes)
         try await readApps(Array(unread), on: connection)
         let readAt = MonotonicInstant.now
-        let reports = state.understood(lanes, at: readAt)
-        // What it cost the server, and what it cost here; not the time until other answers came.
+        let events = state.understood(lanes, at: readAt)
+        // The server's time and this side's, without the wait for other answers.
         let total = cost + (MonotonicInstant.now - readAt)
-        for report in reports { tell(report) }
+        for event in events { tell(event) }
         return (lanes, total)
     }
 }

@@ -1,7 +1,7 @@
 package import ApplePush
 
-/// What is to be written about a claim, or about the part of it that has ended: made from the jobs, the outcomes of their
-/// pushes and the time, by nothing else.
+/// What is to be written about a claim, or about the part of it that has ended. It follows from the jobs, the outcomes of
+/// their pushes and the time.
 package struct Settlement: Sendable {
     /// A job that has ended, or part of one.
     struct Share: Equatable, Sendable {
@@ -15,9 +15,9 @@ package struct Settlement: Sendable {
         var retried: Int32 = 0
         /// Pushes that have not ended.
         var pending: Int32 = 0
-        /// How the last attempt ended of pushes that expire instead of another one.
+        /// How the last attempt ended of pushes that expire before the next.
         var lastAttempt: RetryCause?
-        /// Its message is known to be unfinished: it is a part or a retry, or a part of it was settled before.
+        /// Its message has a row in `unfinished`: the job is a part or a retry, or a part of it was settled before.
         var isKnown = false
 
         var ended: Int32 { sent + failed + expired }
@@ -52,28 +52,31 @@ package struct Settlement: Sendable {
         let attempt: Int16
         /// Milliseconds; nil: at once.
         let delay: Int32?
-        /// What most of them were answered; nil: nothing that says more than what is known of the job already.
+        /// The answer to most of them; nil: none.
         let cause: RetryCause?
     }
 
     /// A job that stays in flight, or what stays of it.
     struct Stay: Equatable, Sendable {
         let job: Int32
-        /// The places in the batch of those that have not ended; all that there were, if it is whole.
+        /// The places in the batch of those that have not ended; all of the job's, if it is whole.
         let pushes: [Int32]
         /// Nothing of the job has ended: it stays as it is.
         let isWhole: Bool
     }
 
-    /// What the claim adds to the counters.
+    /// Counts of pushes.
     package struct Tally: Equatable, Sendable {
         package var sent = 0
         package var failed = 0
         package var expired = 0
+        /// They have used up an attempt, and are tried again.
         package var retried = 0
+        /// They went back without using up an attempt.
         package var returned = 0
+        /// Attempts whose outcome is unknown.
         package var unknown = 0
-        /// Those of the failed that are no tokens of this environment, as APNs says: BadDeviceToken.
+        /// Those of the failed that APNs answered with BadDeviceToken.
         package var badTokens = 0
 
         static func += (left: inout Self, right: Self) {
@@ -94,12 +97,10 @@ package struct Settlement: Sendable {
     private(set) var failures: [Failure] = []
     private(set) var returns: [Return] = []
     private(set) var stays: [Stay] = []
-    /// Jobs that may be sent again, and of which an attempt ended without an answer.
+    /// Jobs that may be sent again, and have pushes whose outcome is unknown.
     private(set) var unanswered: [Int32] = []
     package private(set) var tally = Tally()
-    /// Why pushes have used up an attempt and are tried again.
     package private(set) var retryCauses = RetryCauses()
-    /// Which pushes failed because of their topic, by reason.
     private(set) var topicRefusals: [TopicRefusal] = []
     /// Why the app cannot send at the moment.
     package private(set) var trouble: Trouble?
@@ -114,8 +115,8 @@ package struct Settlement: Sendable {
     private let now: Int64
     private let claimedAt: Int64
 
-    /// Pushes that are pending stay in flight. Where those of `earlier` have been settled, only what was pending then is
-    /// settled now.
+    /// Pushes that are pending stay in flight.
+    /// - Parameter earlier: The outcomes of the first part. What was pending then is settled now.
     package init(
         _ claim: ClaimedJobs,
         _ outcomes: Outcomes,
@@ -159,7 +160,7 @@ package struct Settlement: Sendable {
                     judge(job.places, of: job, &share, outcomes, using: &generator)
                 }
             count(share)
-            // What stays or goes back whole has made no progress that anybody could write down.
+            // A job that stays or goes back whole has made no progress.
             if isAsItWas { continue }
             if share.isKnown || share.remaining > 0 { parts.append(share) } else { ended.append(share) }
         }
@@ -175,7 +176,7 @@ package struct Settlement: Sendable {
         Set(ended.map(\.job) + parts.map(\.job) + returns.map(\.job)).sorted()
     }
 
-    /// What it says of some of the settled jobs, next to one another, while others stay in flight as they are.
+    /// Its part about adjacent jobs, while others stay in flight as they are.
     func piece(of jobs: ArraySlice<Int32>, keeping others: some Sequence<Int32>) -> Settlement {
         guard let first = jobs.first, let last = jobs.last else { preconditionFailure("A piece of nothing.") }
         var piece = self
@@ -188,7 +189,7 @@ package struct Settlement: Sendable {
         return piece
     }
 
-    /// Something else than the app was to blame.
+    /// The app was not the cause.
     mutating func forgetTrouble() {
         trouble = nil
     }
@@ -198,7 +199,7 @@ package struct Settlement: Sendable {
         returns.lazy.filter { $0.isWhole && $0.delay == nil }.map { claim.jobs[Int($0.job)].id }.min()
     }
 
-    /// How long those wait that go back as if they had never been claimed, and not at once.
+    /// How long those pushes wait that go back without using up an attempt.
     func rest(of claim: ClaimedJobs) -> Duration? {
         let rests = returns.lazy.filter { $0.attempt == claim.jobs[Int($0.job)].attempt }.compactMap(\.delay)
         return rests.max().map { .milliseconds($0) }
@@ -206,7 +207,7 @@ package struct Settlement: Sendable {
 
     // MARK: One job
 
-    /// Decides on each of those pushes of the job. True: all of them stay or go back, as one job and as they came.
+    /// Decides on these pushes of the job. True: all of them stay or go back, as the job that they were.
     private mutating func judge(
         _ pushes: some Collection<Int32>,
         of job: ClaimedJobs.Job,
@@ -275,7 +276,7 @@ package struct Settlement: Sendable {
             )
         }
         if !backs.isEmpty {
-            // A gateway that takes others and refuses these again and again must not keep us busy with nothing else.
+            // A gateway that answers others and refuses these again and again must not cause a busy loop.
             let pause = gatewayAnswers ? Int32.random(in: 100...1000, using: &generator) : nil
             returns.append(
                 Return(

@@ -4,13 +4,13 @@ import Postgres
 /// A settlement on its way into the database.
 struct Settling: Sendable {
     /// What to do after a try that failed.
-    enum Way {
+    enum Failure {
         /// Something else is to be tried at once.
         case triesNext
-        /// The same is to be tried again. A message that cannot end: a person has to know.
+        /// The same is to be tried again. The message is one that cannot end, which a person has to know.
         case triesAgain(stuck: Int64?)
         /// It is written with the rest of the claim.
-        case leavesItToTheRest
+        case waitsForRest
     }
 
     var claim: HeldClaim
@@ -18,7 +18,7 @@ struct Settling: Sendable {
     let outcomes: Outcomes
     /// Some pushes have not ended.
     let hasRest: Bool
-    /// Jobs of which PostgreSQL refused to write what became of them.
+    /// Jobs whose outcomes PostgreSQL refused to write.
     private(set) var unrecorded: [WorkerEvent] = []
     private var writing: SettlementWriting
     private var refusal = ""
@@ -36,7 +36,7 @@ struct Settling: Sendable {
         writing.write(of: claim.jobs, outcomes, after: claim.settled, as: claim.worker)
     }
 
-    /// All is written, by this worker.
+    /// Everything is written, by this worker.
     var isWritten: Bool { writing.next == .over(isWritten: true) }
 
     mutating func answered(_ answer: SettlementAnswer, name: String) {
@@ -52,16 +52,16 @@ struct Settling: Sendable {
         )
     }
 
-    mutating func failed(_ error: PostgresError) -> Way {
+    mutating func failed(_ error: PostgresError) -> Failure {
         guard !error.isTransient else {
             writing.failed(mayBeWritten: error.outcome == .unknown)
             return .triesAgain(stuck: nil)
         }
         refusal = error.message
         // A first part that PostgreSQL refuses is written with the rest.
-        if settlement.pending > 0 { return .leavesItToTheRest }
-        // The claim cannot leave `inflight`. Whoever gave it up would have its pushes sent again: so it is tried again for
-        // as long as the worker runs.
+        if settlement.pending > 0 { return .waitsForRest }
+        // The claim cannot leave `inflight`. Giving it up would have its pushes sent again, so it is tried again for as long
+        // as the worker runs.
         var stuck: Int64?
         if case .refused(let job) = writing.next { stuck = claim.jobs.jobs[Int(job)].message }
         return writing.refusedByDatabase() ? .triesNext : .triesAgain(stuck: stuck)

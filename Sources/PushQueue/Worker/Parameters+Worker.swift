@@ -85,15 +85,15 @@ extension Parameters {
         return parameters
     }
 
-    static func judgeCredential(_ judgement: Report.Judgement) -> Parameters {
+    static func judgeCredential(_ certificate: Int32, _ status: String?, error: String?) -> Parameters {
         var parameters = Parameters()
-        parameters.append(judgement.certificate)
-        parameters.append(judgement.status)
-        parameters.append(judgement.error)
+        parameters.append(certificate)
+        parameters.append(status)
+        parameters.append(error)
         return parameters
     }
 
-    static func credential(_ finding: CredentialFinding) -> Parameters {
+    static func credential(_ finding: CredentialNotes.Finding) -> Parameters {
         var topics = PostgresArray(of: .text)
         var notAfter: Int64?
         var problem: String?
@@ -112,7 +112,7 @@ extension Parameters {
         return parameters
     }
 
-    static func promote(most: Int32, after place: DuePlace) -> Parameters {
+    static func promote(most: Int32, after place: DueFloor.Place) -> Parameters {
         var parameters = Parameters()
         parameters.append(most)
         parameters.append(timestamp: place.time)

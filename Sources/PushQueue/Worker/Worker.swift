@@ -22,13 +22,15 @@ package actor Worker {
     var permit = SendingPermit(for: .zero)
     /// What all work shares.
     var connection: PostgresConnection?
-    /// For heartbeats, this worker's and those of the others.
+    /// For heartbeats, its own and those of the others.
     var lifeline: PostgresConnection?
     /// What connections are open for beside these two.
     var purposes: Set<Purpose> = []
     var ownConnections: [Purpose: PostgresConnection] = [:]
     var detourTurns = TurnsByApp<CheckedContinuation<Void, Never>>()
-    /// Lists of dead tokens, the database having been lost while they were read.
+    /// See `supplied(_:)`.
+    var suppliedCredentials: [Credential: Credential] = [:]
+    /// Legacy feedback lists that were being read when the database was lost.
     var feedbackLists: FeedbackLists?
     /// Large statements that are under way, and those that wait for their turn.
     var largeStatements = 0
@@ -183,6 +185,10 @@ package actor Worker {
     func tell(_ event: WorkerEvent) {
         count { $0.heard(event) }
         emit(event)
+        switch event {
+        case .trouble, .troubleOver: notesBell.ring()
+        default: break
+        }
     }
 
     func count(_ change: (inout WorkerCounters) -> Void) {

@@ -1,31 +1,9 @@
 package import ApplePush
-import IO
+package import IO
 
-/// What a worker has done so far, and what it is doing. A value: take it whenever you like.
+/// What a worker has done since it started, and what it is doing.
 package struct WorkerCounters: Sendable {
-    /// What became of the pushes of one app.
-    package struct Pushes: Equatable, Sendable {
-        package internal(set) var sent = 0
-        package internal(set) var failed = 0
-        package internal(set) var expired = 0
-        /// Tries that count as an attempt, and are followed by another.
-        package internal(set) var retried = 0
-        /// Pushes that went back without a try that counts.
-        package internal(set) var returned = 0
-        /// Tries of which nobody knows what came.
-        package internal(set) var unknown = 0
-
-        mutating func add(_ tally: Settlement.Tally) {
-            sent += tally.sent
-            failed += tally.failed
-            expired += tally.expired
-            retried += tally.retried
-            returned += tally.returned
-            unknown += tally.unknown
-        }
-    }
-
-    /// Why pushes failed, or are tried again.
+    /// Why pushes failed or are retried.
     package struct Failure: Hashable, Sendable {
         package let app: Int32
         /// 0: refused here, or never answered.
@@ -33,42 +11,49 @@ package struct WorkerCounters: Sendable {
         package let reason: String
     }
 
-    package internal(set) var apps: [Int32: Pushes] = [:]
+    /// Whether a worker can do its work, and if not, why.
+    package enum Readiness: Sendable {
+        case ready
+        case disconnected
+        /// It is connected, but the database has not answered for a while.
+        case silent
+        /// Others may take it for dead, so it sends nothing.
+        case leaseUnproven
+    }
+
+    package internal(set) var apps: [Int32: Settlement.Tally] = [:]
     package internal(set) var failures: [Failure: Int] = [:]
     /// Attempts that were followed by another.
     package internal(set) var retries: [Failure: Int] = [:]
-    /// How many of them each app has.
+    /// How many kinds of failures and retries each app has.
     private var reasons: [Int32: Int] = [:]
-    /// The names of the apps, as far as they are known.
     package internal(set) var names: [Int32: String] = [:]
-    /// Claims that brought something.
+    /// Claims that brought jobs.
     package internal(set) var claims = 0
     package internal(set) var jobs = 0
     /// How long jobs have waited from enqueueing to their first claim.
     package internal(set) var waits = DurationHistogram()
-    /// Claims settled too late: they were not this worker's any more.
+    /// Claims that were settled too late: another worker had taken them over.
     package internal(set) var stale = 0
-    /// Jobs of which PostgreSQL refused to write what became of them.
+    /// Jobs whose outcomes PostgreSQL refused to write.
     package internal(set) var unrecorded = 0
     package internal(set) var takeovers = 0
     package internal(set) var databaseErrors = 0
-    /// Tokens that were deleted, by the app's name.
+    /// Dead tokens that were deleted, by the app's name.
     package internal(set) var reaped: [String: Int] = [:]
-    /// Rows of feedback that are done with.
+    /// Rows of `feedback` that were handled.
     package internal(set) var feedbackHandled = 0
-    /// How long feedback passes took.
     package internal(set) var feedbackPasses = DurationHistogram()
-    /// What kept watched tables from being reaped.
+    /// Watched tables that could not be reaped.
     package internal(set) var feedbackFaults = 0
-    /// How often apps were paused because most of their pushes failed as BadDeviceToken, by the app's name.
+    /// How often breakers have opened, by the app's name.
     package internal(set) var breakers: [String: Int] = [:]
     package internal(set) var inFlight = 0
     package internal(set) var isConnected = false
-    /// Why it is not connected, as far as is known.
+    /// Why it is not connected.
     package internal(set) var disconnection: String?
-    /// When the database has answered anything last.
+    /// When the database has answered last.
     var heardAt: MonotonicInstant?
-    /// Until when the lease is proven.
     var leaseEnd: MonotonicInstant?
     /// Why apps are held.
     package internal(set) var troubles: [Int32: Trouble] = [:]
@@ -76,17 +61,15 @@ package struct WorkerCounters: Sendable {
     package init() {}
 
     /// All apps together.
-    package var total: Pushes {
-        var total = Pushes()
-        for pushes in apps.values {
-            total.sent += pushes.sent
-            total.failed += pushes.failed
-            total.expired += pushes.expired
-            total.retried += pushes.retried
-            total.returned += pushes.returned
-            total.unknown += pushes.unknown
-        }
-        return total
+    package var total: Settlement.Tally { apps.values.reduce(into: Settlement.Tally()) { $0 += $1 } }
+
+    /// A healthy database answers more than once a second, since it is asked that often.
+    private static let longestSilence = Duration.seconds(4)
+
+    package func readiness(at now: MonotonicInstant) -> Readiness {
+        guard isConnected, let heardAt, let leaseEnd else { return .disconnected }
+        guard now - heardAt < Self.longestSilence else { return .silent }
+        return now < leaseEnd ? .ready : .leaseUnproven
     }
 
     mutating func heard(_ event: WorkerEvent) {
@@ -111,7 +94,7 @@ package struct WorkerCounters: Sendable {
 
     mutating func add(_ settlement: Settlement, of app: Int32) {
         let app = place(of: app)
-        apps[app, default: Pushes()].add(settlement.tally)
+        apps[app, default: Settlement.Tally()] += settlement.tally
         for failure in settlement.failures {
             let failure = Failure(app: app, status: failure.status ?? 0, reason: failure.reason)
             failures[place(of: failure), default: 0] += 1
@@ -124,15 +107,14 @@ package struct WorkerCounters: Sendable {
 
     // MARK: Bounds
 
-    /// So many apps are counted that the database does not have; the next ones are counted as number 0, all together.
-    private static let mostStrangers = 100
-    /// So many pairs of status and reason are counted for one app; a gateway that makes up more of them gets the next
-    /// ones counted as one.
+    /// Apps that the database does not have. Beyond that number they are counted together, as number 0.
+    private static let mostUnknownApps = 100
+    /// Pairs of status and reason of one app. Beyond that number they are counted together.
     private static let mostReasons = 64
 
     private func place(of app: Int32) -> Int32 {
         if names[app] != nil || apps[app] != nil { return app }
-        return apps.count < names.count + Self.mostStrangers ? app : 0
+        return apps.count < names.count + Self.mostUnknownApps ? app : 0
     }
 
     private mutating func place(of failure: Failure) -> Failure {

@@ -3,11 +3,13 @@ import IO
 
 /// Everything that a worker knows, and all that it decides.
 ///
-/// A value: there is no connection, clock, lock or task in it. What happened goes in, in the past tense and with its time;
-/// what is to be done comes out. `Worker` is the shell that waits and tells it; a simulation tells thousands of them.
+/// A value: there is no connection, clock, closure, lock or task in it. Events go in, in the past tense and with their time;
+/// what to do comes out. `Worker` is the shell that waits and tells it; the simulation runs thousands of them.
 struct WorkerState: Sendable {
     enum Phase: Sendable {
         case working
+        /// With `once`: a look from the beginning of every lane has found nothing that is due.
+        case drained
         /// Claims nothing more, and waits for what is in flight.
         case draining
         /// Breaks off what is in flight.
@@ -16,48 +18,59 @@ struct WorkerState: Sendable {
         case over
     }
 
+    /// What is repeated until it succeeds.
+    enum Routine: Hashable, Sendable { case look, apps, heartbeat, watch, notes }
+
     let options: WorkerOptions
     var phase = Phase.working
-    /// The number of this incarnation, which fences everything it writes.
+
+    // The lease. The id changes when others declare the worker dead; it fences everything the worker writes.
     var id: Int64 = 0
     var installation: (UInt64, UInt64) = (0, 0)
-    var isConnected = false
     var lease: Lease
-    /// When its last heartbeat that got through was asked for.
+    /// When the last heartbeat was sent that got through.
     var heartbeatAt: MonotonicInstant?
     var watch = HeartbeatWatch()
     var strays = StrayClaims()
-    var lockedApps = LockedApps()
-    var notes = CredentialNotes()
-    var errors = RepeatedErrors()
-    private var paces: [Routine: RetryPace] = [:]
+
+    // What to claim.
     var board: LaneBoard
     var limits: AppLimits
-    /// Where looking for jobs that are due begins.
+    var slots = ClaimSlots()
     var due = DueFloor()
-    /// Looks step over them.
+    var polling = PollingPace()
     var pausedRuns: [AppRun] = []
-    /// Claims that were asked for and not answered yet.
-    var asked = ClaimSlots()
-    /// Claims that were answered and are not settled yet, and hold rows of `inflight`.
-    var flights: Set<ClaimKey> = []
-    /// Counts that are not in `activity` yet.
-    var activity: [Int32: Settlement.Tally] = [:]
-    var retryNews = RetryNews()
-    var topicNews = TopicNews()
-    /// With `once`: a look from the beginning of every lane has found nothing left to do.
-    var hasDrained = false
     /// When all is due that went back for a moment.
     var returnsDue: MonotonicInstant?
-    /// It is being told which tokens are dead, by somebody who tells it only once.
+    /// Claims that were answered and are not settled yet: rows of `inflight`.
+    var flights: Set<ClaimKey> = []
+
+    // What to write and tell.
+    /// Counts that are not in `activity` yet.
+    var activity: [Int32: Settlement.Tally] = [:]
+    var notes = CredentialNotes()
+    var errors = RepeatedNews<String>(interval: .seconds(30))
+    var retries = RepeatedNews<AppCause>(interval: .seconds(60))
+    var topicNews = TopicNews()
+
+    // Maintenance.
     var isReadingFeedback = false
-    /// Tasks of maintenance that this worker has begun for the fleet, and not ended well.
+    /// Tasks that this worker has begun for the fleet: they count as failed until they report completion.
     var begunTasks: Set<MaintenanceTask.Name> = []
     /// How long the latest sweep took.
     var sweepCost = Duration.zero
-    var polling = PollingPace()
+
+    // Connections.
     var reconnection = ReconnectionPace()
+    var lockedApps = LockedApps()
+    private var paces: [Routine: RetryPace] = [:]
     var random: SeededGenerator
+
+    /// Why pushes of an app are tried again.
+    struct AppCause: Hashable, Sendable {
+        let app: Int32
+        let cause: RetryCause
+    }
 
     init(_ options: WorkerOptions, seed: UInt64) {
         self.options = options
@@ -73,42 +86,27 @@ struct WorkerState: Sendable {
     var heldClaims: Set<Int64> { Set(flights.map(\.id)) }
 
     /// Nothing of what was claimed is left to settle.
-    var isIdle: Bool { asked.areEmpty && flights.isEmpty }
+    var isIdle: Bool { slots.areEmpty && flights.isEmpty }
 
     /// Whether there is nothing more to wait for.
     var isDone: Bool {
         switch phase {
-        case .working: hasDrained
+        case .working: false
         case .draining, .givingUp: isIdle && !isReadingFeedback
-        case .over: true
+        case .drained, .over: true
         }
     }
 
-    // MARK: The connection
+    // MARK: Trying again
 
-    mutating func connected(at now: MonotonicInstant) {
-        isConnected = true
-        reconnection.connected(at: now)
-    }
-
-    /// - Parameter isOwnFault: This side could not go on with the connection, which was well.
-    mutating func disconnected(at now: MonotonicInstant, isOwnFault: Bool) {
-        isConnected = false
-        reconnection.disconnected(at: now, isOwnFault: isOwnFault)
+    /// How long to wait before a statement of a flight is tried again; nil: not at all.
+    mutating func retryWait(_ pace: inout RetryPace) -> Duration? {
+        guard phase != .over, reconnection.isConnected else { return nil }
+        return pace.failed(using: &random)
     }
 
     /// How long to wait before the next try to connect.
     mutating func reconnectionWait() -> Duration { reconnection.next(using: &random) }
-
-    /// How long to wait before a statement that has to succeed some day is tried again. Nil: not at all.
-    mutating func retryWait(_ pace: inout RetryPace) -> Duration? {
-        guard phase != .over, isConnected else { return nil }
-        return pace.failed(using: &random)
-    }
-
-    // MARK: What is done again and again
-
-    enum Routine: Hashable, Sendable { case look, apps, heartbeat, watch, notes }
 
     mutating func succeeded(in routine: Routine) { paces[routine] = nil }
 
@@ -117,23 +115,28 @@ struct WorkerState: Sendable {
         paces[routine, default: RetryPace()].failed(using: &random)
     }
 
+    /// How many errors of that kind came before this one and were not told; nil: this one is not to be told either.
+    mutating func untold(_ error: String, at now: MonotonicInstant) -> Int? {
+        errors.add(of: error, at: now).map { $0 - 1 }
+    }
+
     // MARK: Stopping
 
-    /// False: it has been told before.
+    /// False: it was told before.
     mutating func toldToDrain() -> Bool {
-        guard phase == .working else { return false }
+        guard phase == .working || phase == .drained else { return false }
         phase = .draining
         return true
     }
 
-    /// False: it has been told before.
+    /// False: it was told before.
     mutating func toldToGiveUp() -> Bool {
-        guard phase == .working || phase == .draining else { return false }
+        guard phase != .givingUp, phase != .over else { return false }
         phase = .givingUp
         return true
     }
 
-    /// Whatever is not settled by now, others will take over when the lease has run out.
+    /// What is not settled by now, others take over when the lease has run out.
     mutating func stoppedWaiting() {
         phase = .over
     }

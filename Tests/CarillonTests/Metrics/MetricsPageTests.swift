@@ -57,7 +57,7 @@ import Testing
     private static var counters: WorkerCounters {
         var counters = WorkerCounters()
         let failure = WorkerCounters.Failure(app: 1, status: 410, reason: "Unregistered")
-        counters.apps = [1: WorkerCounters.Pushes()]
+        counters.apps = [1: Settlement.Tally()]
         counters.failures = [failure: 1]
         counters.retries = [failure: 1]
         counters.reaped = ["acme": 1]

@@ -4,35 +4,53 @@ import Testing
 @testable import PushQueue
 
 @Suite struct CredentialNotesTests {
-    private func judgement(_ certificate: Int32, _ status: String?, _ error: String?, rests: Bool = false)
-        -> Report.Judgement
-    {
-        Report.Judgement(certificate: certificate, status: status, error: error, restsTokens: rests)
+    private func texts(_ notes: [CredentialNotes.Note]) -> [String] {
+        notes.map { note in
+            switch note {
+            case .finding(let finding): "finding \(finding.certificate) of \(finding.since)"
+            case .status(let id, let status, let error, let stops):
+                "\(id) \(status ?? "as it was"): \(error ?? "no error")" + (stops ? ", mints nothing" : "")
+            case .hold(let app, let reason): "app \(app) \(reason?.trouble.message ?? "can send")"
+            }
+        }
     }
 
     @Test func `of one credential the latest counts, and says what an earlier one that was not written said`() {
         var notes = CredentialNotes()
-        notes.add(judgement(1, "rejected", "no", rests: true))
-        notes.add(judgement(2, "ok", nil))
-        notes.add(judgement(1, nil, "unreachable"))
-        let written = notes.take().judgements
-        #expect(written.map(\.certificate) == [1, 2])
-        #expect(written[0].status == "rejected" && written[0].error == "unreachable" && written[0].restsTokens)
+        notes.add(.status(of: 1, "rejected", error: "no", stopsMinting: true))
+        notes.add(.status(of: 2, "ok", error: nil))
+        notes.add(.status(of: 1, nil, error: "unreachable"))
+        #expect(texts(notes.take()) == ["1 rejected: unreachable, mints nothing", "2 ok: no error"])
         #expect(notes.isEmpty)
     }
 
     @Test func `what could not be written is kept, unless there is a later one`() {
         var notes = CredentialNotes()
-        notes.keep(judgement(1, "rejected", "no"))
-        notes.add(judgement(2, "ok", nil))
-        notes.keep(judgement(2, "rejected", "no"))
-        let written = notes.take().judgements
-        #expect(written.map(\.status) == ["rejected", "ok"])
-        #expect(written.map(\.error) == ["no", nil])
+        notes.keep(.status(of: 1, "rejected", error: "no"))
+        notes.add(.status(of: 2, "ok", error: nil))
+        notes.keep(.status(of: 2, "rejected", error: "no"))
+        #expect(texts(notes.take()) == ["1 rejected: no", "2 ok: no error"])
         let facts = Swift::Result<Credential.Facts, Trouble>.failure(Trouble(.credential, "no"))
-        notes.add(CredentialFinding(certificate: 1, since: 2, facts: facts))
-        notes.keep(CredentialFinding(certificate: 1, since: 1, facts: facts))
-        let findings = notes.take().findings
-        #expect(findings.map(\.since) == [2])
+        notes.add(.finding(CredentialNotes.Finding(certificate: 1, since: 2, facts: facts)))
+        notes.keep(.finding(CredentialNotes.Finding(certificate: 1, since: 1, facts: facts)))
+        #expect(texts(notes.take()) == ["finding 1 of 2"])
+    }
+
+    @Test func `findings are written first, then what became of credentials, then why apps are held`() {
+        var notes = CredentialNotes()
+        let trouble = Trouble(.connection, "cannot connect")
+        notes.add(.hold(app: 2, (trouble, .seconds(1))))
+        notes.add(.hold(app: 1, nil))
+        notes.add(.status(of: 3, "ok", error: nil))
+        notes.add(.finding(CredentialNotes.Finding(certificate: 4, since: 1, facts: .failure(trouble))))
+        let written = ["finding 4 of 1", "3 ok: no error", "app 1 can send", "app 2 cannot connect"]
+        #expect(texts(notes.take()) == written)
+    }
+}
+
+extension [CredentialNotes.Note] {
+    /// What is to be written as the status of credentials.
+    var statuses: [String?] {
+        compactMap { if case .status(_, let status, _, _) = $0 { status } else { nil } }
     }
 }

@@ -12,7 +12,7 @@ import Testing
         var state: WorkerState
         var flight: Flight
         var now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
-        var news: [FlightNews] = []
+        var news: [Flight.News] = []
 
         /// - Parameter app: The second one has a rate of 40 a second.
         init(app: Int32 = 1) throws {
@@ -20,7 +20,7 @@ import Testing
             options.maxInFlight = 4800
             state = WorkerState(options, seed: 1)
             state.limits.apps = try SimulatedApp.directory.get()
-            state.connected(at: now)
+            state.reconnection.connected(at: now)
             state.registered(as: 7, askedAt: now)
             let lane = Lane(app: app, number: 1)
             _ = state.found([lane])
@@ -31,7 +31,7 @@ import Testing
         }
 
         /// Says in a word or two what it needs next.
-        mutating func tell(_ event: FlightEvent) -> String {
+        mutating func tell(_ event: Flight.Event) -> String {
             let step = flight.next(after: event, in: &state, at: now)
             news += flight.takeNews()
             return switch step {
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test func `a claim that brings nothing, or is not made, is over`() throws {
-        for event in [FlightEvent.claimFailed(wasTooLarge: false), .claimed(ClaimAnswer()), .abandoned] {
+        for event in [Flight.Event.claimFailed(wasTooLarge: false), .claimed(ClaimAnswer()), .abandoned] {
             var scene = try Scene()
             #expect(scene.tell(event) == "end")
             #expect(scene.state.isIdle && scene.state.inFlight == 0)
@@ -142,7 +142,7 @@ import Testing
         var scene = try Scene()
         _ = scene.claimed(1)
         _ = scene.delivered([.delivered])
-        scene.state.disconnected(at: scene.now, isOwnFault: false)
+        scene.state.reconnection.disconnected(at: scene.now, isOwnFault: false)
         #expect(scene.tell(.failed(gone)) == "write [0] as part 0")
         #expect(scene.tell(.written(.before)) == "end")
         #expect(scene.settled.sent == 1)
@@ -193,7 +193,7 @@ import Testing
     }
 
     @Test func `a claim without a turn soon goes back, and so does one whose worker ends`() throws {
-        for event in [FlightEvent.turnGiven(nil), .abandoned] {
+        for event in [Flight.Event.turnGiven(nil), .abandoned] {
             var scene = try Scene(app: 2)
             _ = scene.claimed(2)
             #expect(scene.tell(event) == "give back")

@@ -14,11 +14,11 @@ import Testing
         for _ in 0..<12 {
             guard let wait = holds.hold(1, for: trouble, at: now, using: &generator) else { continue }
             waits.append(wait)
-            #expect(holds.isHeld(1, at: now))
-            #expect(!holds.isHeld(2, at: now))
+            #expect(holds.end(of: 1, at: now) != nil)
+            #expect(holds.end(of: 2, at: now) == nil)
             now = now + wait
-            #expect(!holds.isHeld(1, at: now))
-            #expect(holds.isOnTrial(1))
+            #expect(holds.end(of: 1, at: now) == nil)
+            #expect(holds.isInTrouble(1))
         }
         #expect(waits.count == 12)
         #expect(waits.first.map { $0 <= .seconds(1) } == true)
@@ -42,6 +42,6 @@ import Testing
         _ = holds.hold(1, for: trouble, at: .now, using: &generator)
         let ends = [holds.end(1), holds.end(1)]
         #expect(ends == [true, false])
-        #expect(!holds.isOnTrial(1))
+        #expect(!holds.isInTrouble(1))
     }
 }

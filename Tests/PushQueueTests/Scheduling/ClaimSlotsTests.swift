@@ -9,30 +9,30 @@ import Testing
 
     @Test func `large claims leave the places of small ones open, and the other way round`() {
         var slots = ClaimSlots()
-        for _ in 0..<Depth.deep.slots { slots.take(.deep) }
-        #expect(slots.open == [.shallow])
+        for _ in 0..<ClaimSlots.deep { slots.take(.deep) }
+        #expect(slots.isOpen(.shallow) && !slots.isOpen(.deep))
         slots.free(.deep)
-        for _ in 0..<Depth.shallow.slots { slots.take(.shallow) }
-        #expect(slots.open == [.deep])
+        for _ in 0..<ClaimSlots.shallow { slots.take(.shallow) }
+        #expect(!slots.isOpen(.shallow) && slots.isOpen(.deep))
         #expect(!slots.areEmpty)
     }
 
     @Test func `a crowd of small lanes is claimed from while all places of a large one are taken`() throws {
         var state = WorkerState(WorkerOptions(), seed: 1)
         state.registered(as: 1, askedAt: start)
-        state.connected(at: start)
+        state.reconnection.connected(at: start)
         // Jobs of apps that are not there are claimed too, and end as failures.
-        state.read([], of: Array(1..<60))
+        _ = state.read([], of: Array(1..<60))
         let large = Lane(app: 1, number: 1)
         state.board.found([large], at: start)
         try makeDeep(large, in: &state)
         // What remains for the large lane: its three places.
         while let plan = state.nextClaim(at: start) { #expect(plan.lane == large && plan.depth == .deep) }
-        #expect(state.asked.open == [.shallow])
+        #expect(state.slots.isOpen(.shallow) && !state.slots.isOpen(.deep))
         state.board.found((2..<60).map { Lane(app: $0, number: 1) }, at: start)
         var small: Set<Int32> = []
         while let plan = state.nextClaim(at: start) { small.insert(plan.lane.app) }
-        #expect(small.count == Depth.shallow.slots)
+        #expect(small.count == ClaimSlots.shallow)
         #expect(!small.contains(1))
     }
 

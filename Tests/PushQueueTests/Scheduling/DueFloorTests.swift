@@ -7,8 +7,8 @@ import Testing
     private let now = MonotonicInstant(nanoseconds: 1_000_000_000)
 
     private func answer(_ time: Int64, id: Int64 = .max, cost: Duration = .zero, rows: Int = 0) -> PromotionAnswer {
-        let promotions = [Promotion(lane: Lane(app: 1, number: 1), lowest: 1, rows: rows)]
-        return PromotionAnswer(promotions: promotions, place: DuePlace(time: time, id: id), cost: cost)
+        let promotions = [PromotionAnswer.Promotion(lane: Lane(app: 1, number: 1), lowest: 1, rows: rows)]
+        return PromotionAnswer(promotions: promotions, place: DueFloor.Place(time: time, id: id), cost: cost)
     }
 
     @Test func `as long as looks are cheap, each begins at the beginning`() {

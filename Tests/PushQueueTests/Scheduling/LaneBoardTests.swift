@@ -202,7 +202,7 @@ import Testing
         #expect(usual.floor == id - Int64(usual.rows), "most claims begin at the rows that were claimed last")
         board.claimed(usual, rows: Int(usual.rows), pushes: Int(usual.pushes), first: id, next: nil, at: now)
         #expect(board.risenFloors.map(\.id) == [floor.id])
-        now = now + LaneFloor.leastPause
+        now = now + ScanFloor<Int64>.leastPause
         let rarePlan = next(&board, at: now)
         let rare = try #require(rarePlan)
         #expect(rare.floor == floor.id, "now and then, a claim sees what was committed late")

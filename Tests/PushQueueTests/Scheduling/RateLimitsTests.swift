@@ -31,4 +31,18 @@ import Testing
         #expect(turn >= 1)
         #expect(turn <= RateLimits.mostPushes(of: rate))
     }
+
+    @Test func `a turn can be used for half of the longest turn, and is missed after that`() {
+        let now = MonotonicInstant.now
+        let turn = RateLimits.Turn(begins: now + .milliseconds(300))
+        #expect(!turn.isMissed(at: now))
+        #expect(!turn.isMissed(at: now + .milliseconds(300)))
+        #expect(!turn.isMissed(at: now + .milliseconds(350)))
+        #expect(turn.isMissed(at: now + .milliseconds(351)))
+    }
+
+    @Test func `a turn that begins at once is not missed, however long its answer took`() {
+        let answeredAt = MonotonicInstant.now
+        #expect(!RateLimits.Turn(begins: answeredAt).isMissed(at: answeredAt))
+    }
 }

@@ -61,7 +61,7 @@ import Testing
                 FROM generate_series(1, 5) i
                 """
             )
-            var place = DuePlace.beginning
+            var place = DueFloor.Place.beginning
             var moved: [Int] = []
             for _ in 0..<6 {
                 let parameters: Parameters = .promote(most: 1000, after: place)
@@ -88,7 +88,7 @@ import Testing
             try await database.session { other in
                 try await other.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
                 #expect(try await other.value("SELECT count(*) FROM carillon.scheduled") == "5000")
-                var place = DuePlace.beginning
+                var place = DueFloor.Place.beginning
                 var moved = 0
                 for _ in 0..<6 {
                     let parameters: Parameters = .promote(most: 1000, after: place)
@@ -102,7 +102,7 @@ import Testing
                 #expect(moved == 5000)
                 let reads = "SELECT pg_stat_get_xact_blocks_fetched('carillon.scheduled'::regclass)"
                 var counts: [Int] = []
-                for start in [DuePlace.beginning, place] {
+                for start in [DueFloor.Place.beginning, place] {
                     try await database.run("BEGIN")
                     let begin = try #require(Int(try await database.value(reads) ?? ""))
                     try await database.connection.execute(

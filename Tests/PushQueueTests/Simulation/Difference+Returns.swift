@@ -78,7 +78,7 @@ extension Difference {
         try await database.run("UPDATE carillon.scheduled SET run_at = now() - interval '1 s'")
         self.model.makeDue()
         let most = flip(1, outOf: 2) ? Int.random(in: 1...4, using: &random) : 1000
-        var places = (real: DuePlace.beginning, model: DuePlace.beginning)
+        var places = (real: DueFloor.Place.beginning, model: DueFloor.Place.beginning)
         while true {
             let parameters: Parameters = .promote(most: Int32(most), after: places.real)
             let real = try await ask(WorkerStatements.promote, parameters) { try PromotionAnswer($0) }
@@ -95,7 +95,7 @@ extension Difference {
         }
     }
 
-    private static func texts(_ promotions: [Promotion]) -> [String] {
+    private static func texts(_ promotions: [PromotionAnswer.Promotion]) -> [String] {
         promotions.map { "\($0.lane.app) \($0.lane.number) \($0.lowest) \($0.rows)" }.sorted()
     }
 

@@ -14,7 +14,7 @@ extension ClaimAnswer {
             lane: lane.number,
             claimedAt: claim.claimedAt,
             installation: (1, 2),
-            areOnTrial: claim.isOnTrial
+            areQuarantined: claim.isOnTrial
         )
         var seen = TokenSet()
         let payload = Array("{}".utf8)

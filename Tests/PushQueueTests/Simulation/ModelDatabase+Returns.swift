@@ -3,13 +3,13 @@
 /// How jobs come back: what falls due, what was claimed and not sent, what a dead worker held.
 extension ModelDatabase {
     /// What it costs is for the caller to say.
-    mutating func promote(most: Int = 1000, after start: DuePlace = .beginning) -> PromotionAnswer {
+    mutating func promote(most: Int = 1000, after start: DueFloor.Place = .beginning) -> PromotionAnswer {
         let now = self.now
         let start = start.time > now ? .beginning : start
-        let due = self.tables.dates.filter { $0.value <= now }.map { DuePlace(time: $0.value, id: $0.key) }
+        let due = self.tables.dates.filter { $0.value <= now }.map { DueFloor.Place(time: $0.value, id: $0.key) }
             .filter { $0 > start }.sorted().prefix(most)
         var answer = PromotionAnswer()
-        answer.place = due.count < most ? DuePlace(time: now, id: .max) : due.last ?? start
+        answer.place = due.count < most ? DueFloor.Place(time: now, id: .max) : due.last ?? start
         guard !due.isEmpty else { return answer }
         answer.promotions = change { tables in
             var lanes: [Lane: [Int64]] = [:]
@@ -20,7 +20,7 @@ extension ModelDatabase {
                 lanes[Lane(app: job.app, number: job.lane), default: []].append(id)
             }
             return lanes.sorted { $0.key < $1.key }.map {
-                Promotion(lane: $0.key, lowest: $0.value.min() ?? 0, rows: $0.value.count)
+                PromotionAnswer.Promotion(lane: $0.key, lowest: $0.value.min() ?? 0, rows: $0.value.count)
             }
         }
         return answer

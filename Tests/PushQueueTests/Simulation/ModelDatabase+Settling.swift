@@ -5,7 +5,7 @@ import Postgres
 
 extension ModelDatabase {
     /// Does what a worker asks for, and notes which pushes were delivered, for the audit.
-    mutating func settle(_ write: SettlementWrite) -> FlightEvent {
+    mutating func settle(_ write: SettlementWrite) -> Flight.Event {
         switch write.content {
         case .settlement(let settlement):
             let isRefused = settlement.failures.contains { failure in

@@ -14,7 +14,7 @@ extension SimulatedWorker {
         if state.phase == .draining || state.phase == .givingUp, state.isDone { signOff() }
     }
 
-    private func take(_ step: FlightStep, of way: SimulatedFlight) {
+    private func take(_ step: Flight.Step, of way: SimulatedFlight) {
         let worker = way.flight.worker
         let app = way.flight.app
         switch step {
@@ -74,7 +74,7 @@ extension SimulatedWorker {
         }
     }
 
-    private func tell(_ event: FlightEvent, to way: SimulatedFlight) {
+    private func tell(_ event: Flight.Event, to way: SimulatedFlight) {
         let step = way.flight.next(after: event, in: &state, at: now)
         _ = way.flight.takeNews()
         dispatch()
@@ -82,15 +82,15 @@ extension SimulatedWorker {
     }
 
     /// Asks what has to succeed some day, as soon as there is a connection.
-    private func ask(_ way: SimulatedFlight, _ statement: @escaping (inout ModelDatabase) -> FlightEvent) {
+    private func ask(_ way: SimulatedFlight, _ statement: @escaping (inout ModelDatabase) -> Flight.Event) {
         withDatabase { link in self.ask(link, way, or: { .failed($0.error) }, statement) }
     }
 
     private func ask(
         _ link: SimulatedLink,
         _ way: SimulatedFlight,
-        or failure: @escaping (SimulatedLink.Loss) -> FlightEvent,
-        _ statement: @escaping (inout ModelDatabase) -> FlightEvent
+        or failure: @escaping (SimulatedLink.Loss) -> Flight.Event,
+        _ statement: @escaping (inout ModelDatabase) -> Flight.Event
     ) {
         link.ask(self, statement) { answer in
             switch answer {

@@ -56,7 +56,7 @@ extension SimulatedWorker {
         }
     }
 
-    func promote(in database: inout ModelDatabase, from start: DuePlace) -> PromotionAnswer {
+    func promote(in database: inout ModelDatabase, from start: DueFloor.Place) -> PromotionAnswer {
         var promotion = database.promote(after: start)
         promotion.cost = simulation.random.milliseconds(in: 0...8)
         return promotion

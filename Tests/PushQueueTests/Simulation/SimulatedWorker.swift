@@ -97,7 +97,7 @@ final class SimulatedWorker {
     private func use(_ link: SimulatedLink) {
         guard link.isOpen else { return reconnect() }
         self.link = link
-        state.connected(at: now)
+        state.reconnection.connected(at: now)
         let waiting = self.waiting
         self.waiting = []
         for action in waiting { action(link) }
@@ -148,7 +148,7 @@ final class SimulatedWorker {
         if lifeline === link { lifeline = nil }
         if self.link === link {
             self.link = nil
-            state.disconnected(at: now, isOwnFault: false)
+            state.reconnection.disconnected(at: now, isOwnFault: false)
         }
         if state.phase != .over { reconnect() }
     }

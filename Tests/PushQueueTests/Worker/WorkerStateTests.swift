@@ -19,7 +19,7 @@ import Testing
         change(&options)
         var state = WorkerState(options, seed: 1)
         state.limits.apps = try SimulatedApp.directory.get()
-        state.connected(at: now)
+        state.reconnection.connected(at: now)
         state.registered(as: 7, askedAt: now)
         return state
     }
@@ -63,14 +63,14 @@ import Testing
         _ outcome: Outcome,
         in state: inout WorkerState,
         at now: MonotonicInstant
-    ) -> Report? {
+    ) -> WorkerEvent? {
         var flight = flight
         let outcomes = Outcomes(repeating: outcome, count: flight.jobs.batch.count)
         let settlement = state.landed(flight, outcomes, at: now)
-        _ = state.settled(&flight, settlement, outcomes, isWritten: true, at: now)
-        let report = state.learned(from: settlement, of: flight.jobs, at: now)
+        state.settled(&flight, settlement, outcomes, at: now)
+        let event = state.learned(from: settlement, of: flight.jobs, at: now)
         state.ended(flight)
-        return report
+        return event
     }
 
     // MARK: The lease
@@ -162,17 +162,17 @@ import Testing
         #expect(!isDone && isDoneThen)
     }
 
-    @Test func `what the end of the lease kept from being sent is no trouble of the app`() throws {
+    @Test func `pushes withheld by a lost lease do not count against the app`() throws {
         var state = try begin(with: [first])
         let flight = try claim(&state, at: now)
-        let report = land(flight, Outcome(.safe), in: &state, at: now + .seconds(15))
-        #expect(report == nil)
+        let event = land(flight, Outcome(.safe), in: &state, at: now + .seconds(15))
+        #expect(event == nil)
         #expect(state.limits.holds.troubles.isEmpty)
     }
 
     @Test func `without a connection nothing is claimed, and nothing is tried again`() throws {
         var state = try begin(with: [first])
-        state.disconnected(at: now, isOwnFault: false)
+        state.reconnection.disconnected(at: now, isOwnFault: false)
         let plan = state.nextClaim(at: now)
         var pace = RetryPace()
         let wait = state.retryWait(&pace)
@@ -234,7 +234,7 @@ import Testing
         let busy = Outcome(.rejected, status: 503, reason: try #require(Reason(name: "ServiceUnavailable")))
         let outcomes = Outcomes([.delivered, Outcome(.safe), busy])
         let settlement = state.landed(flight, outcomes, at: now)
-        _ = state.settled(&flight, settlement, outcomes, isWritten: true, at: now)
+        state.settled(&flight, settlement, outcomes, at: now)
         state.ended(flight)
         let early = state.lookBegan(at: now + .milliseconds(50))
         _ = state.lookEnded(early, [], at: now + .milliseconds(50))
@@ -248,10 +248,10 @@ import Testing
 
     @Test func `from a paused app nothing is claimed until it is resumed`() throws {
         var state = try begin(with: [first])
-        state.read([SimulatedApp.row(1, isPaused: true)], of: [1])
+        _ = state.read([SimulatedApp.row(1, isPaused: true)], of: [1])
         var plans = self.plans(&state, at: now)
         #expect(plans.isEmpty)
-        state.read([SimulatedApp.row(1)], of: [1])
+        _ = state.read([SimulatedApp.row(1)], of: [1])
         plans = self.plans(&state, at: now)
         #expect(!plans.isEmpty)
     }
@@ -260,8 +260,8 @@ import Testing
         var state = try begin(with: [first])
         let flight = try claim(&state, at: now)
         let refused = Outcome(.rejected, status: 403, reason: try #require(Reason(name: "BadCertificate")))
-        let report = land(flight, refused, in: &state, at: now)
-        #expect(report?.judgement?.status == "rejected")
+        _ = land(flight, refused, in: &state, at: now)
+        #expect(state.notes.take().statuses == ["rejected"])
         _ = state.understood([first, second], at: now)
         let plans = self.plans(&state, at: now)
         #expect(plans.map(\.lane) == [second])
@@ -271,27 +271,28 @@ import Testing
         var state = try begin(with: [first])
         let flight = try claim(&state, at: now)
         _ = land(flight, Outcome(.safe), in: &state, at: now)
-        #expect(state.limits.holds.isOnTrial(1))
+        #expect(state.limits.holds.isInTrouble(1))
         let later = now + .seconds(2)
         state.renewed(workersAlive: 1, askedAt: later)
         _ = state.understood([first], at: later)
-        let trial = try claim(&state, at: later)
-        #expect(trial.pushes <= 10)
+        let probe = try claim(&state, at: later)
+        #expect(probe.pushes <= 10)
         _ = state.understood([first], at: later)
         let others = plans(&state, at: later)
         #expect(others.isEmpty, "one at a time")
-        let report = land(trial, .delivered, in: &state, at: later)
-        #expect(report?.judgement?.status == "ok")
-        #expect(!state.limits.holds.isOnTrial(1))
+        _ = state.notes.take()
+        _ = land(probe, .delivered, in: &state, at: later)
+        #expect(state.notes.take().statuses == ["ok"])
+        #expect(!state.limits.holds.isInTrouble(1))
     }
 
-    @Test func `an app without a way to a gateway is reported once, and not claimed from`() throws {
+    @Test func `an app without a way to a gateway is told once, and not claimed from`() throws {
         var state = try begin()
         let broken = SimulatedApp.row(1, gateway: "no gateway:at all")
-        state.read([broken], of: [1])
+        _ = state.read([broken], of: [1])
         _ = state.found([first])
-        let reports = [state.understood([first], at: now), state.understood([first], at: now)]
-        #expect(reports.map(\.count) == [1, 0])
+        let events = [state.understood([first], at: now), state.understood([first], at: now)]
+        #expect(events.map(\.count) == [1, 0])
         let plans = self.plans(&state, at: now)
         #expect(plans.isEmpty)
     }

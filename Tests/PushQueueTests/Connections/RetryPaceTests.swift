@@ -1,0 +1,18 @@
+import IO
+import Testing
+
+@testable import PushQueue
+
+@Suite struct RetryPaceTests {
+    @Test func `what fails again and again is tried more and more rarely, until it succeeds`() {
+        var generator = SeededGenerator(seed: 1)
+        var pace = RetryPace()
+        let waits = (0..<8).map { _ in pace.failed(using: &generator) }
+        for (wait, most) in zip(waits, [100, 200, 400, 800, 1600, 2000, 2000, 2000]) {
+            #expect(wait >= .milliseconds(most / 2) && wait <= .milliseconds(most))
+        }
+        pace.succeeded()
+        let wait = pace.failed(using: &generator)
+        #expect(wait <= .milliseconds(100))
+    }
+}

@@ -1,0 +1,31 @@
+import IO
+import Testing
+
+@testable import PushQueue
+
+@Suite struct RepeatedNewsTests {
+    private let now = MonotonicInstant(nanoseconds: 0)
+
+    @Test func `the first of a kind is told, and then one in an interval with the number of the others`() {
+        var errors = RepeatedNews<String>(interval: .seconds(30))
+        var told: [Int: Int] = [:]
+        for second in 0..<90 {
+            if let times = errors.add(of: "42P01", at: now + .seconds(second)) { told[second] = times }
+        }
+        #expect(told == [0: 1, 30: 30, 60: 30])
+    }
+
+    @Test func `each kind is told for itself`() {
+        var errors = RepeatedNews<String>(interval: .seconds(30))
+        let told = ["42P01", "55P03", "42P01"].map { errors.add(2, of: $0, at: now) }
+        #expect(told == [2, 2, nil])
+    }
+
+    @Test func `who makes up kinds without end does not make it grow`() {
+        var errors = RepeatedNews<Int>(interval: .seconds(30))
+        let told = (0..<1000).compactMap { errors.add(of: $0, at: now) }
+        #expect(told.count == 256)
+        let later = errors.add(of: 1000, at: now + .seconds(30))
+        #expect(later == 1)
+    }
+}
