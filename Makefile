@@ -18,6 +18,9 @@ THREAD_BUILD := .build/thread
 ADDRESS_BUILD := .build/address
 RELEASE := $(SWIFT) build -c release --static-swift-stdlib
 SOURCES := Sources Tests Package.swift
+# Where benchmarks draw their plots: docs/plots is what docs/benchmarks.md shows.
+PLOTS ?=
+COMMIT = COMMIT=$$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 
 .PHONY: help packages build release demo test fuzz faults versions soak interop test-thread test-address bench bench-long format lint docs clean
 
@@ -71,17 +74,17 @@ test-address: packages ## the same tests under AddressSanitizer and LeakSanitize
 	@bash .ci/packages test
 	$(AT_ONCE)4 $(SWIFT) test --sanitize=address --scratch-path $(ADDRESS_BUILD) --disable-xctest $(TEST_FLAGS)
 
-bench: packages ## measure on this machine, a few minutes: throughput, and what an INSERT costs
+bench: packages ## measure on this machine, a few minutes: throughput, and what an INSERT costs; PLOTS=docs/plots draws plots
 	@bash .ci/packages bench
-	$(RELEASE)
-	@echo "commit $$(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
-	.build/release/carillon-bench short
+	$(RELEASE) --product carillon
+	$(RELEASE) --product carillon-bench
+	$(COMMIT) .build/release/carillon-bench $(PLOTS:%=--plots %) short
 
 bench-long: packages ## the rest of the published numbers: latency, fairness, long transactions, deep queues (10 GB)
 	@bash .ci/packages bench
-	$(RELEASE)
-	@echo "commit $$(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
-	.build/release/carillon-bench long
+	$(RELEASE) --product carillon
+	$(RELEASE) --product carillon-bench
+	$(COMMIT) .build/release/carillon-bench $(PLOTS:%=--plots %) long
 
 format: ## lay out the sources
 	$(SWIFT) format --in-place --parallel --recursive $(SOURCES)

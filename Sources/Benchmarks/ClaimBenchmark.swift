@@ -1,31 +1,29 @@
 import Postgres
 import PushQueue
 
-/// The bare claim, and the end of what was claimed, as fast as pgbench can ask for them: what the whole way is to be
-/// compared with. Nothing is sent, no outcome is written, and nobody reads the rows that come back.
+/// The bare claim and the deletion of what was claimed, by pgbench, for comparison with the whole way. Nothing is sent, no outcome
+/// is written, and the rows that come back are not read.
 struct ClaimBenchmark {
     let rows: Int
-    /// Rows of one token, and all of them in one claim.
+    /// Rows of one token in each claim.
     private let claim = 1000
 
     func run(into report: inout Report) async throws {
         try await Installation.with { installation in
             for clients in [1, 2] {
-                let rate = try await self.rate(clients: clients, on: installation)
-                report.note(
-                    "one-token rows by the bare claim statement, pgbench, \(clients) client\(clients == 1 ? "" : "s")",
-                    "\(Report.grouped(rate)) a second"
-                )
+                let rate = try await rate(clients: clients, on: installation)
+                let name = "one-token rows by the bare claim statement, pgbench, \(clients) client"
+                report.add(name + (clients == 1 ? "" : "s"), rate, .rate)
             }
         }
     }
 
     private func rate(clients: Int, on installation: Installation) async throws -> Double {
         let connection = installation.connection
-        let times = max(1, self.rows / clients / self.claim)
-        // A lane and a worker a client, so that each knows where its rows begin, as workers do.
+        let times = max(1, rows / clients / claim)
+        // A lane and a worker for each client, so that each knows where its rows begin, as workers do.
         for lane in 0..<clients {
-            try await connection.script(installation.enqueueing(times * self.claim, lane: lane))
+            try await connection.script(installation.enqueueing(times * claim, lane: lane))
         }
         try await connection.script(
             """
@@ -35,10 +33,10 @@ struct ClaimBenchmark {
         )
         let lowest = try await installation.number("SELECT min(id) FROM carillon.messages")
         let worker = try await installation.number("SELECT min(id) FROM carillon.workers")
-        try await installation.rest()
+        try await installation.settleDown()
 
         let pgbench = try PGBench(
-            [self.script(app: installation.app, worker: worker, lowest: lowest, times: times)],
+            [script(app: installation.app, worker: worker, lowest: lowest, times: times)],
             on: installation.url,
             settings: WorkerStatements.settings.known(to: connection.serverVersion).pairs
         )
@@ -48,28 +46,26 @@ struct ClaimBenchmark {
             guard left == 0 else { throw BenchmarkError("pgbench has left \(left) rows in carillon.\(table).") }
         }
         try await connection.script("DELETE FROM carillon.workers; TRUNCATE carillon.messages")
-        return rate * Double(self.claim)
+        return rate * Double(claim)
     }
 
-    /// The statement itself, with pgbench's variables in the places of its parameters. The end is what settling does
-    /// first: the row of the claim goes, and its commit is on the disk before it is answered.
+    /// The statement with pgbench's variables in place of its parameters. The deletion is what a settlement does first: the row
+    /// of the claim is deleted, and the commit is on the disk before it is answered.
     private func script(app: Int32, worker: Int, lowest: Int, times: Int) -> String {
         let values = ["app", "lane", "floor", "worker", "rows", "pushes", "bytes"]
-        var claim = ClaimAnswer.statement.sql
+        var statement = ClaimAnswer.statement.sql
         for (place, name) in values.enumerated().reversed() {
-            claim = claim.split(separator: "$\(place + 1)", omittingEmptySubsequences: false).joined(
-                separator: ":\(name)"
-            )
+            statement = statement.replacing("$\(place + 1)", with: ":\(name)")
         }
         return """
             \\set app \(app)
             \\set lane :client_id
             \\set worker \(worker) + :client_id
-            \\set rows \(self.claim)
-            \\set pushes \(self.claim)
+            \\set rows \(claim)
+            \\set pushes \(claim)
             \\set bytes 1000000
-            \\set floor \(lowest) + :client_id * \(times * self.claim) + :turn * \(self.claim)
-            \(claim);
+            \\set floor \(lowest) + :client_id * \(times * claim) + :turn * \(claim)
+            \(statement);
             DELETE FROM carillon.inflight f WHERE f.id = currval('carillon.inflight_id_seq');
             \\set turn :turn + 1
 

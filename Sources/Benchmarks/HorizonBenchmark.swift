@@ -1,10 +1,10 @@
 import Postgres
 
-/// Whether somebody else's long transaction costs: rows that were claimed stay in the table and its index for as long as
-/// that may still see them. The same drain without it and with it, in turn.
+/// The cost of a long transaction of another session: claimed rows stay in the table and its index while that transaction may see
+/// them. The same drain without it and with it, in turn.
 struct HorizonBenchmark {
+    private static let rounds = 2
     let rows: Int
-    private let rounds = 2
 
     func run(into report: inout Report) async throws {
         try await Installation.with { installation in
@@ -13,27 +13,26 @@ struct HorizonBenchmark {
                 on: installation.loop,
                 application: "a long report"
             )
-            var clean: [Double] = []
-            var pinned: [Double] = []
-            for _ in 0..<self.rounds {
-                clean.append(try await self.rate(on: installation))
+            var rates: (clean: [Double], pinned: [Double]) = ([], [])
+            for _ in 0..<Self.rounds {
+                rates.clean.append(try await rate(on: installation))
                 try await other.script("BEGIN ISOLATION LEVEL REPEATABLE READ")
-                // The snapshot is taken by the first look at anything.
+                // The first query takes the snapshot.
                 try await other.execute(Statement("look", "SELECT count(*) FROM carillon.apps"))
-                pinned.append(try await self.rate(on: installation))
+                rates.pinned.append(try await rate(on: installation))
                 try await other.script("COMMIT")
             }
             await other.close()
-            try await installation.check(sent: self.rows * self.rounds * 2, rows: self.rows * self.rounds * 2)
-            let (free, held) = (Sample(clean)[1], Sample(pinned)[1])
-            report.note("rows a second, \(Report.grouped(Double(self.rows))) drained", Report.grouped(free))
-            report.note("rows a second beside a transaction that stays open", Report.grouped(held))
-            report.ratio("  with / without it", held / free, atLeast: 0.8)
+            try await installation.check(sent: rows * Self.rounds * 2, rows: rows * Self.rounds * 2)
+            let (free, held) = (Sample(rates.clean)[1], Sample(rates.pinned)[1])
+            report.add("rows a second, \(Figure.grouped(Double(rows))) drained", free, .rate)
+            report.add("rows a second beside a transaction that stays open", held, .rate)
+            report.add("  with / without it", held / free, .ratio, .atLeast(0.8))
         }
     }
 
     private func rate(on installation: Installation) async throws -> Double {
-        try await installation.fill(self.rows)
-        return Double(self.rows) / (try await installation.drain()).seconds
+        try await installation.fill(rows)
+        return Double(rows) / (try await installation.run(["worker", "--once"])).seconds
     }
 }

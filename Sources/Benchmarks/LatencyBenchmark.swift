@@ -2,109 +2,89 @@ import IO
 import Postgres
 import Simulator
 
-/// How soon a single row leaves when there is nothing else to do, and what it costs to be that ready.
+/// How soon a single row is sent when nothing else is going on, and what the idle worker uses.
 struct LatencyBenchmark {
     let samples: Int
     /// Apps that an idle worker may know of.
     private let apps = 10_000
-    private var idleTime: Duration { .seconds(min(10, self.samples)) }
+    private var idleTime: Duration { .seconds(min(10, samples)) }
 
     func run(into report: inout Report) async throws {
         try await Installation.with(simulator: { $0.recordsDeliveries = true }) { installation in
             for count in [1, 2] {
-                let workers = try (0..<count).map { _ in try CommandProcess(serving: installation.url, once: false) }
-                do {
-                    let sample = try await self.latencies(installation, workers: count)
+                try await installation.withWorkers(count) { _ in
+                    let sample = try await latencies(installation, workers: count)
                     let name = count == 1 ? "one idle worker" : "\(count) idle workers"
-                    report.time("\(name), commit to request: p50", sample.median, atMost: 30)
-                    report.time("  p99", sample[0.99], atMost: 120)
-                    for worker in workers { try await worker.stop(on: installation.loop) }
-                } catch {
-                    for worker in workers { worker.kill() }
-                    throw error
+                    report.add("\(name), commit to request: p50", sample.median, .milliseconds, .atMost(30))
+                    report.add("  p99", sample[0.99], .milliseconds, .atMost(120))
                 }
             }
-            try await self.idle(installation, into: &report)
+            try await installation.withWorkers { workers in
+                try await idle(installation, workers[0], into: &report)
+            }
         }
     }
 
     private func latencies(_ installation: Installation, workers: Int) async throws -> Sample {
-        let trickle = try await Trickle(into: installation.url, connections: 1, on: installation.loop)
-        // Every worker has its connection before time counts.
+        let trickle = try await Trickle(into: installation, connections: 1)
+        // Every worker has its connection before the measurement.
         var number = 1_000_000 * workers
-        while await installation.simulator.statistics().openConnections < workers {
+        while await installation.scene.simulator.statistics().openConnections < workers {
             _ = try await trickle.commit(number, of: installation.app)
             number += 1
             try await installation.loop.sleep(for: .milliseconds(20))
         }
         var commits: [Trickle.Commit] = []
-        for _ in 0..<self.samples {
-            // Long enough for every worker to be at rest again.
+        for _ in 0..<samples {
+            // Long enough for every worker to be idle again.
             try await installation.loop.sleep(for: .milliseconds(Int.random(in: 250...550)))
             commits.append(try await trickle.commit(number, of: installation.app))
             number += 1
         }
-        try await installation.loop.sleep(for: .seconds(1))
+        let latencies = try await Trickle.latencies(of: commits, at: installation)
         await trickle.close()
-        guard let latencies = await Trickle.latencies(of: commits, at: installation) else {
-            throw BenchmarkError("A row that was committed more than a second ago has not been sent.")
-        }
-        return Sample(latencies)
+        return latencies
     }
 
-    private func idle(_ installation: Installation, into report: inout Report) async throws {
-        let worker = try CommandProcess(serving: installation.url, once: false)
-        do {
-            try await self.noteIdle("an idle worker", worker, installation, into: &report)
-            let apps = try await installation.addApps(self.apps, paused: true)
-            let name = Report.grouped(Double(apps.count))
-            try await self.noteIdle("  with \(name) apps", worker, installation, into: &report)
-            try await installation.connection.script(
-                """
-                INSERT INTO carillon.messages (app_id, tokens, payload)
-                SELECT a.id, ARRAY['00'], '{}' FROM carillon.apps a WHERE a.paused
-                """
-            )
-            try await installation.rest()
-            try await self.noteIdle(
-                "  with \(name) paused apps that have rows",
-                worker,
-                installation,
-                into: &report
-            )
-            try await worker.stop(on: installation.loop)
-        } catch {
-            worker.kill()
-            throw error
-        }
+    private func idle(_ installation: Installation, _ worker: ChildProcess, into report: inout Report) async throws {
+        try await addIdle("an idle worker", worker, installation, into: &report)
+        let count = Figure.grouped(Double(try await installation.addApps(apps, paused: true).count))
+        try await addIdle("  with \(count) apps", worker, installation, into: &report)
+        try await installation.connection.script(
+            """
+            INSERT INTO carillon.messages (app_id, tokens, payload)
+            SELECT a.id, ARRAY['00'], '{}' FROM carillon.apps a WHERE a.paused
+            """
+        )
+        try await installation.settleDown()
+        try await addIdle("  with \(count) paused apps that have rows", worker, installation, into: &report)
     }
 
-    /// What it takes of a core, and what its sessions take of another.
-    private func noteIdle(
+    /// The share of a core that the worker uses, and the share that its sessions use.
+    private func addIdle(
         _ name: String,
-        _ worker: CommandProcess,
+        _ worker: ChildProcess,
         _ installation: Installation,
         into report: inout Report
     ) async throws {
-        // What has changed is noticed first.
+        // The worker notices changes first.
         try await installation.loop.sleep(for: .seconds(3))
         let sessions = try await installation.numbers(
             "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'carillon %'"
         )
         let start = MonotonicInstant.now
-        let (mine, theirs) = (try worker.reading(), try Self.processorTime(of: sessions))
-        try await installation.loop.sleep(for: self.idleTime)
-        let (after, theirsAfter) = (try worker.reading(), try Self.processorTime(of: sessions))
+        let before = (try Self.processorTime(of: [Int(worker.processID)]), try Self.processorTime(of: sessions))
+        try await installation.loop.sleep(for: idleTime)
+        let after = (try Self.processorTime(of: [Int(worker.processID)]), try Self.processorTime(of: sessions))
         let time = MonotonicInstant.now - start
-        let share = (after.processorTime - mine.processorTime) / time * 100
-        report.percent("\(name), of a core", share, atMost: 2)
-        report.percent("    and its sessions in PostgreSQL", (theirsAfter - theirs) / time * 100, atMost: 5)
+        report.add("\(name), of a core", (after.0 - before.0) / time * 100, .percent, .atMost(2))
+        report.add("    and its sessions in PostgreSQL", (after.1 - before.1) / time * 100, .percent, .atMost(5))
     }
 
-    private static func processorTime(of sessions: [Int]) throws -> Duration {
-        try sessions.reduce(.zero) { sum, session in
-            guard let reading = ProcessReading(Int32(session)) else {
-                throw BenchmarkError("A session of the idle worker has gone.")
+    private static func processorTime(of processes: [Int]) throws -> Duration {
+        try processes.reduce(.zero) { sum, process in
+            guard let reading = ProcessReading(Int32(process)) else {
+                throw BenchmarkError("The idle worker or one of its sessions has ended.")
             }
             return sum + reading.processorTime
         }

@@ -1,36 +1,42 @@
 import Glibc
 
-/// `carillon-bench [short | long | NAME | NAME=SIZE | NAME=least]...`: measures what is named, or all that is short, and
-/// prints one table.
+/// `carillon-bench [--plots FOLDER] [short | long | NAME | NAME=SIZE | NAME=least]...`: measures what is named, or all that is
+/// short, prints one table, and draws a plot of each benchmark.
 ///
-/// Everything runs on this machine, beside what it measures: the stand-in for APNs in this process on a thread of its
-/// own, PostgreSQL and the worker as processes of their own.
+/// Everything runs on this machine: the stand-in for APNs on a thread of this process, PostgreSQL and the worker as processes.
 @main
 struct Main {
     static func main() async {
-        let words = Array(CommandLine.arguments.dropFirst())
-        if ["help", "--help", "-h"].contains(words.first) {
-            print(Benchmark.usage)
-            return
+        var words = Array(CommandLine.arguments.dropFirst())
+        if ["help", "--help", "-h"].contains(words.first) { return print(Benchmark.usage) }
+        var plots: String?
+        if words.first == "--plots", words.count > 1 {
+            plots = words[1]
+            words.removeFirst(2)
         }
-        let orders: [Order]
+        let selections: [Selection]
         do {
-            orders = try Order.parse(words)
+            selections = try Selection.parse(words)
         } catch {
-            self.end(2, saying: "\(error)\n\n\(Benchmark.usage)")
+            end(2, saying: "\(error)\n\n\(Benchmark.usage)")
         }
-        var report = Report()
+        var reports: [Report] = []
         do {
-            print(Machine.current.description)
-            for order in orders {
-                report.isJudged = order.isJudged
-                try await order.benchmark.run(size: order.size, into: &report)
+            let machine = Machine.description
+            print(machine)
+            for selection in selections {
+                var report = Report(isJudged: selection.isJudged)
+                try await selection.benchmark.run(selection.size, &report)
+                reports.append(report)
+                guard let plots else { continue }
+                let plot = Plot(title: selection.title, caption: machine, figures: report.figures)
+                try plot.write(to: "\(plots)/\(selection.benchmark.name).svg")
             }
         } catch {
-            self.end(1, saying: "\(error)")
+            end(1, saying: "\(error)")
         }
-        print(report.description)
-        if report.hasMissed { exit(1) }
+        print(Report.table(of: reports))
+        if reports.contains(where: \.hasMissed) { exit(1) }
     }
 
     private static func end(_ status: CInt, saying text: String) -> Never {

@@ -1,4 +1,4 @@
-/// Measurements of one thing, in the order of their size.
+/// Measurements of one thing, in ascending order.
 struct Sample {
     private let values: [Double]
 
@@ -9,16 +9,16 @@ struct Sample {
 
     var median: Double { self[0.5] }
 
-    /// The mean of all but the tenth at either end, which is what the machine did meanwhile.
+    /// The mean without the lowest and the highest tenth, which other work on the machine causes.
     var middle: Double {
-        let cut = self.values.count / 10
-        let kept = self.values[cut..<self.values.count - cut]
+        let cut = values.count / 10
+        let kept = values[cut..<values.count - cut]
         return kept.reduce(0, +) / Double(kept.count)
     }
 
-    /// The least value that so large a part of them does not exceed.
-    subscript(_ part: Double) -> Double {
-        let place = (part * Double(self.values.count)).rounded(.up) - 1
-        return self.values[min(self.values.count - 1, max(0, Int(place)))]
+    /// The least value that a share of the measurements does not exceed.
+    subscript(_ share: Double) -> Double {
+        let place = (share * Double(values.count)).rounded(.up) - 1
+        return values[min(values.count - 1, max(0, Int(place)))]
     }
 }

@@ -1,54 +1,39 @@
 import ApplePush
 import Simulator
 
-/// Our sender against `h2load`, in turn, on the same simulator: one connection each, 1,000 streams, the same headers and
-/// payload. Ours sends to a distinct token with a distinct `apns-id` each time, which `h2load` cannot.
+/// The sender and `h2load` in turn, on the same simulator: one connection each, 1,000 streams, the same headers and payload.
+/// The sender has a distinct token and `apns-id` for each push, which `h2load` cannot do.
 struct SenderBenchmark {
-    /// How often each of the two runs; the medians count.
-    let rounds = 3
+    private static let rounds = 3
     let pushes: Int
-    let payload =
-        #"{"aps":{"alert":{"title":"Carillon","body":"Twelve o'clock, and all is well."},"badge":1,"sound":"default"}}"#
 
     func run(into report: inout Report) async throws {
-        let team = try Team()
-        var configuration = SimulatorConfiguration()
-        configuration.bindsTokens = false  // what the gateway does beside answering is not measured
-        configuration.providerKeys = [try team.providerKey()]
-        configuration.maximumStreams = 1000
-        // What windows cost is another benchmark's.
-        configuration.window = 16 << 20
-        let simulator = try APNsSimulator(configuration)
-        try await simulator.start()
-        let gateway = Gateway(host: "127.0.0.1", port: simulator.port, trust: .pem(simulator.rootPEM))
-
-        var ours: [Double] = []
-        var theirs: [Double] = []
-        let load = try H2Load(requests: self.pushes, port: simulator.port, payload: self.payload, team: team)
-        _ = try await self.rate(to: gateway, as: team)
-        for _ in 0..<self.rounds {
-            ours.append(try await self.rate(to: gateway, as: team))
-            theirs.append(try await load.rate())
+        let (ours, theirs) = try await Scene.with(simulator: {
+            $0.maximumStreams = 1000
+            // The benchmark `distance` measures the cost of windows.
+            $0.window = 16 << 20
+        }) { scene in
+            var rates: (ours: [Double], theirs: [Double]) = ([], [])
+            let load = try H2Load(requests: pushes, to: scene, payload: Installation.payload)
+            _ = try await rate(in: scene)
+            for _ in 0..<Self.rounds {
+                rates.ours.append(try await rate(in: scene))
+                rates.theirs.append(try await load.rate())
+            }
+            return (Sample(rates.ours).median, Sample(rates.theirs).median)
         }
-        await simulator.stop()
-        let rate = ours.sorted()[self.rounds / 2]
-        let yardstick = theirs.sorted()[self.rounds / 2]
-        report.note("h2load, requests a second", Report.grouped(yardstick))
-        report.note("our sender, pushes a second", Report.grouped(rate))
-        report.ratio("our sender / h2load", rate / yardstick, atLeast: 0.7, aim: 0.9)
+        report.add("h2load, requests a second", theirs, .rate)
+        report.add("our sender, pushes a second", ours, .rate)
+        report.add("our sender / h2load", ours / theirs, .ratio, .atLeast(0.7, aim: 0.9))
     }
 
-    /// Pushes a second through one warm connection.
-    private func rate(to gateway: Gateway, as team: Team) async throws -> Double {
-        var configuration = HTTP2Configuration()
-        configuration.connections = 1
-        let backend = HTTP2Backend(configuration)
-        let volley = Volley(pushes: self.pushes, payload: Array(self.payload.utf8))
-        // The connection is made and the provider token accepted before time counts.
-        let outcomes = await backend.deliver(volley.batch(0, of: 1), to: gateway, with: team.credential)
-        if let failure = outcomes.connectFailure { throw failure }
-        let rate = try await volley.rate(by: backend, to: gateway, as: team.credential)
-        await backend.shutdown()
-        return rate
+    /// Pushes a second over one warm connection.
+    private func rate(in scene: Scene) async throws -> Double {
+        try await scene.withSender(connections: 1) { sender in
+            let volley = Volley(pushes: pushes, payload: Array(Installation.payload.utf8))
+            // The connection is made and the provider token accepted before the measurement.
+            try await scene.send(volley.batch(0, of: 1), by: sender)
+            return try await scene.rate(of: volley, by: sender)
+        }
     }
 }

@@ -3,31 +3,37 @@ import IO
 import Postgres
 import Simulator
 
-/// Rows of one token, each in a transaction of its own, and when each of them was committed.
+/// Rows of one token, each in its own transaction, and the time of each commit.
 struct Trickle: Sendable {
     struct Commit: Sendable {
         let token: String
-        /// Milliseconds since 1970, when the client had the answer.
+        /// Milliseconds since 1970, when the client received the answer.
         let time: Double
     }
 
-    /// Tokens of no other row begin so.
+    /// Tokens of other rows do not begin so.
     static let prefix = "5e"
 
     private let connections: [PostgresConnection]
     private let loop: EventLoop
 
-    init(into database: String, connections: Int, on loop: EventLoop) async throws {
+    init(into installation: Installation, connections count: Int) async throws {
         var opened: [PostgresConnection] = []
-        for _ in 0..<connections {
-            opened.append(try await PostgresConnection.connect(database, on: loop, application: "an application"))
+        for _ in 0..<count {
+            opened.append(
+                try await PostgresConnection.connect(
+                    installation.url,
+                    on: installation.loop,
+                    application: "an application"
+                )
+            )
         }
-        self.connections = opened
-        self.loop = loop
+        connections = opened
+        loop = installation.loop
     }
 
     func close() async {
-        for connection in self.connections { await connection.close() }
+        for connection in connections { await connection.close() }
     }
 
     private static let insert = Statement(
@@ -42,35 +48,37 @@ struct Trickle: Sendable {
         parameters.append(app)
         parameters.append(token)
         parameters.append(Installation.payload)
-        try await self.connections[Int(app) % self.connections.count].execute(Self.insert, parameters)
+        try await connections[Int(app) % connections.count].execute(Self.insert, parameters)
         return Commit(token: token, time: Self.now)
     }
 
-    /// A row a second, from a moment within the first second on that is the app's own, until the task is cancelled.
+    /// A row a second until the task is cancelled, at a phase of the app's own.
     func run(of app: Int32) async throws -> [Commit] {
         var commits: [Commit] = []
         var due = MonotonicInstant.now + .seconds(1) * Double.random(in: 0..<1)
-        while (try? await self.loop.sleep(until: due)) != nil {
-            commits.append(try await self.commit(commits.count, of: app))
+        while (try? await loop.sleep(until: due)) != nil {
+            commits.append(try await commit(commits.count, of: app))
             due = due + .seconds(1)
         }
         return commits
     }
 
-    /// How long each took to the simulator, in milliseconds; nil as long as one has not arrived.
-    static func latencies(of commits: [Commit], at installation: Installation) async -> [Double]? {
-        var arrivals: [String: Int64] = [:]
-        for delivery in await installation.simulator.deliveries() where delivery.token.hasPrefix(Self.prefix) {
-            // A push that came twice was in time when it was the first time.
-            if arrivals[delivery.token] == nil { arrivals[delivery.token] = delivery.time }
+    /// Milliseconds from each commit to its arrival at the simulator, within ten seconds from now.
+    static func latencies(of commits: [Commit], at installation: Installation) async throws -> Sample {
+        let giveUp = MonotonicInstant.now + .seconds(10)
+        while true {
+            var arrivals: [String: Int64] = [:]
+            for delivery in await installation.scene.simulator.deliveries() where arrivals[delivery.token] == nil {
+                arrivals[delivery.token] = delivery.time
+            }
+            let latencies = commits.compactMap { commit in
+                // Arrivals are whole milliseconds, rounded down; a push may arrive before its client learns of the commit.
+                arrivals[commit.token].map { max(0, Double($0) + 0.5 - commit.time) }
+            }
+            if latencies.count == commits.count { return Sample(latencies) }
+            if .now > giveUp { throw BenchmarkError("\(commits.count - latencies.count) rows have not arrived.") }
+            try await installation.loop.sleep(for: .milliseconds(100))
         }
-        var latencies: [Double] = []
-        for commit in commits {
-            guard let arrival = arrivals[commit.token] else { return nil }
-            // Arrivals are told in whole milliseconds, cut off; a push may also arrive before its client hears of the commit.
-            latencies.append(max(0, Double(arrival) + 0.5 - commit.time))
-        }
-        return latencies
     }
 
     private static var now: Double {

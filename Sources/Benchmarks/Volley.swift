@@ -1,11 +1,10 @@
 import ApplePush
-import IO
 
-/// Pushes by the thousand, each to a token of its own with an identity of its own, and how fast they are answered.
+/// Pushes in batches, each push to a token of its own with an `apns-id` of its own.
 struct Volley {
     static let batchSize = 1000
-    /// Batches under way at once: enough that streams never wait for the next.
-    static let batches = 6
+    /// Enough that streams never wait for the next batch.
+    static let batchesAtOnce = 6
 
     let pushes: Int
     let payload: [UInt8]
@@ -20,30 +19,9 @@ struct Volley {
         return Array("\(start)\(body)\(end)".utf8)
     }
 
-    /// Sends all of them and says how many a second that were; every one must be delivered.
-    func rate(by backend: HTTP2Backend, to gateway: Gateway, as credential: Credential) async throws -> Double {
-        let prepared = stride(from: 0, to: self.pushes, by: Self.batchSize).map { first in
-            self.batch(first / Self.batchSize, of: min(Self.batchSize, self.pushes - first))
-        }
-        let start = MonotonicInstant.now
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for lane in 0..<Self.batches {
-                group.addTask {
-                    for number in stride(from: lane, to: prepared.count, by: Self.batches) {
-                        try Self.check(await backend.deliver(prepared[number], to: gateway, with: credential))
-                    }
-                }
-            }
-            try await group.waitForAll()
-        }
-        return Double(self.pushes) / ((MonotonicInstant.now - start) / .seconds(1))
-    }
-
-    /// Every one must be delivered.
-    static func check(_ outcomes: Outcomes) throws {
-        if let failure = outcomes.connectFailure { throw failure }
-        if let bad = outcomes.first(where: { $0.verdict != .delivered }) {
-            throw BenchmarkError("A push ended as \(bad).")
+    var batches: [PushBatch] {
+        stride(from: 0, to: pushes, by: Self.batchSize).map { first in
+            batch(first / Self.batchSize, of: min(Self.batchSize, pushes - first))
         }
     }
 
@@ -53,7 +31,7 @@ struct Volley {
         let topic = Array(Team.topic.utf8)
         let none: [UInt8] = []
         let heading = batch.addHeading(
-            payload: self.payload.span.bytes,
+            payload: payload.span.bytes,
             topic: topic.span.bytes,
             priority: 10,
             collapseID: none.span.bytes

@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// Each benchmark is run as its user runs it, at the least size: what is measured is nobody's concern here, but that it is.
+/// Each benchmark is run as its user runs it, at the least size: that it measures is tested, not what.
 @Suite struct BenchmarkTests {
     @Test func `the figures of every benchmark that the help names are looked for here`() async throws {
         let help = try await ProgramRun.run(["help"], of: "carillon-bench")
@@ -25,6 +25,20 @@ import Testing
             #expect(run.errors.isEmpty)
             #expect(Self.figures(in: run.output) == BenchmarkFigures.all[name])
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+        }
+    }
+
+    @Test func `a plot shows each figure`() async throws {
+        try await TemporaryFolder.with { folder in
+            let run = try await ProgramRun.run(["--plots", folder.path, "insert=least"], of: "carillon-bench")
+            #expect(run.status == 0, "\(run.output)\(run.errors)")
+            let plot = try folder.read("insert.svg")
+            #expect(plot.hasPrefix("<svg ") && plot.hasSuffix("</svg>\n"))
+            for name in BenchmarkFigures.all["insert"] ?? [] {
+                #expect(plot.contains(">\(name.drop { $0 == " " })</text>"), "\(name)")
+            }
+            #expect(plot.matches(of: #/<rect class="bar/#).count == 4)
+            #expect(plot.matches(of: #/<line class="bound"/#).count == 1)
         }
     }
 

@@ -1,0 +1,74 @@
+/// One number that was measured, and what it has to reach.
+struct Figure {
+    enum Unit: Hashable {
+        case rate, count, ratio, milliseconds, microseconds, seconds, percent, megabytes, bytes
+
+        func text(of value: Double) -> String {
+            switch self {
+            case .rate, .count: Figure.grouped(value)
+            case .ratio: Figure.decimals(value)
+            case .milliseconds: "\(Figure.decimals(value)) ms"
+            case .microseconds: "\(Figure.decimals(value)) µs"
+            case .seconds: "\(Figure.decimals(value)) s"
+            case .percent: "\(Figure.decimals(value)) %"
+            case .megabytes: "\(Figure.decimals(value)) MB"
+            case .bytes: "\(Figure.decimals(value)) B"
+            }
+        }
+    }
+
+    enum Bound {
+        /// The least that is good enough, and what we aim at beyond that.
+        case atLeast(Double, aim: Double? = nil)
+        case atMost(Double)
+    }
+
+    /// Indented by two spaces if it belongs to the figure before it.
+    let name: String
+    let value: Double
+    let unit: Unit
+    let bound: Bound?
+    let isJudged: Bool
+
+    var text: String { unit.text(of: value) }
+
+    var boundText: String {
+        switch bound {
+        case .atLeast(let least, let aim):
+            "≥ \(unit.text(of: least))" + (aim.map { ", aim \(unit.text(of: $0))" } ?? "")
+        case .atMost(let most): "≤ \(unit.text(of: most))"
+        case nil: ""
+        }
+    }
+
+    var boundValue: Double? {
+        switch bound {
+        case .atLeast(let value, _), .atMost(let value): value
+        case nil: nil
+        }
+    }
+
+    /// Nil: there is no bound, or it is not judged.
+    var isMet: Bool? {
+        switch bound {
+        case .atLeast(let least, _)? where isJudged: value >= least
+        case .atMost(let most)? where isJudged: value <= most
+        default: nil
+        }
+    }
+
+    /// 1234567.8 as "1,234,568".
+    static func grouped(_ value: Double) -> String {
+        let digits = Array(String(Int(value.rounded())))
+        return digits.indices.reduce(into: "") { text, place in
+            if place > 0, (digits.count - place).isMultiple(of: 3) { text.append(",") }
+            text.append(digits[place])
+        }
+    }
+
+    /// 0.876 as "0.88".
+    fileprivate static func decimals(_ value: Double) -> String {
+        let hundredths = Int((value * 100).rounded())
+        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
+    }
+}

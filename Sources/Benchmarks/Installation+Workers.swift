@@ -1,0 +1,108 @@
+import FoundationEssentials
+import Glibc
+import IO
+import Postgres
+import Simulator
+
+/// Sending what is in the queue, and checking that all of it was sent.
+extension Installation {
+    /// A program that was built beside this one.
+    private static func program(_ name: String) throws -> String {
+        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        return own.split(separator: "/").dropLast().reduce(into: "") { $0 += "/\($1)" } + "/\(name)"
+    }
+
+    private func start(_ words: [String]) throws -> ChildProcess {
+        var command = ChildProcess.Command(try Self.program("carillon"), words + ["--database", url])
+        command.output = .nothing
+        command.error = .nothing
+        return try ChildProcess(command)
+    }
+
+    /// Workers for the time of the body. They are drained at the end, unless answers would never come.
+    func withWorkers(
+        _ count: Int = 1,
+        _ options: [String] = [],
+        drains: Bool = true,
+        _ body: ([ChildProcess]) async throws -> Void
+    ) async throws {
+        let workers = try (0..<count).map { _ in try start(["worker"] + options) }
+        do {
+            try await body(workers)
+            for worker in workers where drains {
+                worker.signal(SIGTERM)
+                _ = try await end(of: worker)
+            }
+        } catch {
+            for worker in workers { worker.signal(SIGKILL) }
+            throw error
+        }
+        if !drains { for worker in workers { worker.signal(SIGKILL) } }
+    }
+
+    /// Runs a command of `carillon`; returns how long it took and what it used.
+    func run(_ words: [String]) async throws -> (seconds: Double, peakMemory: Int, processorTime: Duration) {
+        let start = MonotonicInstant.now
+        let usage = try await end(of: self.start(words))
+        return (start.age, usage.peakMemory, usage.processorTime)
+    }
+
+    /// Waits until a process has ended, which it must with status 0.
+    private func end(of process: ChildProcess) async throws -> (peakMemory: Int, processorTime: Duration) {
+        var peakMemory = 0
+        while true {
+            do {
+                let exit = try await process.wait(on: loop, until: .now + .milliseconds(20))
+                guard exit == .status(0), let usage = process.usageIfEnded() else {
+                    throw BenchmarkError("The program ended with \(exit).")
+                }
+                return (peakMemory, usage.processorTime)
+            } catch let error as IOError where error.code == .timedOut {
+                // The kernel tells the peak only while the process lives.
+                peakMemory = max(peakMemory, ProcessReading(process.processID)?.peakMemory ?? 0)
+            }
+        }
+    }
+
+    /// A figure counts only if every push arrived once and every row was settled.
+    func check(sent total: Int, rows: Int) async throws {
+        let arrived = await delivered()
+        let sent = try await number("SELECT sum(sent) FROM carillon.results")
+        let settled = try await number("SELECT count(*) FROM carillon.results")
+        guard arrived == total, sent == total, settled == rows else {
+            throw BenchmarkError("Of \(total) pushes \(arrived) arrived; \(sent) in \(settled) rows were settled.")
+        }
+    }
+
+    /// How many pushes have arrived so far.
+    func delivered() async -> Int { await scene.simulator.statistics().delivered }
+
+    /// Waits until so many pushes have arrived; returns how many there were then, and the time.
+    func arrival(of count: Int) async throws -> (pushes: Int, at: MonotonicInstant) {
+        var last = (pushes: 0, at: MonotonicInstant.now)
+        while true {
+            let pushes = await delivered()
+            let now = MonotonicInstant.now
+            if pushes >= count { return (pushes, now) }
+            if pushes > last.pushes { last = (pushes, now) }
+            if now - last.at > .seconds(60) { throw BenchmarkError("\(pushes) pushes have arrived, and no more come.") }
+            // With few pushes, a long pause would miss the end.
+            try await loop.sleep(for: .milliseconds(count < 100_000 ? 1 : 10))
+        }
+    }
+
+    /// Pushes that arrive in a second, measured over the next so many.
+    func rate(of pushes: Int) async throws -> Double {
+        let start = (pushes: await delivered(), at: MonotonicInstant.now)
+        return try await rate(from: start, to: start.pushes + pushes)
+    }
+
+    /// Pushes that arrive in a second, from an earlier moment until so many have arrived in all.
+    func rate(from start: (pushes: Int, at: MonotonicInstant), to count: Int) async throws -> Double {
+        let end = try await arrival(of: count)
+        guard end.pushes > start.pushes else {
+            throw BenchmarkError("All pushes had arrived before: name a larger size.")
+        }
+        return Double(end.pushes - start.pushes) / ((end.at - start.at) / .seconds(1))
+    }
+}

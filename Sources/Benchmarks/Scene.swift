@@ -1,0 +1,70 @@
+import ApplePush
+import IO
+import Simulator
+
+/// A simulator, and a team whose provider tokens it accepts.
+struct Scene {
+    let simulator: APNsSimulator
+    let team: Team
+
+    var gateway: Gateway { Gateway(host: "127.0.0.1", port: simulator.port, trust: .pem(simulator.rootPEM)) }
+
+    static func with<R>(
+        _ team: Team? = nil,
+        simulator change: (inout SimulatorConfiguration) throws -> Void = { _ in },
+        _ body: (Scene) async throws -> R
+    ) async throws -> R {
+        let team = try team ?? Team()
+        var configuration = SimulatorConfiguration()
+        configuration.bindsTokens = false  // what the gateway does beside answering is not measured
+        configuration.providerKeys = [try team.providerKey()]
+        try change(&configuration)
+        let simulator = try APNsSimulator(configuration)
+        try await simulator.start()
+        return try await scope {
+            try await body(Scene(simulator: simulator, team: team))
+        } ending: {
+            await simulator.stop()
+        }
+    }
+
+    /// A sender for the time of the body, with so many connections at most.
+    func withSender<R>(connections: Int? = nil, _ body: (HTTP2Backend) async throws -> R) async throws -> R {
+        var configuration = HTTP2Configuration()
+        if let connections { configuration.connections = connections }
+        let sender = HTTP2Backend(configuration)
+        return try await scope {
+            try await body(sender)
+        } ending: {
+            await sender.shutdown()
+        }
+    }
+
+    /// Sends a batch, and returns the capacity of the connections. Every push must be delivered.
+    @discardableResult
+    func send(_ batch: consuming PushBatch, by sender: HTTP2Backend) async throws -> Int {
+        let delivered = await sender.deliver(batch, to: gateway, with: team.credential, terms: DeliveryTerms())
+        if let failure = delivered.outcomes.connectFailure { throw failure }
+        if let bad = delivered.outcomes.first(where: { $0.verdict != .delivered }) {
+            throw BenchmarkError("A push ended as \(bad).")
+        }
+        return delivered.capacity ?? 0
+    }
+
+    /// Sends all pushes of a volley, several batches at once, and returns how many a second that were.
+    func rate(of volley: Volley, by sender: HTTP2Backend) async throws -> Double {
+        let batches = volley.batches
+        let start = MonotonicInstant.now
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for lane in 0..<Volley.batchesAtOnce {
+                group.addTask {
+                    for number in stride(from: lane, to: batches.count, by: Volley.batchesAtOnce) {
+                        try await send(batches[number], by: sender)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        return Double(volley.pushes) / start.age
+    }
+}

@@ -1,0 +1,30 @@
+import IO
+
+/// Runs the body, and then the ending whether or not the body has failed.
+func scope<R>(_ body: () async throws -> R, ending: () async -> Void) async throws -> R {
+    do {
+        let result = try await body()
+        await ending()
+        return result
+    } catch {
+        await ending()
+        throw error
+    }
+}
+
+extension EventLoop {
+    /// A loop for the time of the body.
+    static func with<R>(_ body: (EventLoop) async throws -> R) async throws -> R {
+        let loop = try EventLoop(name: "benchmark")
+        defer {
+            loop.stop()
+            loop.join()
+        }
+        return try await body(loop)
+    }
+}
+
+extension MonotonicInstant {
+    /// Seconds since then.
+    var age: Double { (MonotonicInstant.now - self) / .seconds(1) }
+}
