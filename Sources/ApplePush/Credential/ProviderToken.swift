@@ -18,8 +18,11 @@ public struct ProviderToken: Hashable, Sendable, CustomStringConvertible, Custom
 
     /// A token that was minted before.
     ///
-    /// - Parameter renewsIn: After how long it is due for renewal, for suppliers that go by a better clock than this
-    ///   machine's; nil: fifty minutes after it was made, by this one.
+    /// - Parameters:
+    ///   - jwt: The text of the header field, without `bearer`.
+    ///   - issuedAt: When it was made, in seconds since 1970.
+    ///   - renewsIn: How long until it is due for renewal, for suppliers that go by a better clock than this machine's;
+    ///     nil: fifty minutes after it was made, by this one.
     public init(jwt: String, issuedAt: Int64, renewsIn: Duration? = nil) {
         self.jwt = jwt
         self.issuedAt = issuedAt
