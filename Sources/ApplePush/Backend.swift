@@ -44,6 +44,6 @@ extension Backend {
         to gateway: Gateway,
         with credential: Credential
     ) async -> Outcomes {
-        await self.deliver(batch, to: gateway, with: credential, terms: DeliveryTerms()).outcomes
+        await deliver(batch, to: gateway, with: credential, terms: DeliveryTerms()).outcomes
     }
 }

@@ -19,17 +19,17 @@ public struct Connection: Sendable {
 
     /// Sends every push of the batch and says what became of each: for senders of very many.
     public func deliver(_ batch: consuming PushBatch) async -> Outcomes {
-        guard self.isSingleUse else {
-            return await self.backend.deliver(batch, to: self.gateway, with: self.credential)
+        guard isSingleUse else {
+            return await backend.deliver(batch, to: gateway, with: credential)
         }
-        let own = self.backend.separate()
-        let outcomes = await own.deliver(batch, to: self.gateway, with: self.credential)
+        let own = backend.separate()
+        let outcomes = await own.deliver(batch, to: gateway, with: credential)
         await own.shutdown()
         return outcomes
     }
 
     /// The tokens that the gateway reports dead.
     func feedback() async throws(PushError) -> FeedbackList {
-        try await self.backend.feedback(from: self.gateway, with: self.credential)
+        try await backend.feedback(from: gateway, with: credential)
     }
 }

@@ -18,13 +18,13 @@ package struct DurationHistogram: Equatable, Sendable {
     package init() {}
 
     /// How many.
-    package var count: UInt64 { self.counts.reduce(0, +) }
+    package var count: UInt64 { counts.reduce(0, +) }
 
     package mutating func add(nanoseconds: Int64) {
         var place = 0
         while place < Self.bounds.count, nanoseconds > Self.bounds[place] { place += 1 }
-        self.counts[place] += 1
-        self.sum += Double(max(0, nanoseconds)) / 1e9
+        counts[place] += 1
+        sum += Double(max(0, nanoseconds)) / 1e9
     }
 
     package static func += (left: inout Self, right: Self) {
@@ -34,7 +34,7 @@ package struct DurationHistogram: Equatable, Sendable {
 
     /// Is as new afterwards.
     mutating func removeAll() {
-        for place in self.counts.indices { self.counts[place] = 0 }
-        self.sum = 0
+        for place in counts.indices { counts[place] = 0 }
+        sum = 0
     }
 }

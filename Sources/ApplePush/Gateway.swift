@@ -51,6 +51,6 @@ public struct Gateway: Hashable, Sendable, CustomStringConvertible {
 
     /// The address as `host:port`.
     public var description: String {
-        self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 }

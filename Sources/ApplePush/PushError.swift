@@ -52,5 +52,5 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The sentence.
-    public var description: String { self.message }
+    public var description: String { message }
 }

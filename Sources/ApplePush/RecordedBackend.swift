@@ -56,12 +56,12 @@ public struct RecordedBackend: Backend {
         feedback: [Feedback] = [],
         answer: @escaping @Sendable (_ token: String) -> Answer = { _ in .delivered }
     ) {
-        self.deadTokens = feedback
+        deadTokens = feedback
         self.answer = answer
     }
 
     /// Everything that was sent so far.
-    public var sent: [Sent] { self.tape.sent.withLock { $0 } }
+    public var sent: [Sent] { tape.sent.withLock { $0 } }
 
     /// Plays the answers, all at once. Without a permit in force nothing is sent.
     public func deliver(
@@ -80,7 +80,7 @@ public struct RecordedBackend: Backend {
         }
         var outcomes = Outcomes(repeating: .delivered, count: batch.count)
         for position in 0..<batch.count {
-            switch self.answer(batch.token(of: position)) {
+            switch answer(batch.token(of: position)) {
             case .delivered: break
             case .rejected(let status, let reason, let timestamp, let retryAfter):
                 outcomes[position] = Outcome(
@@ -110,14 +110,14 @@ public struct RecordedBackend: Backend {
                 expiration: batch.expiration(of: position),
                 collapseID: batch.collapseID(of: position)
             )
-            self.tape.sent.withLock { $0.append(sent) }
+            tape.sent.withLock { $0.append(sent) }
         }
         return Delivered(outcomes)
     }
 
     /// Plays the list of dead tokens.
     public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
-        FeedbackList(RecordedFeedback(self.deadTokens))
+        FeedbackList(RecordedFeedback(deadTokens))
     }
 
     /// The same recording.

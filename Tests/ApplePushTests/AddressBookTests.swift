@@ -8,33 +8,33 @@ import Testing
     private let addresses = ["a", "b", "c", "d"]
 
     @Test func `addresses stay in order as long as nothing is known against them`() {
-        #expect(AddressBook<String>().ordered(self.addresses, at: self.start) == self.addresses)
+        #expect(AddressBook<String>().ordered(addresses, at: start) == addresses)
     }
 
     @Test func `what failed comes last, the latest failure last of all`() {
         var book = AddressBook<String>()
-        book.failed([self.addresses[1]], at: self.start)
-        book.failed([self.addresses[0]], at: self.start + .seconds(1))
-        let order = [2, 3, 1, 0].map { self.addresses[$0] }
-        #expect(book.ordered(self.addresses, at: self.start + .seconds(2)) == order)
-        book.failed([self.addresses[1]], at: self.start + .seconds(3))
-        #expect(book.ordered(self.addresses, at: self.start + .seconds(4)).last == self.addresses[1])
+        book.failed([addresses[1]], at: start)
+        book.failed([addresses[0]], at: start + .seconds(1))
+        let order = [2, 3, 1, 0].map { addresses[$0] }
+        #expect(book.ordered(addresses, at: start + .seconds(2)) == order)
+        book.failed([addresses[1]], at: start + .seconds(3))
+        #expect(book.ordered(addresses, at: start + .seconds(4)).last == addresses[1])
     }
 
     @Test func `failures are forgotten, at once if the address works again`() {
         var book = AddressBook<String>()
-        book.failed(self.addresses[..<2], at: self.start)
-        book.worked(self.addresses[0])
-        let order = [0, 2, 3, 1].map { self.addresses[$0] }
-        #expect(book.ordered(self.addresses, at: self.start + .seconds(599)) == order)
-        #expect(book.ordered(self.addresses, at: self.start + .seconds(600)) == self.addresses)
+        book.failed(addresses[..<2], at: start)
+        book.worked(addresses[0])
+        let order = [0, 2, 3, 1].map { addresses[$0] }
+        #expect(book.ordered(addresses, at: start + .seconds(599)) == order)
+        #expect(book.ordered(addresses, at: start + .seconds(600)) == addresses)
     }
 
     @Test func `however many addresses fail, few are remembered`() {
         var book = AddressBook<String>()
         let many = (1...100).map { "host \($0)" }
-        book.failed(many, at: self.start)
-        #expect(book.ordered(many, at: self.start).first == many[0])
-        #expect(book.ordered(many, at: self.start).suffix(32) == many.suffix(32))
+        book.failed(many, at: start)
+        #expect(book.ordered(many, at: start).first == many[0])
+        #expect(book.ordered(many, at: start).suffix(32) == many.suffix(32))
     }
 }

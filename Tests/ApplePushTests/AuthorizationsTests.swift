@@ -13,62 +13,62 @@ import Testing
         -> Authorizations
     {
         var authorizations = Authorizations()
-        let authorization = Authorization(token: self.token(name), isRenewed: isRenewed, since: self.start)
+        let authorization = Authorization(token: token(name), isRenewed: isRenewed, since: start)
         authorizations.adopt(authorization, for: time)
         return authorizations
     }
 
     @Test func `one is asked for at first, and when the one in use is due`() {
-        #expect(Authorizations().isDue(at: self.start))
-        let authorizations = self.using("one", for: .seconds(100))
-        #expect(!authorizations.isDue(at: self.start + .seconds(99)))
-        #expect(authorizations.isDue(at: self.start + .seconds(100)))
+        #expect(Authorizations().isDue(at: start))
+        let authorizations = using("one", for: .seconds(100))
+        #expect(!authorizations.isDue(at: start + .seconds(99)))
+        #expect(authorizations.isDue(at: start + .seconds(100)))
         #expect(authorizations.current?.token.jwt == "one", "until there is another")
     }
 
     @Test func `where no other is to be had the one in use stays, and another is asked for soon`() {
-        var authorizations = self.using("one", for: .seconds(100))
-        authorizations.failed(at: self.start + .seconds(100))
-        #expect(!authorizations.isDue(at: self.start + .seconds(101)))
-        #expect(authorizations.isDue(at: self.start + .seconds(105)))
+        var authorizations = using("one", for: .seconds(100))
+        authorizations.failed(at: start + .seconds(100))
+        #expect(!authorizations.isDue(at: start + .seconds(101)))
+        #expect(authorizations.isDue(at: start + .seconds(105)))
         #expect(authorizations.current?.token.jwt == "one")
     }
 
     @Test func `one that is refused is in use no more`() {
-        var authorizations = self.using("one")
-        let mustAsk = authorizations.refused(self.token("one"), at: self.start)
+        var authorizations = using("one")
+        let mustAsk = authorizations.refused(token("one"), at: start)
         #expect(mustAsk)
         #expect(authorizations.current == nil)
-        #expect(authorizations.isDue(at: self.start))
+        #expect(authorizations.isDue(at: start))
     }
 
     @Test func `what is said of one that was replaced is no news`() {
-        var authorizations = self.using("two")
-        let mustAsk = authorizations.refused(self.token("one"), at: self.start)
+        var authorizations = using("two")
+        let mustAsk = authorizations.refused(token("one"), at: start)
         #expect(!mustAsk)
         #expect(authorizations.current?.token.jwt == "two")
     }
 
     @Test func `one that was had instead and is refused as well is kept for a while, and then another is asked for`() {
-        var authorizations = self.using("two", renewed: true)
-        let asksAtOnce = authorizations.refused(self.token("two"), at: self.start + .seconds(1))
+        var authorizations = using("two", renewed: true)
+        let asksAtOnce = authorizations.refused(token("two"), at: start + .seconds(1))
         #expect(!asksAtOnce)
         #expect(authorizations.current?.token.jwt == "two")
-        let asksLater = authorizations.refused(self.token("two"), at: self.start + Authorizations.lastWord)
+        let asksLater = authorizations.refused(token("two"), at: start + Authorizations.lastWord)
         #expect(asksLater)
         #expect(authorizations.current == nil)
     }
 
     @Test func `while tokens are to rest none is asked for, be the one in use due or refused`() {
-        var authorizations = self.using("one", for: .seconds(100))
-        authorizations.rest(at: self.start)
-        #expect(!authorizations.isDue(at: self.start + .seconds(200)))
-        let mustAsk = authorizations.refused(self.token("one"), at: self.start + .seconds(200))
+        var authorizations = using("one", for: .seconds(100))
+        authorizations.rest(at: start)
+        #expect(!authorizations.isDue(at: start + .seconds(200)))
+        let mustAsk = authorizations.refused(token("one"), at: start + .seconds(200))
         #expect(!mustAsk)
         #expect(authorizations.current?.isRenewed == true, "its pushes are not sent again at once")
-        let end = self.start + .seconds(ProviderToken.minimumAge)
+        let end = start + .seconds(ProviderToken.minimumAge)
         #expect(authorizations.isDue(at: end))
-        let asksAfterwards = authorizations.refused(self.token("one"), at: end)
+        let asksAfterwards = authorizations.refused(token("one"), at: end)
         #expect(asksAfterwards)
     }
 }

@@ -8,25 +8,25 @@ import Testing
     }
 
     @Test func `as many go out as the window takes whole`() {
-        #expect(self.count(4_096, window: 65_535) == 15)
-        #expect(self.count(4_096, window: 4_096) == 1)
-        #expect(self.count(25, window: 65_535, waiting: 65_000) == 21)
-        #expect(self.count(25, window: 100, waiting: 76) == 0)
-        #expect(self.count(25, window: 100, waiting: 100) == 0)
-        #expect(self.count(25, window: -50, waiting: 10) == 0)
+        #expect(count(4_096, window: 65_535) == 15)
+        #expect(count(4_096, window: 4_096) == 1)
+        #expect(count(25, window: 65_535, waiting: 65_000) == 21)
+        #expect(count(25, window: 100, waiting: 76) == 0)
+        #expect(count(25, window: 100, waiting: 100) == 0)
+        #expect(count(25, window: -50, waiting: 10) == 0)
     }
 
     @Test func `one goes out in part where none waits and the window is open at all`() {
-        #expect(self.count(4_096, window: 1) == 1)
-        #expect(self.count(4_096, window: 1, waiting: 1) == 0)
-        #expect(self.count(4_096, window: 0) == 0)
-        #expect(self.count(4_096, window: -1) == 0)
+        #expect(count(4_096, window: 1) == 1)
+        #expect(count(4_096, window: 1, waiting: 1) == 0)
+        #expect(count(4_096, window: 0) == 0)
+        #expect(count(4_096, window: -1) == 0)
     }
 
     @Test func `what has no body needs no room but an open window`() {
-        #expect(self.count(0, window: 1) == .max)
-        #expect(self.count(0, window: 100, waiting: 100) == .max)
-        #expect(self.count(0, window: 0) == 0)
+        #expect(count(0, window: 1) == .max)
+        #expect(count(0, window: 100, waiting: 100) == .max)
+        #expect(count(0, window: 0) == 0)
         #expect(BodyRoom.unlimited.count(of: 4_096) > 1_000_000)
     }
 }

@@ -22,13 +22,13 @@ import Testing
 
     @Test func `a port where nobody listens`() async throws {
         let port = try await TestGateway.with(test: { _, gateway in gateway.port })
-        let error = try await self.failure(to: Gateway(host: "127.0.0.1", port: port))
+        let error = try await failure(to: Gateway(host: "127.0.0.1", port: port))
         #expect(error.code == .unreachable)
         #expect(error.message.contains("127.0.0.1:\(port)"))
     }
 
     @Test func `a host that has no address`() async throws {
-        let error = try await self.failure(to: Gateway(host: "no-such-host.invalid", port: 443))
+        let error = try await failure(to: Gateway(host: "no-such-host.invalid", port: 443))
         #expect(error.code == .unreachable)
         #expect(error.message.contains("no-such-host.invalid"))
     }
@@ -37,7 +37,7 @@ import Testing
         try await TestGateway.with(test: { server, gateway in
             let stranger = try CertificateAuthority(name: "Stranger").pem
             for trust in [Gateway.Trust.system, .pem(stranger)] {
-                let error = try await self.failure(to: Gateway(host: "127.0.0.1", port: gateway.port, trust: trust))
+                let error = try await failure(to: Gateway(host: "127.0.0.1", port: gateway.port, trust: trust))
                 #expect(error.code == .untrusted)
             }
             #expect(server.seen.isEmpty)
@@ -48,7 +48,7 @@ import Testing
         try await TestGateway.with(
             name: "other.example.org",
             test: { server, gateway in
-                let error = try await self.failure(to: gateway)
+                let error = try await failure(to: gateway)
                 #expect(error.code == .untrusted)
                 #expect(server.seen.isEmpty)
             }
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `a trust root that is no certificate`() async throws {
-        let error = try await self.failure(to: Gateway(host: "127.0.0.1", port: 1, trust: .pem("garbage")))
+        let error = try await failure(to: Gateway(host: "127.0.0.1", port: 1, trust: .pem("garbage")))
         #expect(error.code == .invalidGateway)
     }
 
@@ -65,7 +65,7 @@ import Testing
         try await TestGateway.with(
             clients: .required(authority: other),
             test: { server, gateway in
-                let error = try await self.failure(to: gateway)
+                let error = try await failure(to: gateway)
                 #expect(error.code == .refused)
                 #expect(server.seen.isEmpty)
             }
@@ -76,7 +76,7 @@ import Testing
         try await TestGateway.with(
             greeting: .noTLS,
             test: { _, gateway in
-                let error = try await self.failure(to: gateway) { $0.handshakeTimeout = .milliseconds(100) }
+                let error = try await failure(to: gateway) { $0.handshakeTimeout = .milliseconds(100) }
                 #expect(error.code == .unreachable)
             }
         )
@@ -86,7 +86,7 @@ import Testing
         try await TestGateway.with(
             greeting: .silence,
             test: { _, gateway in
-                let error = try await self.failure(to: gateway) { $0.settingsTimeout = .milliseconds(100) }
+                let error = try await failure(to: gateway) { $0.settingsTimeout = .milliseconds(100) }
                 #expect(error.code == .notHTTP2)
             }
         )
@@ -96,7 +96,7 @@ import Testing
         try await TestGateway.with(
             greeting: .http1,
             test: { _, gateway in
-                let error = try await self.failure(to: gateway)
+                let error = try await failure(to: gateway)
                 #expect(error.code == .notHTTP2)
             }
         )
@@ -106,7 +106,7 @@ import Testing
         try await TestGateway.with(
             { _ in [.goAway(last: 0, .noError, #"{"reason":"BadCertificate"}"#)] },
             test: { _, gateway in
-                let error = try await self.failure(to: gateway)
+                let error = try await failure(to: gateway)
                 #expect(error.code == .refused)
                 #expect(error.message.contains("BadCertificate"))
             }

@@ -36,8 +36,8 @@ import Testing
 
     @Test func `a server that does not name its settings in time is left`() {
         var life = self.life(isReady: false)
-        #expect(life.passed(to: self.start + .seconds(4), inFlight: 0) == .none)
-        #expect(life.passed(to: self.start + .seconds(5), inFlight: 0) == .close)
+        #expect(life.passed(to: start + .seconds(4), inFlight: 0) == .none)
+        #expect(life.passed(to: start + .seconds(5), inFlight: 0) == .close)
         #expect(life.phase == .closed(.settingsMissing))
     }
 
@@ -50,34 +50,34 @@ import Testing
         #expect(life.phase == .closed(.goneAway(reason: "Shutdown")))
         life.close(.silent)
         life.settled()
-        life.connected(at: self.start)
+        life.connected(at: start)
         #expect(life.phase == .closed(.goneAway(reason: "Shutdown")))
     }
 
     @Test func `a connection that takes no more pushes closes after the last of them`() {
         var life = self.life()
         life.retire(.usedUp)
-        #expect(life.passed(to: self.start + .seconds(1), inFlight: 1) == .none)
-        #expect(life.passed(to: self.start + .seconds(1), inFlight: 0) == .close)
+        #expect(life.passed(to: start + .seconds(1), inFlight: 1) == .none)
+        #expect(life.passed(to: start + .seconds(1), inFlight: 0) == .close)
     }
 
     @Test func `after a silence a server with pushes in flight is asked whether it is there`() {
         var life = self.life()
-        #expect(life.passed(to: self.start + .seconds(14), inFlight: 1) == .none)
-        #expect(life.passed(to: self.start + .seconds(20), inFlight: 0) == .none)
-        #expect(life.passed(to: self.start + .seconds(20), inFlight: 1) == .ping)
-        #expect(life.passed(to: self.start + .seconds(24), inFlight: 1) == .none)
-        #expect(life.passed(to: self.start + .seconds(25), inFlight: 1) == .close)
+        #expect(life.passed(to: start + .seconds(14), inFlight: 1) == .none)
+        #expect(life.passed(to: start + .seconds(20), inFlight: 0) == .none)
+        #expect(life.passed(to: start + .seconds(20), inFlight: 1) == .ping)
+        #expect(life.passed(to: start + .seconds(24), inFlight: 1) == .none)
+        #expect(life.passed(to: start + .seconds(25), inFlight: 1) == .close)
         #expect(life.phase == .closed(.silent))
     }
 
     @Test func `any sign of life is an answer to that`() {
         var life = self.life()
-        #expect(life.willSend(at: self.start + .seconds(15)) == .ping)
-        #expect(life.willSend(at: self.start + .seconds(16)) == .none)
-        life.heard(at: self.start + .seconds(17))
-        #expect(life.passed(to: self.start + .seconds(30), inFlight: 1) == .none)
-        #expect(life.willSend(at: self.start + .seconds(32)) == .ping)
+        #expect(life.willSend(at: start + .seconds(15)) == .ping)
+        #expect(life.willSend(at: start + .seconds(16)) == .none)
+        life.heard(at: start + .seconds(17))
+        #expect(life.passed(to: start + .seconds(30), inFlight: 1) == .none)
+        #expect(life.willSend(at: start + .seconds(32)) == .ping)
     }
 
     @Test func `answers about the credential or the connection make it of no use`() {
@@ -106,56 +106,56 @@ import Testing
     @Test func `a server that does not acknowledge our settings is left, and may still answer`() {
         var life = self.life(isReady: false)
         life.settled()
-        #expect(life.due(inFlight: 0) == self.start + .seconds(10))
-        #expect(life.passed(to: self.start + .seconds(9), inFlight: 1) == .none)
-        #expect(life.passed(to: self.start + .seconds(10), inFlight: 1) == .none)
+        #expect(life.due(inFlight: 0) == start + .seconds(10))
+        #expect(life.passed(to: start + .seconds(9), inFlight: 1) == .none)
+        #expect(life.passed(to: start + .seconds(10), inFlight: 1) == .none)
         #expect(life.phase == .draining(.settingsUnacknowledged))
-        #expect(life.passed(to: self.start + .seconds(11), inFlight: 0) == .close)
+        #expect(life.passed(to: start + .seconds(11), inFlight: 0) == .close)
     }
 
     @Test func `a server that takes no bytes for long enough is left, and any byte is enough`() {
         var life = self.life()
-        life.wrote(isStalled: true, at: self.start)
-        life.wrote(isStalled: true, at: self.start + .seconds(5))
-        #expect(life.due(inFlight: 0) == self.start + .seconds(10))
-        life.wrote(isStalled: false, at: self.start + .seconds(9))
-        life.wrote(isStalled: true, at: self.start + .seconds(9))
-        #expect(life.passed(to: self.start + .seconds(18), inFlight: 0) == .none)
-        #expect(life.passed(to: self.start + .seconds(19), inFlight: 0) == .close)
+        life.wrote(isStalled: true, at: start)
+        life.wrote(isStalled: true, at: start + .seconds(5))
+        #expect(life.due(inFlight: 0) == start + .seconds(10))
+        life.wrote(isStalled: false, at: start + .seconds(9))
+        life.wrote(isStalled: true, at: start + .seconds(9))
+        #expect(life.passed(to: start + .seconds(18), inFlight: 0) == .none)
+        #expect(life.passed(to: start + .seconds(19), inFlight: 0) == .close)
         #expect(life.phase == .closed(.stalled))
     }
 
     @Test func `a server that has no stream for anybody is left after a while`() {
         var life = self.life()
-        life.offered(nothing: true, at: self.start)
-        life.offered(nothing: true, at: self.start + .seconds(9))
-        life.offered(nothing: false, at: self.start + .seconds(9))
-        life.offered(nothing: true, at: self.start + .seconds(9))
-        #expect(life.due(inFlight: 0) == self.start + .seconds(19))
-        #expect(life.passed(to: self.start + .seconds(18), inFlight: 0) == .none)
-        #expect(life.passed(to: self.start + .seconds(19), inFlight: 0) == .close)
+        life.offered(nothing: true, at: start)
+        life.offered(nothing: true, at: start + .seconds(9))
+        life.offered(nothing: false, at: start + .seconds(9))
+        life.offered(nothing: true, at: start + .seconds(9))
+        #expect(life.due(inFlight: 0) == start + .seconds(19))
+        #expect(life.passed(to: start + .seconds(18), inFlight: 0) == .none)
+        #expect(life.passed(to: start + .seconds(19), inFlight: 0) == .close)
         #expect(life.phase == .draining(.starved))
     }
 
     @Test func `a server that opens no window is left when not one byte has passed for a while`() {
         var life = self.life()
-        life.held(back: true, after: 100, at: self.start)
-        life.held(back: true, after: 101, at: self.start + .seconds(9))
-        #expect(life.due(inFlight: 1) == self.start + .seconds(15))
-        #expect(life.passed(to: self.start + .seconds(10), inFlight: 0) == .none)
-        life.held(back: false, after: 101, at: self.start + .seconds(11))
-        life.held(back: true, after: 101, at: self.start + .seconds(12))
-        #expect(life.passed(to: self.start + .seconds(21), inFlight: 0) == .none)
-        #expect(life.passed(to: self.start + .seconds(22), inFlight: 0) == .close)
+        life.held(back: true, after: 100, at: start)
+        life.held(back: true, after: 101, at: start + .seconds(9))
+        #expect(life.due(inFlight: 1) == start + .seconds(15))
+        #expect(life.passed(to: start + .seconds(10), inFlight: 0) == .none)
+        life.held(back: false, after: 101, at: start + .seconds(11))
+        life.held(back: true, after: 101, at: start + .seconds(12))
+        #expect(life.passed(to: start + .seconds(21), inFlight: 0) == .none)
+        #expect(life.passed(to: start + .seconds(22), inFlight: 0) == .close)
         #expect(life.phase == .draining(.windowClosed))
     }
 
     @Test func `a connection gets old, and goes on until it is told to go`() {
         var life = self.life()
-        #expect(life.due(inFlight: 0) == self.start + .seconds(3600))
-        #expect(life.passed(to: self.start + .seconds(3599), inFlight: 0) == .none)
+        #expect(life.due(inFlight: 0) == start + .seconds(3600))
+        #expect(life.passed(to: start + .seconds(3599), inFlight: 0) == .none)
         #expect(!life.isOld)
-        #expect(life.passed(to: self.start + .seconds(3600), inFlight: 0) == .none)
+        #expect(life.passed(to: start + .seconds(3600), inFlight: 0) == .none)
         #expect(life.isOld && life.isReady)
         #expect(life.due(inFlight: 0) == .distantFuture)
     }
@@ -170,14 +170,14 @@ import Testing
 
     @Test func `whatever is due is told in time`() {
         var life = self.life(isReady: false)
-        #expect(life.due(inFlight: 0) == self.start + .seconds(5))
+        #expect(life.due(inFlight: 0) == start + .seconds(5))
         life.settled()
         life.acknowledged()
-        #expect(life.due(inFlight: 1) == self.start + .seconds(15))
-        _ = life.willSend(at: self.start + .seconds(20))
+        #expect(life.due(inFlight: 1) == start + .seconds(15))
+        _ = life.willSend(at: start + .seconds(20))
         #expect(life.isInDoubt)
-        #expect(life.due(inFlight: 1) == self.start + .seconds(25))
-        life.heard(at: self.start + .seconds(21))
+        #expect(life.due(inFlight: 1) == start + .seconds(25))
+        life.heard(at: start + .seconds(21))
         #expect(!life.isInDoubt)
         life.close(.idle)
         #expect(life.due(inFlight: 1) == .distantFuture)

@@ -13,10 +13,10 @@ import Testing
     private func state(limit: Int = 4, free: [Int]) -> State {
         var state = State(limit: limit)
         for free in free {
-            var now = self.start
+            var now = start
             while true {
-                switch self.dial(&state, waiting: 1, at: now) {
-                case .now(let id): state.changed(id, to: .ready, Self.room(free: 0), at: self.start)
+                switch dial(&state, waiting: 1, at: now) {
+                case .now(let id): state.changed(id, to: .ready, Self.room(free: 0), at: start)
                 case .at(let later):
                     now = later
                     continue
@@ -27,7 +27,7 @@ import Testing
             _ = free
         }
         for (member, free) in zip(state.members, free) {
-            state.changed(member.id, to: .ready, Self.room(free: free), at: self.start)
+            state.changed(member.id, to: .ready, Self.room(free: free), at: start)
         }
         return state
     }
@@ -43,16 +43,16 @@ import Testing
 
     @Test func `nothing is connected before something waits`() {
         var state = State(limit: 4)
-        let answer1 = self.dial(&state, waiting: 0, at: self.start)
+        let answer1 = dial(&state, waiting: 0, at: start)
         #expect(answer1 == .no)
         #expect(state.members.isEmpty)
     }
 
     @Test func `the first push makes the first connection, and the next wait for it`() {
         var state = State(limit: 4)
-        let answer2 = self.dial(&state, waiting: 1, at: self.start)
+        let answer2 = dial(&state, waiting: 1, at: start)
         #expect(answer2 == .now(1))
-        let answer3 = self.dial(&state, waiting: 5000, at: self.start)
+        let answer3 = dial(&state, waiting: 5000, at: start)
         #expect(answer3 == .no)
         #expect(state.shares(of: 5000).isEmpty)
         #expect(state.hasHope)
@@ -65,73 +65,73 @@ import Testing
     }
 
     @Test func `many pushes are spread evenly`() {
-        #expect(self.state(free: [1000, 1000, 1000]).shares(of: 300).map(\.count) == [100, 100, 100])
+        #expect(state(free: [1000, 1000, 1000]).shares(of: 300).map(\.count) == [100, 100, 100])
     }
 
     @Test func `few pushes go together, on the oldest connection`() {
-        let shares = self.state(free: [1000, 1000]).shares(of: 20)
+        let shares = state(free: [1000, 1000]).shares(of: 20)
         #expect(shares.map(\.count) == [20])
         #expect(shares.first?.id == 1)
     }
 
     @Test func `another connection is made only after pushes have waited for streams, and never beyond the limit`() {
         var state = self.state(limit: 2, free: [0])
-        let answer4 = self.dial(&state, waiting: 9, at: self.start)
-        #expect(answer4 == .at(self.start + State.patience))
-        let answer5 = self.dial(&state, waiting: 9, at: self.start + .milliseconds(50))
-        #expect(answer5 == .at(self.start + State.patience))
-        let answer6 = self.dial(&state, waiting: 9, at: self.start + State.patience)
+        let answer4 = dial(&state, waiting: 9, at: start)
+        #expect(answer4 == .at(start + State.patience))
+        let answer5 = dial(&state, waiting: 9, at: start + .milliseconds(50))
+        #expect(answer5 == .at(start + State.patience))
+        let answer6 = dial(&state, waiting: 9, at: start + State.patience)
         #expect(answer6 == .now(2))
-        state.changed(2, to: .ready, Self.room(free: 0, inFlight: 9), at: self.start)
-        let answer7 = self.dial(&state, waiting: 9, at: self.start + .seconds(1))
+        state.changed(2, to: .ready, Self.room(free: 0, inFlight: 9), at: start)
+        let answer7 = dial(&state, waiting: 9, at: start + .seconds(1))
         #expect(answer7 == .no)
     }
 
     @Test func `a connection that has yet to prove itself is no reason to make another`() {
         var state = self.state(free: [1])
-        state.changed(1, to: .proving, Self.room(free: 1, inFlight: 0), at: self.start)
+        state.changed(1, to: .proving, Self.room(free: 1, inFlight: 0), at: start)
         #expect(state.shares(of: 9).map(\.count) == [1])
-        state.changed(1, to: .proving, Self.room(free: 0, inFlight: 1), at: self.start)
-        let answer8 = self.dial(&state, waiting: 9, at: self.start + .seconds(5))
+        state.changed(1, to: .proving, Self.room(free: 0, inFlight: 1), at: start)
+        let answer8 = dial(&state, waiting: 9, at: start + .seconds(5))
         #expect(answer8 == .no)
     }
 
     @Test func `patience begins anew when streams were free in between`() {
         var state = self.state(limit: 2, free: [0])
-        _ = self.dial(&state, waiting: 9, at: self.start)
-        state.changed(1, to: .ready, Self.room(free: 5, inFlight: 1), at: self.start)
-        let answer9 = self.dial(&state, waiting: 9, at: self.start + .milliseconds(60))
+        _ = dial(&state, waiting: 9, at: start)
+        state.changed(1, to: .ready, Self.room(free: 5, inFlight: 1), at: start)
+        let answer9 = dial(&state, waiting: 9, at: start + .milliseconds(60))
         #expect(answer9 == .no)
-        state.changed(1, to: .ready, Self.room(free: 0, inFlight: 6), at: self.start)
-        let later = self.start + .milliseconds(110)
-        let answer10 = self.dial(&state, waiting: 9, at: later)
+        state.changed(1, to: .ready, Self.room(free: 0, inFlight: 6), at: start)
+        let later = start + .milliseconds(110)
+        let answer10 = dial(&state, waiting: 9, at: later)
         #expect(answer10 == .at(later + State.patience))
     }
 
     @Test func `a connection that drains is replaced at once, and takes nothing`() {
         var state = self.state(limit: 1, free: [10])
-        state.changed(1, to: .draining, Self.room(free: 10, inFlight: 5), at: self.start)
+        state.changed(1, to: .draining, Self.room(free: 10, inFlight: 5), at: start)
         #expect(state.shares(of: 5).isEmpty)
         #expect(!state.hasHope)
-        let answer11 = self.dial(&state, waiting: 5, at: self.start)
+        let answer11 = dial(&state, waiting: 5, at: start)
         #expect(answer11 == .now(2))
     }
 
     @Test func `after a connection that was of use the next is made at once`() {
         var state = self.state(free: [10])
         var random = self.random
-        state.ended(1, by: .goneAway(reason: nil), answers: 1, at: self.start, using: &random)
-        let answer12 = self.dial(&state, waiting: 1, at: self.start)
+        state.ended(1, by: .goneAway(reason: nil), answers: 1, at: start, using: &random)
+        let answer12 = dial(&state, waiting: 1, at: start)
         #expect(answer12 == .now(2))
     }
 
     @Test func `failures make the next attempt wait, longer each time and at most half a minute`() {
         var state = State(limit: 4)
         var random = self.random
-        var now = self.start
+        var now = start
         var waits: [Duration] = []
         for _ in 0..<20 {
-            switch self.dial(&state, waiting: 1, at: now) {
+            switch dial(&state, waiting: 1, at: now) {
             case .now(let id):
                 state.ended(id, by: .closedByPeer, answers: nil, at: now, using: &random)
             case .at(let later):
@@ -150,29 +150,29 @@ import Testing
 
     @Test func `only what has been idle for longer is closed, and nothing that is in use`() {
         var state = self.state(free: [10, 10])
-        state.changed(2, to: .ready, Self.room(free: 9, inFlight: 1), at: self.start)
-        #expect(state.idle(longerThan: .seconds(10), at: self.start + .seconds(10)) == [])
-        #expect(state.idle(longerThan: .seconds(10), at: self.start + .seconds(11)) == [1])
-        #expect(state.nextIdle(after: .seconds(10)) == self.start + .seconds(10))
-        state.changed(2, to: .ready, Self.room(free: 10, inFlight: 0), at: self.start + .seconds(20))
-        #expect(state.idle(longerThan: .seconds(10), at: self.start + .seconds(25)) == [1])
-        #expect(state.idle(longerThan: .seconds(10), at: self.start + .seconds(31)) == [1, 2])
+        state.changed(2, to: .ready, Self.room(free: 9, inFlight: 1), at: start)
+        #expect(state.idle(longerThan: .seconds(10), at: start + .seconds(10)) == [])
+        #expect(state.idle(longerThan: .seconds(10), at: start + .seconds(11)) == [1])
+        #expect(state.nextIdle(after: .seconds(10)) == start + .seconds(10))
+        state.changed(2, to: .ready, Self.room(free: 10, inFlight: 0), at: start + .seconds(20))
+        #expect(state.idle(longerThan: .seconds(10), at: start + .seconds(25)) == [1])
+        #expect(state.idle(longerThan: .seconds(10), at: start + .seconds(31)) == [1, 2])
     }
 
     @Test func `an old connection goes on until another can take its place`() {
         var state = self.state(limit: 1, free: [10])
-        state.changed(1, to: .old, Self.room(free: 10), at: self.start)
-        let unused = self.dial(&state, waiting: 0, at: self.start)
+        state.changed(1, to: .old, Self.room(free: 10), at: start)
+        let unused = dial(&state, waiting: 0, at: start)
         #expect(unused == .no)
-        state.changed(1, to: .old, Self.room(free: 5, inFlight: 5), at: self.start)
+        state.changed(1, to: .old, Self.room(free: 5, inFlight: 5), at: start)
         #expect(state.shares(of: 5).map(\.count) == [5])
-        let successor = self.dial(&state, waiting: 0, at: self.start)
+        let successor = dial(&state, waiting: 0, at: start)
         #expect(successor == .now(2))
-        let another = self.dial(&state, waiting: 99, at: self.start + .seconds(1))
+        let another = dial(&state, waiting: 99, at: start + .seconds(1))
         #expect(another == .no)
-        state.changed(2, to: .proving, Self.room(free: 1), at: self.start)
+        state.changed(2, to: .proving, Self.room(free: 1), at: start)
         #expect(state.replaced.isEmpty)
-        state.changed(2, to: .ready, Self.room(free: 10), at: self.start)
+        state.changed(2, to: .ready, Self.room(free: 10), at: start)
         #expect(state.replaced == [1])
         #expect(state.capacity == 20)
     }
@@ -180,21 +180,21 @@ import Testing
     @Test func `how much the gateway takes is unknown until a connection has proved itself`() {
         var state = State(limit: 4)
         #expect(state.capacity == nil)
-        _ = self.dial(&state, waiting: 1, at: self.start)
+        _ = dial(&state, waiting: 1, at: start)
         #expect(state.capacity == nil)
-        state.changed(1, to: .proving, Self.room(free: 1), at: self.start)
+        state.changed(1, to: .proving, Self.room(free: 1), at: start)
         #expect(state.capacity == nil)
-        state.changed(1, to: .ready, Self.room(free: 900, inFlight: 100), at: self.start)
+        state.changed(1, to: .ready, Self.room(free: 900, inFlight: 100), at: start)
         #expect(state.capacity == 1_000)
-        state.changed(1, to: .draining, Self.room(free: 0, inFlight: 100), at: self.start)
+        state.changed(1, to: .draining, Self.room(free: 0, inFlight: 100), at: start)
         #expect(state.capacity == nil)
     }
 
     @Test func `a connection is spare when the others have been enough twice over for a minute`() {
         var state = self.state(free: [100, 100])
-        let minute = self.start + LoadGauge.period
-        state.changed(1, to: .ready, Self.room(free: 50, inFlight: 50), at: self.start + .seconds(1))
-        state.changed(1, to: .ready, Self.room(free: 100), at: self.start + .seconds(2))
+        let minute = start + LoadGauge.period
+        state.changed(1, to: .ready, Self.room(free: 50, inFlight: 50), at: start + .seconds(1))
+        state.changed(1, to: .ready, Self.room(free: 100), at: start + .seconds(2))
         #expect(state.spare == nil)
         #expect(state.nextSpare == minute)
         state.changed(1, to: .ready, Self.room(free: 100), at: minute)
@@ -205,7 +205,7 @@ import Testing
 
     @Test func `the last connection is never spare`() {
         var state = self.state(free: [100])
-        state.changed(1, to: .ready, Self.room(free: 100), at: self.start + .seconds(600))
+        state.changed(1, to: .ready, Self.room(free: 100), at: start + .seconds(600))
         #expect(state.spare == nil && state.nextSpare == nil)
     }
 
@@ -213,39 +213,39 @@ import Testing
         var state = self.state(limit: 3, free: [0, 0, 0])
         var random = self.random
         #expect(state.strength == 3)
-        for id in 1...3 { state.ended(id, by: .goneAway(reason: nil), answers: 500, at: self.start, using: &random) }
-        let dials = (0..<4).map { _ in self.dial(&state, waiting: 9, at: self.start) }
+        for id in 1...3 { state.ended(id, by: .goneAway(reason: nil), answers: 500, at: start, using: &random) }
+        let dials = (0..<4).map { _ in dial(&state, waiting: 9, at: start) }
         #expect(dials == [.now(4), .now(5), .now(6), .no])
     }
 
     @Test func `where connections are sent away before they are any good, several are made at a time`() {
         var state = State(limit: 2)
         var random = self.random
-        let first = self.dial(&state, waiting: 9, at: self.start)
+        let first = dial(&state, waiting: 9, at: start)
         #expect(first == .now(1))
-        state.changed(1, to: .proving, Self.room(free: 0, inFlight: 64), at: self.start)
-        state.ended(1, by: .goneAway(reason: nil), answers: 64, at: self.start, using: &random)
-        let dials = (0..<3).map { _ in self.dial(&state, waiting: 9, at: self.start) }
+        state.changed(1, to: .proving, Self.room(free: 0, inFlight: 64), at: start)
+        state.ended(1, by: .goneAway(reason: nil), answers: 64, at: start, using: &random)
+        let dials = (0..<3).map { _ in dial(&state, waiting: 9, at: start) }
         #expect(dials == [.now(2), .now(3), .no])
         #expect(state.expectancy == 64)
-        state.changed(2, to: .ready, Self.room(free: 1_000), at: self.start)
+        state.changed(2, to: .ready, Self.room(free: 1_000), at: start)
         #expect(state.expectancy == nil)
     }
 
     @Test func `a connection that was too much is not made again at once`() {
         var state = self.state(limit: 2, free: [0, 0])
         var random = self.random
-        state.ended(2, by: .spare, answers: 500, at: self.start, using: &random)
-        let answer = self.dial(&state, waiting: 9, at: self.start)
-        #expect(answer == .at(self.start + State.patience))
+        state.ended(2, by: .spare, answers: 500, at: start, using: &random)
+        let answer = dial(&state, waiting: 9, at: start)
+        #expect(answer == .at(start + State.patience))
     }
 
     @Test func `after a failure one connection is tried, not several`() {
         var state = self.state(limit: 3, free: [0, 0, 0])
         var random = self.random
-        for id in 1...3 { state.ended(id, by: .silent, answers: nil, at: self.start, using: &random) }
-        let later = self.start + .seconds(60)
-        let dials = (0..<2).map { _ in self.dial(&state, waiting: 9, at: later) }
+        for id in 1...3 { state.ended(id, by: .silent, answers: nil, at: start, using: &random) }
+        let later = start + .seconds(60)
+        let dials = (0..<2).map { _ in dial(&state, waiting: 9, at: later) }
         #expect(dials == [.now(4), .no])
     }
 }

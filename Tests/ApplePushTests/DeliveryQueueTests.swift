@@ -21,7 +21,7 @@ import Testing
                 1,
                 batch(count),
                 terms,
-                from: self.start,
+                from: start,
                 completion: completion,
                 onCancel: {}
             )
@@ -35,74 +35,74 @@ import Testing
     private func verdicts(_ outcomes: Outcomes) -> [Outcome.Verdict] { outcomes.map(\.verdict) }
 
     @Test func `what waits when its permit ends is safe, and what was taken before may be answered`() async throws {
-        let permit = SendingPermit(until: self.start + .seconds(5))
-        let delivered = try await self.deliver(3, DeliveryTerms(permit: permit)) { queue in
+        let permit = SendingPermit(until: start + .seconds(5))
+        let delivered = try await deliver(3, DeliveryTerms(permit: permit)) { queue in
             let first = try #require(queue.next())
-            #expect(queue.nextDue == self.start + .seconds(5))
-            queue.passed(to: self.start + .seconds(4))
+            #expect(queue.nextDue == start + .seconds(5))
+            queue.passed(to: start + .seconds(4))
             #expect(queue.waiting == 2)
-            queue.checkPermits(at: self.start + .seconds(5))
+            queue.checkPermits(at: start + .seconds(5))
             #expect(queue.waiting == 0)
             #expect(queue.next() == nil)
             queue.end(first, .delivered)
             #expect(queue.isEmpty)
         }
-        #expect(self.verdicts(delivered.outcomes) == [.delivered, .safe, .safe])
+        #expect(verdicts(delivered.outcomes) == [.delivered, .safe, .safe])
         #expect(delivered.rest == nil)
     }
 
     @Test func `a permit that was extended is looked at again at its new end`() async throws {
-        let permit = SendingPermit(until: self.start + .seconds(5))
-        let delivered = try await self.deliver(1, DeliveryTerms(permit: permit)) { queue in
-            permit.extend(until: self.start + .seconds(9))
-            queue.passed(to: self.start + .seconds(5))
+        let permit = SendingPermit(until: start + .seconds(5))
+        let delivered = try await deliver(1, DeliveryTerms(permit: permit)) { queue in
+            permit.extend(until: start + .seconds(9))
+            queue.passed(to: start + .seconds(5))
             #expect(queue.waiting == 1)
-            #expect(queue.nextDue == self.start + .seconds(9))
-            queue.passed(to: self.start + .seconds(9))
+            #expect(queue.nextDue == start + .seconds(9))
+            queue.passed(to: start + .seconds(9))
             #expect(queue.isEmpty)
-            queue.passed(to: self.start + .seconds(10))
+            queue.passed(to: start + .seconds(10))
             #expect(queue.nextDue == .distantFuture)
         }
-        #expect(self.verdicts(delivered.outcomes) == [.safe])
+        #expect(verdicts(delivered.outcomes) == [.safe])
     }
 
     @Test func `a push that comes back after the end of its permit does not go out again`() async throws {
-        let permit = SendingPermit(until: self.start + .seconds(5))
-        let delivered = try await self.deliver(2, DeliveryTerms(permit: permit)) { queue in
+        let permit = SendingPermit(until: start + .seconds(5))
+        let delivered = try await deliver(2, DeliveryTerms(permit: permit)) { queue in
             let first = try #require(queue.next())
             let second = try #require(queue.next())
             #expect(queue.next() == nil)
             // With all of it taken there is nothing that the permit could still end.
-            queue.passed(to: self.start + .seconds(1))
+            queue.passed(to: start + .seconds(1))
             #expect(queue.nextDue == .distantFuture)
             queue.takeBack(second)
-            #expect(queue.nextDue == self.start + .seconds(5))
-            queue.checkPermits(at: self.start + .seconds(6))
+            #expect(queue.nextDue == start + .seconds(5))
+            queue.checkPermits(at: start + .seconds(6))
             #expect(queue.next() == nil)
             queue.end(first, Outcome(.unknown))
         }
-        #expect(self.verdicts(delivered.outcomes) == [.unknown, .safe])
+        #expect(verdicts(delivered.outcomes) == [.unknown, .safe])
     }
 
     @Test func `when patience is over, what has ended comes at once and the rest later`() async throws {
         let queue = Kept()
-        let delivered = try await self.deliver(3, DeliveryTerms(patience: .seconds(1))) { deliveries in
+        let delivered = try await deliver(3, DeliveryTerms(patience: .seconds(1))) { deliveries in
             let pushes = try (0..<3).map { _ in try #require(deliveries.next()) }
             deliveries.end(pushes[1], .delivered)
-            deliveries.passed(to: self.start + .milliseconds(999))
-            #expect(deliveries.nextDue == self.start + .seconds(1))
-            deliveries.passed(to: self.start + .seconds(1))
+            deliveries.passed(to: start + .milliseconds(999))
+            #expect(deliveries.nextDue == start + .seconds(1))
+            deliveries.passed(to: start + .seconds(1))
             #expect(deliveries.nextDue == .distantFuture)
             // The caller has only what had ended then.
             deliveries.end(pushes[0], Outcome(.unknown))
             queue.end = { deliveries.end(pushes[2], .delivered) }
         }
-        #expect(self.verdicts(delivered.outcomes) == [.pending, .delivered, .pending])
+        #expect(verdicts(delivered.outcomes) == [.pending, .delivered, .pending])
         let rest = try #require(delivered.rest)
         async let waiting = rest.outcomes()
         queue.end()
-        #expect(self.verdicts(await waiting) == [.unknown, .delivered, .delivered])
-        #expect(self.verdicts(await rest.outcomes()) == [.unknown, .delivered, .delivered])
+        #expect(verdicts(await waiting) == [.unknown, .delivered, .delivered])
+        #expect(verdicts(await rest.outcomes()) == [.unknown, .delivered, .delivered])
     }
 
     /// What is to be done later in a test.
@@ -111,57 +111,57 @@ import Testing
     }
 
     @Test func `as long as nothing has ended, patience begins anew`() async throws {
-        let delivered = try await self.deliver(2, DeliveryTerms(patience: .seconds(1))) { queue in
+        let delivered = try await deliver(2, DeliveryTerms(patience: .seconds(1))) { queue in
             let first = try #require(queue.next())
-            queue.passed(to: self.start + .seconds(1))
-            #expect(queue.nextDue == self.start + .seconds(2))
+            queue.passed(to: start + .seconds(1))
+            #expect(queue.nextDue == start + .seconds(2))
             queue.end(first, .delivered)
-            queue.passed(to: self.start + .seconds(2))
+            queue.passed(to: start + .seconds(2))
             queue.giveUp(.late) { _ in true }
             #expect(queue.isEmpty)
         }
-        #expect(self.verdicts(delivered.outcomes) == [.delivered, .pending])
+        #expect(verdicts(delivered.outcomes) == [.delivered, .pending])
         let rest = try #require(delivered.rest)
-        #expect(self.verdicts(await rest.outcomes()) == [.delivered, .safe])
+        #expect(verdicts(await rest.outcomes()) == [.delivered, .safe])
     }
 
     @Test func `what ends before patience is over has no rest`() async throws {
-        let delivered = try await self.deliver(1, DeliveryTerms(patience: .seconds(1))) { queue in
+        let delivered = try await deliver(1, DeliveryTerms(patience: .seconds(1))) { queue in
             queue.end(try #require(queue.next()), .delivered)
-            queue.passed(to: self.start + .seconds(1))
+            queue.passed(to: start + .seconds(1))
             #expect(queue.isEmpty)
         }
-        #expect(self.verdicts(delivered.outcomes) == [.delivered])
+        #expect(verdicts(delivered.outcomes) == [.delivered])
         #expect(delivered.rest == nil)
     }
 
     @Test func `no patience at all is a short one`() async throws {
-        _ = try await self.deliver(1, DeliveryTerms(patience: .zero)) { queue in
+        _ = try await deliver(1, DeliveryTerms(patience: .zero)) { queue in
             let push = try #require(queue.next())
-            queue.passed(to: self.start + .milliseconds(1))
-            #expect(queue.nextDue > self.start + .milliseconds(1))
+            queue.passed(to: start + .milliseconds(1))
+            #expect(queue.nextDue > start + .milliseconds(1))
             queue.end(push, .delivered)
         }
     }
 
     @Test func `the time to wait runs from the last answer`() async throws {
-        let delivered = try await self.deliver(3, waitingTimeout: .seconds(20)) { queue in
+        let delivered = try await deliver(3, waitingTimeout: .seconds(20)) { queue in
             let first = try #require(queue.next())
-            queue.passed(to: self.start + .seconds(19))
-            #expect(queue.nextDue == self.start + .seconds(20))
-            queue.answered(at: self.start + .seconds(19))
+            queue.passed(to: start + .seconds(19))
+            #expect(queue.nextDue == start + .seconds(20))
+            queue.answered(at: start + .seconds(19))
             queue.end(first, .delivered)
-            queue.passed(to: self.start + .seconds(38))
+            queue.passed(to: start + .seconds(38))
             #expect(queue.waiting == 2)
-            #expect(queue.nextDue == self.start + .seconds(39))
-            queue.passed(to: self.start + .seconds(39))
+            #expect(queue.nextDue == start + .seconds(39))
+            queue.passed(to: start + .seconds(39))
             #expect(queue.isEmpty)
         }
-        #expect(self.verdicts(delivered.outcomes) == [.delivered, .safe, .safe])
+        #expect(verdicts(delivered.outcomes) == [.delivered, .safe, .safe])
     }
 
     @Test func `a push that comes back after its delivery was cancelled does not go out again`() async throws {
-        let delivered = try await self.deliver(3) { queue in
+        let delivered = try await deliver(3) { queue in
             let pushes = try (0..<3).map { _ in try #require(queue.next()) }
             queue.cancel(1)
             queue.takeBack(pushes[0])
@@ -170,13 +170,13 @@ import Testing
             queue.end(pushes[2], .delivered)
             #expect(queue.isEmpty)
         }
-        #expect(self.verdicts(delivered.outcomes) == [.safe, .safe, .delivered])
+        #expect(verdicts(delivered.outcomes) == [.safe, .safe, .delivered])
         #expect(delivered.outcomes.withheld?.code == .cancelled)
     }
 
     @Test func `a push that is larger than there is room for stays where it is`() async throws {
         let size = #"{"aps":{"alert":"Hello"}}"#.utf8.count
-        _ = try await self.deliver(2) { queue in
+        _ = try await deliver(2) { queue in
             #expect(queue.upcoming() == size)
             #expect(queue.next(upTo: size - 1) == nil)
             #expect(queue.waiting == 2)
@@ -191,6 +191,6 @@ extension DeliveryQueue {
     /// The next push, if its body has no more bytes than that.
     fileprivate func next(upTo limit: Int? = nil) -> QueuedPush? {
         let room = limit.map { BodyRoom(window: $0 + 1, waiting: 1) } ?? .unlimited
-        return self.next(1, in: room).map { $0.push(at: $0.positions.lowerBound) }
+        return next(1, in: room).map { $0.push(at: $0.positions.lowerBound) }
     }
 }

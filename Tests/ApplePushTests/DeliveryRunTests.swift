@@ -17,7 +17,7 @@ import Testing
         let delivered = await withCheckedContinuation { completion in
             let queue = DeliveryQueue(waitingTimeout: .seconds(3600))
             queue.add(
-                Delivery(1, batch, DeliveryTerms(), from: self.start, completion: completion, onCancel: {})
+                Delivery(1, batch, DeliveryTerms(), from: start, completion: completion, onCancel: {})
             )
             while let run = queue.next(count, in: room) {
                 runs.append(run.positions)
@@ -28,8 +28,8 @@ import Testing
     }
 
     @Test func `a run is no longer than asked for, and no longer than a turn`() async throws {
-        #expect(try await self.runs(of: batch(25), taking: 10).runs == [0..<10, 10..<20, 20..<25])
-        let turns = try await self.runs(of: batch(100), taking: 1_000).runs
+        #expect(try await runs(of: batch(25), taking: 10).runs == [0..<10, 10..<20, 20..<25])
+        let turns = try await runs(of: batch(100), taking: 1_000).runs
         #expect(turns.map(\.count) == [32, 32, 32, 4])
     }
 
@@ -51,14 +51,14 @@ import Testing
     @Test func `a run fits into the window`() async throws {
         let size = #"{"aps":{"alert":"Hello"}}"#.utf8.count
         let room = BodyRoom(window: 3 * size + 10, waiting: 10)
-        #expect(try await self.runs(of: batch(7), taking: 100, in: room).runs == [0..<3, 3..<6, 6..<7])
+        #expect(try await runs(of: batch(7), taking: 100, in: room).runs == [0..<3, 3..<6, 6..<7])
     }
 
     @Test func `what came back goes out again, one by one, before what follows`() async throws {
         let delivered = await withCheckedContinuation { completion in
             let queue = DeliveryQueue(waitingTimeout: .seconds(3600))
             queue.add(
-                Delivery(1, batch(6), DeliveryTerms(), from: self.start, completion: completion, onCancel: {})
+                Delivery(1, batch(6), DeliveryTerms(), from: start, completion: completion, onCancel: {})
             )
             guard let first = queue.next(4, in: .unlimited) else { return }
             for position in [1, 3] { queue.takeBack(first.push(at: position)) }

@@ -39,15 +39,15 @@ import Testing
     }
 
     @Test func `after the patience the fast ones are there, and the slow one follows, each sent once`() async throws {
-        try await self.withHolding { server, gateway, backend, credential in
+        try await withHolding { server, gateway, backend, credential in
             let terms = DeliveryTerms(patience: .milliseconds(100))
             let early = await backend.deliver(batch(10), to: gateway, with: credential, terms: terms)
             #expect(early.outcomes[3].verdict == .pending)
             #expect(early.outcomes.allSatisfy { $0.verdict == .pending || $0.verdict == .delivered })
             #expect(early.outcomes.contains { $0.verdict == .delivered })
             let rest = try #require(early.rest)
-            _ = await backend.deliver(self.release, to: gateway, with: credential)
-            #expect(self.count(await rest.outcomes()) == [.delivered: 10])
+            _ = await backend.deliver(release, to: gateway, with: credential)
+            #expect(count(await rest.outcomes()) == [.delivered: 10])
             #expect(server.seen.count == 11)
             #expect(Set(server.seen.map(\.token)).count == 11)
         }
@@ -59,14 +59,14 @@ import Testing
                 let terms = DeliveryTerms(patience: .seconds(60), permit: SendingPermit(for: .seconds(60)))
                 let credential = try TestCredential.certificate()
                 let delivered = await backend.deliver(batch(2000), to: gateway, with: credential, terms: terms)
-                #expect(self.count(delivered.outcomes) == [.delivered: 2000])
+                #expect(count(delivered.outcomes) == [.delivered: 2000])
                 #expect(delivered.rest == nil)
             }
         })
     }
 
     @Test func `a shutdown ends the rest, for all who wait for it`() async throws {
-        try await self.withHolding { server, gateway, backend, credential in
+        try await withHolding { server, gateway, backend, credential in
             let terms = DeliveryTerms(patience: .milliseconds(100))
             let early = await backend.deliver(batch(10), to: gateway, with: credential, terms: terms)
             let rest = try #require(early.rest)
@@ -97,7 +97,7 @@ import Testing
             let early = await backend?.deliver(batch(10), to: gateway, with: credential, terms: terms)
             backend = nil
             let rest = try #require(early?.rest)
-            #expect(self.count(await rest.outcomes()) == [.delivered: 9, .unknown: 1])
+            #expect(count(await rest.outcomes()) == [.delivered: 9, .unknown: 1])
         }
     }
 
@@ -114,7 +114,7 @@ import Testing
                 let rest = try #require(early.rest)
                 let task = Task { await rest.outcomes() }
                 task.cancel()
-                #expect(self.count(await task.value) == [.delivered: 2, .unknown: 5, .safe: 13])
+                #expect(count(await task.value) == [.delivered: 2, .unknown: 5, .safe: 13])
                 #expect(server.seen.count == 7)
             }
         }
@@ -132,15 +132,15 @@ import Testing
         let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
         try await withBackend { backend in
             let warm = await backend.deliver(batch(1, digits: 64), to: gateway, with: credential)
-            #expect(self.count(warm) == [.delivered: 1])
+            #expect(count(warm) == [.delivered: 1])
             // The answers free streams only when the permit is over.
             let terms = DeliveryTerms(patience: .milliseconds(100), permit: SendingPermit(for: .milliseconds(800)))
             let early = await backend.deliver(batch(20, digits: 64), to: gateway, with: credential, terms: terms)
-            #expect(self.count(early.outcomes) == [.safe: 15, .pending: 5])
+            #expect(count(early.outcomes) == [.safe: 15, .pending: 5])
             let rest = try #require(early.rest)
-            #expect(self.count(await rest.outcomes()) == [.safe: 15, .delivered: 5])
+            #expect(count(await rest.outcomes()) == [.safe: 15, .delivered: 5])
             let later = await backend.deliver(batch(3, digits: 64), to: gateway, with: credential)
-            #expect(self.count(later) == [.delivered: 3])
+            #expect(count(later) == [.delivered: 3])
             let received = await simulator.deliveries()
             #expect(received.count == 1 + 5 + 3)
         }
@@ -155,7 +155,7 @@ import Testing
                 let terms = DeliveryTerms(permit: permit)
                 let credential = try TestCredential.certificate()
                 let delivered = await backend.deliver(batch(5), to: gateway, with: credential, terms: terms)
-                #expect(self.count(delivered.outcomes) == [.safe: 5])
+                #expect(count(delivered.outcomes) == [.safe: 5])
                 #expect(delivered.outcomes.connectFailure == nil)
                 #expect(server.connections == 0)
             }

@@ -31,12 +31,12 @@ import Testing
     @Test func `pushes of 4 KB far away are neither unknown nor sent twice, and no connection is thrown away`()
         async throws
     {
-        try await self.withSimulator(.milliseconds(200)) {
+        try await withSimulator(.milliseconds(200)) {
             $0.connections = 4
             // All of them at once on one connection would take six times as long.
             $0.requestTimeout = .seconds(2)
         } _: { simulator, gateway, backend, credential in
-            let batch = batch(1_000, digits: 64, payload: self.kilobytes)
+            let batch = batch(1_000, digits: 64, payload: kilobytes)
             let outcomes = await backend.deliver(batch, to: gateway, with: credential)
             #expect(outcomes.allSatisfy { $0.verdict == .delivered })
             let statistics = await simulator.statistics()
@@ -48,11 +48,11 @@ import Testing
     }
 
     @Test func `what the gateway takes is told by the window where that is the limit`() async throws {
-        try await self.withSimulator(.milliseconds(50)) {
+        try await withSimulator(.milliseconds(50)) {
             $0.connections = 1
         } _: { _, gateway, backend, credential in
             let large = await backend.deliver(
-                batch(200, digits: 64, payload: self.kilobytes),
+                batch(200, digits: 64, payload: kilobytes),
                 to: gateway,
                 with: credential,
                 terms: DeliveryTerms(patience: .milliseconds(400))

@@ -27,7 +27,7 @@ import Testing
         } test: { server, gateway in
             try await withBackend { backend in
                 let outcomes = await backend.deliver(batch(200), to: gateway, with: try TestCredential.certificate())
-                #expect(self.count(outcomes) == [.delivered: 200])
+                #expect(count(outcomes) == [.delivered: 200])
                 #expect(server.connections >= 19)
                 #expect(Set(server.seen.map(\.token)).count == 200)
             }
@@ -43,7 +43,7 @@ import Testing
         } test: { server, gateway in
             try await withBackend { backend in
                 let outcomes = await backend.deliver(batch(50), to: gateway, with: try TestCredential.certificate())
-                #expect(self.count(outcomes) == [.delivered: 50])
+                #expect(count(outcomes) == [.delivered: 50])
                 #expect(server.seen.count == 50)
                 #expect(server.connections == 2)
             }
@@ -56,7 +56,7 @@ import Testing
         } test: { server, gateway in
             try await withBackend { backend in
                 let outcomes = await backend.deliver(batch(10), to: gateway, with: try TestCredential.certificate())
-                #expect(self.count(outcomes) == [.delivered: 9, .safe: 1])
+                #expect(count(outcomes) == [.delivered: 9, .safe: 1])
                 #expect(outcomes[3].verdict == .safe)
                 #expect(server.seen.filter { $0.token == "00000003" }.count > 1)
                 #expect(Set(server.seen.filter { $0.token == "00000003" }.map(\.id)).count == 1)
@@ -71,7 +71,7 @@ import Testing
         } test: { server, gateway in
             try await withBackend { backend in
                 let outcomes = await backend.deliver(batch(10), to: gateway, with: try TestCredential.certificate())
-                #expect(self.count(outcomes) == [.delivered: 9, .unknown: 1])
+                #expect(count(outcomes) == [.delivered: 9, .unknown: 1])
                 #expect(outcomes[3].verdict == .unknown)
                 #expect(server.seen.count == 10)
             }
@@ -88,11 +88,11 @@ import Testing
             try await withBackend { backend in
                 let batch = batch(100)
                 let outcomes = await backend.deliver(batch, to: gateway, with: try TestCredential.certificate())
-                let counts = self.count(outcomes)
+                let counts = count(outcomes)
                 #expect(counts[.delivered, default: 0] + counts[.unknown, default: 0] == 100)
                 #expect((1...20).contains(counts[.unknown, default: 0]))
                 #expect(server.connections == 2)
-                self.checkTruth(outcomes, batch, delivered: Set(server.seen.map(\.token)), server)
+                checkTruth(outcomes, batch, delivered: Set(server.seen.map(\.token)), server)
             }
         }
     }
@@ -142,7 +142,7 @@ import Testing
                 $0.requestTimeout = .milliseconds(300)
             } _: { backend in
                 let outcomes = await backend.deliver(batch(20), to: gateway, with: try TestCredential.certificate())
-                #expect(self.count(outcomes) == [.safe: 15, .unknown: 5])
+                #expect(count(outcomes) == [.safe: 15, .unknown: 5])
                 #expect(outcomes.connectFailure?.code == .unreachable)
             }
         }
@@ -156,7 +156,7 @@ import Testing
                     $0.totalTimeout = .milliseconds(300)
                 } _: { backend in
                     let outcomes = await backend.deliver(batch(5), to: gateway, with: try TestCredential.certificate())
-                    #expect(self.count(outcomes) == [.safe: 5])
+                    #expect(count(outcomes) == [.safe: 5])
                     #expect(server.seen.isEmpty)
                 }
             }
@@ -175,7 +175,7 @@ import Testing
                 $0.connections = 1
             } _: { backend in
                 let outcomes = await backend.deliver(batch(400), to: gateway, with: try TestCredential.certificate())
-                #expect(self.count(outcomes) == [.delivered: 400])
+                #expect(count(outcomes) == [.delivered: 400])
                 #expect(server.seen.count == 400)
                 #expect(server.connections == 1)
             }
@@ -194,10 +194,10 @@ import Testing
             try await withBackend { backend in
                 let batch = batch(1000)
                 let outcomes = await backend.deliver(batch, to: gateway, with: try TestCredential.certificate())
-                let counts = self.count(outcomes)
+                let counts = count(outcomes)
                 #expect(counts[.delivered, default: 0] + counts[.unknown, default: 0] == 1000)
                 #expect(counts[.delivered, default: 0] > 600)
-                self.checkTruth(outcomes, batch, delivered: Set(answered.withLock { $0.keys }), server)
+                checkTruth(outcomes, batch, delivered: Set(answered.withLock { $0.keys }), server)
                 #expect(answered.withLock { $0.values.allSatisfy { $0 == 1 } })
             }
         }
@@ -218,9 +218,9 @@ import Testing
                 for _ in 0..<5 { await iterator.next() }
                 await backend.shutdown()
                 let outcomes = await sending
-                #expect(self.count(outcomes) == [.unknown: 5, .safe: 15])
+                #expect(count(outcomes) == [.unknown: 5, .safe: 15])
                 let later = await backend.deliver(batch(3), to: gateway, with: credential)
-                #expect(self.count(later) == [.safe: 3])
+                #expect(count(later) == [.safe: 3])
                 #expect(later.connectFailure?.code == .shutDown)
                 #expect(server.seen.count == 5)
             }
@@ -242,9 +242,9 @@ import Testing
                 var iterator = arrived.stream.makeAsyncIterator()
                 for _ in 0..<5 { await iterator.next() }
                 task.cancel()
-                #expect(self.count(await task.value) == [.unknown: 5, .safe: 15])
+                #expect(count(await task.value) == [.unknown: 5, .safe: 15])
                 isHeld.withLock { $0 = false }
-                #expect(self.count(await backend.deliver(batch(3), to: gateway, with: credential)) == [.delivered: 3])
+                #expect(count(await backend.deliver(batch(3), to: gateway, with: credential)) == [.delivered: 3])
             }
         }
     }
@@ -263,7 +263,7 @@ import Testing
                 for _ in 0..<600 { await iterator.next() }
                 await backend.shutdown()
                 let outcomes = await sending
-                let counts = self.count(outcomes)
+                let counts = count(outcomes)
                 #expect(counts[.safe, default: 0] > 0)
                 #expect(counts[.delivered, default: 0] <= 500)
                 #expect(counts.values.reduce(0, +) == 3000)

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `a list is read once, and has the times in milliseconds`() async throws {
-        try await self.with({
+        try await with({
             $0.deadTokens = [
                 try DeadToken("AA01", seconds: 1_300_000_000), try DeadToken("bb", topic: "org.example.app"),
                 try DeadToken("cc", topic: "org.example.another"),
@@ -50,14 +50,14 @@ import Testing
             #expect(reports.map(\.token) == ["aa01", "bb"])
             #expect(reports.first?.timestamp == 1_300_000_000_000)
             #expect(await list.failure == nil)
-            #expect(await self.tokens(of: try await apns.feedback()).isEmpty)
+            #expect(await tokens(of: try await apns.feedback()).isEmpty)
             let statistics = await simulator.statistics()
             #expect(statistics.deadTokensTold == 2 && statistics.deadTokensWaiting == 1)
         }
     }
 
     @Test func `tokens that were answered with 410 are in the list`() async throws {
-        try await self.with({
+        try await with({
             $0.answers = [try AnswerRule(prefix: "dead", status: 410, timestamp: .milliseconds(1_700_000_000_999))]
         }) { simulator, gateway, credential in
             let front = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
@@ -66,7 +66,7 @@ import Testing
             let message = try Message(tokens: [token], alert: "Hi", topic: "org.example.app")
             _ = try await APNs(session.connection(to: front, credential: credential)).send(message)
             var reports: [Feedback] = []
-            for await report in try await self.apns(gateway, credential).feedback() { reports.append(report) }
+            for await report in try await apns(gateway, credential).feedback() { reports.append(report) }
             #expect(reports == [Feedback(token: token, timestamp: 1_700_000_000_000)])
             await session.shutdown()
         }
@@ -74,7 +74,7 @@ import Testing
 
     @Test func `a list that breaks off keeps what came, and the rest comes with the next one`() async throws {
         // Each tuple has 38 bytes: this is in the middle of the 501st.
-        try await self.with({ $0.feedbackCutAfter = 500 * 38 + 17 }) { simulator, gateway, credential in
+        try await with({ $0.feedbackCutAfter = 500 * 38 + 17 }) { simulator, gateway, credential in
             let tokens = (0..<1000).map { String($0 + 0x1000, radix: 16) + String(repeating: "0", count: 60) }
             for token in tokens { simulator.reportDead(try DeadToken(token)) }
             let apns = self.apns(gateway, credential)
@@ -89,10 +89,10 @@ import Testing
     }
 
     @Test func `a list of many tokens comes whole`() async throws {
-        try await self.with { simulator, gateway, credential in
+        try await with { simulator, gateway, credential in
             for number in 0..<20_000 { simulator.reportDead(try DeadToken(String(number + 0x10_0000, radix: 16))) }
-            let list = try await self.apns(gateway, credential).feedback()
-            #expect(await self.tokens(of: list).count == 20_000)
+            let list = try await apns(gateway, credential).feedback()
+            #expect(await tokens(of: list).count == 20_000)
             #expect(await list.failure == nil)
         }
     }
@@ -100,17 +100,17 @@ import Testing
     @Test func `a gateway that cannot be reached, that is not trusted, or that wants a certificate is an error`()
         async throws
     {
-        try await self.with { simulator, gateway, credential in
+        try await with { simulator, gateway, credential in
             let nowhere = Gateway(host: "localhost", port: 1, trust: gateway.trust)
             let stranger = Gateway(host: "localhost", port: gateway.port)
             for (gateway, code) in [(nowhere, PushError.Code.unreachable), (stranger, .untrusted)] {
                 let error = await #expect(throws: PushError.self) {
-                    try await self.apns(gateway, credential).feedback()
+                    try await apns(gateway, credential).feedback()
                 }
                 #expect(error?.code == code)
             }
             let key = try TestCredential.providerToken()
-            let error = await #expect(throws: PushError.self) { try await self.apns(gateway, key).feedback() }
+            let error = await #expect(throws: PushError.self) { try await apns(gateway, key).feedback() }
             #expect(error?.code == .unsupported)
         }
     }

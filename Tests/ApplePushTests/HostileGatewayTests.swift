@@ -37,18 +37,18 @@ import Testing
     }
 
     @Test func `empty pieces of a body, one after the other`() async throws {
-        try await self.flood("flooded") { stream in
+        try await flood("flooded") { stream in
             Frames.headers(stream, [(":status", "200")])
                 + Array(repeatElement(Frames.data(stream, []), count: 2_000).joined())
         }
     }
 
     @Test func `pings that all want an answer`() async throws {
-        try await self.flood("flooded") { _ in Array(repeatElement(Frames.ping(7), count: 1_500).joined()) }
+        try await flood("flooded") { _ in Array(repeatElement(Frames.ping(7), count: 1_500).joined()) }
     }
 
     @Test func `interim answers, one after the other`() async throws {
-        try await self.flood("flooded") { Frames.headers($0, [(":status", "103")]) }
+        try await flood("flooded") { Frames.headers($0, [(":status", "103")]) }
     }
 
     @Test func `a header block without end`() async throws {
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func `header fields that grow from nothing`() async throws {
-        try await self.flood("flooded") { stream in
+        try await flood("flooded") { stream in
             let entry = [0x40] + Frames.string("x") + Frames.string(String(repeating: "y", count: 4_000))
             let block = Frames.block([(":status", "200")]) + entry + [UInt8](repeating: 0xbe, count: 10_000)
             return Frames.frame(1, flags: 5, stream: stream, block)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func `more header fields than anyone needs`() async throws {
-        try await self.flood("flooded") { stream in
+        try await flood("flooded") { stream in
             Frames.headers(stream, [(":status", "200")] + (0..<64).map { ("x-\($0)", "y") }, end: true)
         }
     }

@@ -12,16 +12,16 @@ import Testing
 
     @Test func `the oldest push is known whichever ends first`() {
         var table = InFlightTable()
-        let tags = (0..<5).map { table.insert(self.push($0), at: self.start + .seconds($0)) }
+        let tags = (0..<5).map { table.insert(push($0), at: start + .seconds($0)) }
         #expect(table.oldest?.tag == tags[0])
-        #expect(table.remove(tags[2]) == self.push(2))
+        #expect(table.remove(tags[2]) == push(2))
         #expect(table.oldest?.tag == tags[0])
-        #expect(table.remove(tags[0]) == self.push(0))
+        #expect(table.remove(tags[0]) == push(0))
         #expect(table.oldest?.tag == tags[1])
-        #expect(table.oldest?.since == self.start + .seconds(1))
-        #expect(table.remove(tags[4]) == self.push(4))
-        #expect(table.remove(tags[1]) == self.push(1))
-        #expect(table.remove(tags[3]) == self.push(3))
+        #expect(table.oldest?.since == start + .seconds(1))
+        #expect(table.remove(tags[4]) == push(4))
+        #expect(table.remove(tags[1]) == push(1))
+        #expect(table.remove(tags[3]) == push(3))
         let again = tags.map { table.remove($0) }
         #expect(again.allSatisfy { $0 == nil })
         #expect(table.oldest == nil)
@@ -30,23 +30,23 @@ import Testing
 
     @Test func `a push whose time begins anew is the youngest`() {
         var table = InFlightTable()
-        let tags = (0..<3).map { table.insert(self.push($0), at: self.start) }
-        table.restart(tags[0], at: self.start + .seconds(5))
-        table.restart(tags[1], at: self.start + .seconds(6))
+        let tags = (0..<3).map { table.insert(push($0), at: start) }
+        table.restart(tags[0], at: start + .seconds(5))
+        table.restart(tags[1], at: start + .seconds(6))
         #expect(table.tags == [tags[2], tags[0], tags[1]])
-        #expect(table.since(tags[1]) == self.start + .seconds(6))
+        #expect(table.since(tags[1]) == start + .seconds(6))
         let moves = [10, 10, 11].map { table.hasMoved(tags[0], to: $0) }
         #expect(moves == [true, false, true])
         _ = table.remove(tags[0])
-        table.restart(tags[0], at: self.start + .seconds(7))
+        table.restart(tags[0], at: start + .seconds(7))
         #expect(table.tags == [tags[2], tags[1]] && table.count == 2)
     }
 
     @Test func `a tag is used again once its push has ended`() {
         var table = InFlightTable()
-        let first = table.insert(self.push(0), at: self.start)
+        let first = table.insert(push(0), at: start)
         _ = table.remove(first)
-        #expect(table.insert(self.push(1), at: self.start) == first)
+        #expect(table.insert(push(1), at: start) == first)
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
@@ -60,10 +60,10 @@ import Testing
         var model: [(tag: UInt32, number: Int)] = []
         for number in 0..<5000 {
             if model.isEmpty || roll(2) == 0 {
-                model.append((table.insert(self.push(number), at: self.start + .nanoseconds(Int64(number))), number))
+                model.append((table.insert(push(number), at: start + .nanoseconds(Int64(number))), number))
             } else {
                 let (tag, number) = model.remove(at: roll(model.count))
-                #expect(table.remove(tag) == self.push(number))
+                #expect(table.remove(tag) == push(number))
             }
             #expect(table.count == model.count)
             #expect(table.oldest?.tag == model.first?.tag)

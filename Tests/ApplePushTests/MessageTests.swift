@@ -24,16 +24,16 @@ import Testing
             #"{"aps":{"alert":{"body":"World","title":"Hello"},"badge":3,"category":"greeting","content-available":1,"#
             + #""interruption-level":"time-sensitive","mutable-content":1,"relevance-score":0.5,"sound":"default","#
             + #""thread-id":"t1"},"id":42,"tags":["a",null,true]}"#
-        #expect(try self.payload(message) == expected)
+        #expect(try payload(message) == expected)
     }
 
     @Test func `a badge of zero is sent`() throws {
-        #expect(try self.payload(Message(tokens: [], badge: 0)) == #"{"aps":{"badge":0}}"#)
+        #expect(try payload(Message(tokens: [], badge: 0)) == #"{"aps":{"badge":0}}"#)
     }
 
     @Test func `letters and slashes of every script are sent as they are`() throws {
         let message = try Message(tokens: [], alert: "Grüße 👩‍👩‍👧 https://example.org/\"x\"")
-        #expect(try self.payload(message) == #"{"aps":{"alert":"Grüße 👩‍👩‍👧 https://example.org/\"x\""}}"#)
+        #expect(try payload(message) == #"{"aps":{"alert":"Grüße 👩‍👩‍👧 https://example.org/\"x\""}}"#)
     }
 
     @Test func `the app's part of the payload may not hold aps`() {
@@ -45,7 +45,7 @@ import Testing
     @Test func `a payload given whole is sent byte for byte`() throws {
         let text = #"{ "aps" : {"alert":"Hello", "badge": 7}, "z": 1, "a": 2 }"#
         let message = try Message(tokens: ["a1"], payload: text)
-        #expect(try self.payload(message) == text)
+        #expect(try payload(message) == text)
         #expect(message.alert == "Hello")
         #expect(message.badge == 7)
         #expect(message.extra == ["z": 1, "a": 2])
@@ -93,7 +93,7 @@ import Testing
     @Test func `a message may be written by hand, with fields or with a payload`() throws {
         let fields = #"{"tokens":["a1"],"alert":"Hello","badge":1,"extra":{"id":1},"push_type":"voip"}"#
         let message = try JSONDecoder().decode(Message.self, from: Data(fields.utf8))
-        #expect(try self.payload(message) == #"{"aps":{"alert":"Hello","badge":1},"id":1}"#)
+        #expect(try payload(message) == #"{"aps":{"alert":"Hello","badge":1},"id":1}"#)
         #expect(message.pushType == .voip)
         let object = #"{"tokens":["a1"],"payload":{"aps":{"alert":"Hello"},"id":1}}"#
         #expect(try JSONDecoder().decode(Message.self, from: Data(object.utf8)).alert == "Hello")

@@ -30,12 +30,12 @@ import Testing
     }
 
     @Test func `a reason that holds no text is made one, since databases take nothing else`() {
-        #expect(self.answer(400, "{\"reason\":\"a\u{0}b\"}").reason == "a?b")
+        #expect(answer(400, "{\"reason\":\"a\u{0}b\"}").reason == "a?b")
     }
 
     @Test func `200 is delivered, whatever else is said`() {
-        #expect(self.answer(200, "").outcome == .delivered)
-        #expect(self.answer(200, #"{"reason":"Unregistered"}"#).outcome == .delivered)
+        #expect(answer(200, "").outcome == .delivered)
+        #expect(answer(200, #"{"reason":"Unregistered"}"#).outcome == .delivered)
     }
 
     @Test func `every other status is a rejection with its reason`() {
@@ -51,13 +51,13 @@ import Testing
 
     @Test func `a timestamp counts with 410 and with no other status`() {
         let body = #"{"reason":"Unregistered","timestamp":1700000000123}"#
-        #expect(self.answer(410, body).outcome.timestamp == 1_700_000_000_123)
-        #expect(self.answer(400, body).outcome.timestamp == nil)
+        #expect(answer(410, body).outcome.timestamp == 1_700_000_000_123)
+        #expect(answer(400, body).outcome.timestamp == nil)
     }
 
     @Test func `what the gateway asks to wait is kept`() {
-        #expect(self.answer(429, #"{"reason":"TooManyRequests"}"#, retryAfter: 12).outcome.retryAfter == 12)
-        #expect(self.answer(429, #"{"reason":"TooManyRequests"}"#).outcome.retryAfter == nil)
+        #expect(answer(429, #"{"reason":"TooManyRequests"}"#, retryAfter: 12).outcome.retryAfter == 12)
+        #expect(answer(429, #"{"reason":"TooManyRequests"}"#).outcome.retryAfter == nil)
     }
 
     @Test(arguments: [

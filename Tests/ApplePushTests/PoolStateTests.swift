@@ -32,7 +32,7 @@ import Testing
         of state: inout State,
         at location: SourceLocation = #_sourceLocation
     ) {
-        let asked = self.actions(&state)
+        let asked = actions(&state)
         #expect(asked == words, sourceLocation: location)
     }
 
@@ -42,79 +42,79 @@ import Testing
 
     @Test func `a connection is made for waiting pushes, and takes them when it is ready`() throws {
         var state = try self.state()
-        let early = state.nextShare(of: 10, at: self.start)
+        let early = state.nextShare(of: 10, at: start)
         #expect(early == nil)
-        state.spread(left: 10, at: self.start)
-        self.expect(["dial 1"], of: &state)
-        state.changed(1, to: self.ready(free: 100), waiting: 10, at: self.start)
-        let share = state.nextShare(of: 10, at: self.start)
+        state.spread(left: 10, at: start)
+        expect(["dial 1"], of: &state)
+        state.changed(1, to: ready(free: 100), waiting: 10, at: start)
+        let share = state.nextShare(of: 10, at: start)
         #expect(share == ConnectionRoster.Share(id: 1, count: 10))
-        let none = state.nextShare(of: 0, at: self.start)
+        let none = state.nextShare(of: 0, at: start)
         #expect(none == nil)
-        self.expect([], of: &state)
+        expect([], of: &state)
     }
 
     @Test func `a connection that drains is ended when nothing is in flight, and forgotten when it is closed`() throws {
         var state = try self.state()
-        state.spread(left: 1, at: self.start)
-        _ = self.actions(&state)
-        var sighting = self.ready(free: 0, inFlight: 1)
+        state.spread(left: 1, at: start)
+        _ = actions(&state)
+        var sighting = ready(free: 0, inFlight: 1)
         sighting.phase = .draining
         sighting.end = .usedUp
-        state.changed(1, to: sighting, waiting: 0, at: self.start)
-        self.expect([], of: &state)
+        state.changed(1, to: sighting, waiting: 0, at: start)
+        expect([], of: &state)
         sighting.room.inFlight = 0
-        state.changed(1, to: sighting, waiting: 0, at: self.start)
-        self.expect(["end 1 used_up"], of: &state)
+        state.changed(1, to: sighting, waiting: 0, at: start)
+        expect(["end 1 used_up"], of: &state)
         sighting.isClosed = true
         sighting.answered = 1
-        state.changed(1, to: sighting, waiting: 0, at: self.start)
-        self.expect(["forget 1 used_up"], of: &state)
-        state.changed(1, to: sighting, waiting: 0, at: self.start)
-        self.expect([], of: &state)
+        state.changed(1, to: sighting, waiting: 0, at: start)
+        expect(["forget 1 used_up"], of: &state)
+        state.changed(1, to: sighting, waiting: 0, at: start)
+        expect([], of: &state)
     }
 
     @Test func `a refused credential ends what waits, and those who wait for a connection go on`() throws {
         var state = try self.state()
         let begins1 = state.preparationBegan()
         #expect(begins1)
-        state.spread(left: 0, at: self.start)
-        self.expect(["dial 1"], of: &state)
-        var sighting = self.ready(free: 0)
+        state.spread(left: 0, at: start)
+        expect(["dial 1"], of: &state)
+        var sighting = ready(free: 0)
         sighting.phase = .draining
         sighting.isClosed = true
         sighting.end = .refused("BadCertificate")
-        state.changed(1, to: sighting, waiting: 5, at: self.start)
-        let asked = Set(self.actions(&state))
+        state.changed(1, to: sighting, waiting: 5, at: start)
+        let asked = Set(actions(&state))
         #expect(asked == ["give up", "end preparing", "forget 1 refused"])
     }
 
     @Test func `a provider token is asked for once, and nothing is sent before it comes`() throws {
         var state = try self.state(usesTokens: true)
-        state.spread(left: 1, at: self.start)
-        _ = self.actions(&state)
-        state.changed(1, to: self.ready(free: 10), waiting: 1, at: self.start)
+        state.spread(left: 1, at: start)
+        _ = actions(&state)
+        state.changed(1, to: ready(free: 10), waiting: 1, at: start)
         for _ in 0..<3 {
-            let share = state.nextShare(of: 1, at: self.start)
+            let share = state.nextShare(of: 1, at: start)
             #expect(share == nil)
         }
-        self.expect(["fetch token"], of: &state)
-        state.tokenFailed(PushError(.unreachable, "none"), at: self.start)
-        self.expect(["give up"], of: &state)
+        expect(["fetch token"], of: &state)
+        state.tokenFailed(PushError(.unreachable, "none"), at: start)
+        expect(["give up"], of: &state)
     }
 
     @Test func `after a shutdown nothing is made, and what is added ends at once`() throws {
         var state = try self.state()
-        state.spread(left: 1, at: self.start)
-        _ = self.actions(&state)
+        state.spread(left: 1, at: start)
+        _ = actions(&state)
         state.shutDown()
-        self.expect(["end 1 shutdown", "give up"], of: &state)
+        expect(["end 1 shutdown", "give up"], of: &state)
         state.deliveryAdded()
-        self.expect(["give up"], of: &state)
+        expect(["give up"], of: &state)
         let begins2 = state.preparationBegan()
         #expect(!begins2)
-        state.spread(left: 1, at: self.start)
-        self.expect([], of: &state)
+        state.spread(left: 1, at: start)
+        expect([], of: &state)
     }
 
     @Test func `a pool is outdated only when nothing is left in it`() throws {

@@ -24,8 +24,8 @@ import Testing
     }
 
     @Test func `callers who go away cost a moment each, however many wait`() async throws {
-        let few = try await self.timeToLetGo(of: 4_000)
-        let many = try await self.timeToLetGo(of: 32_000)
+        let few = try await timeToLetGo(of: 4_000)
+        let many = try await timeToLetGo(of: 32_000)
         // Eight times as many take sixty-four times as long where each is looked for among all.
         #expect(many < few * 24, "4,000 took \(few), 32,000 took \(many)")
     }
@@ -69,5 +69,5 @@ import Testing
 }
 
 extension ConnectionPool {
-    fileprivate var waitingPushes: Int { self.deliveries.waiting }
+    fileprivate var waitingPushes: Int { deliveries.waiting }
 }

@@ -23,9 +23,9 @@ final class PoolWorld {
     private let capacity: Int
 
     init(seed: UInt64) throws {
-        self.random = SeededGenerator(seed: seed)
-        self.capacity = [1, 10, 100, 1_000][Int(seed % 4)]
-        self.state = PoolState(
+        random = SeededGenerator(seed: seed)
+        capacity = [1, 10, 100, 1_000][Int(seed % 4)]
+        state = PoolState(
             to: try Gateway("gateway.example:2197"),
             usesTokens: seed % 3 == 0,
             connections: 1 + Int(seed % 5),
@@ -35,226 +35,226 @@ final class PoolWorld {
     }
 
     /// How many pushes have ended, each once: a delivery that is done has an outcome for each.
-    var ended: Int { self.deliveries.reduce(0) { $0 + $1.outcomes.count { $0.verdict != .pending } } }
+    var ended: Int { deliveries.reduce(0) { $0 + $1.outcomes.count { $0.verdict != .pending } } }
 
     // MARK: What happens
 
     func step() {
-        switch Int.random(in: 0..<100, using: &self.random) {
-        case 0..<15: self.add()
-        case 15..<20: self.cancel()
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<15: add()
+        case 15..<20: cancel()
         case 20..<35: self.any(.dialing) { self.open($0) }
-        case 35..<38: self.any(.dialing) { self.close($0, .unconnected(PushError(.unreachable, "down"))) }
-        case 38..<70: self.any(.ready) { self.answer($0) }
-        case 70..<75: self.any(.ready) { self.takeBack($0) }
-        case 75..<78: self.any(.ready) { self.drain($0, .usedUp) }
-        case 78..<80: self.any(.draining) { self.answer($0) }
-        case 80..<82: self.any(.ready) { self.close($0, .broken("reset")) }
-        case 82: self.any(.ready) { self.drain($0, .refused("BadCertificate")) }
-        case 83: self.any(.ready) { self.change($0) { $0.sighting.isOld = true } }
-        case 84: self.state.credentialReplaced()
-        case 85..<90: self.tokenComes()
-        default: self.pass(.milliseconds(Int64.random(in: 1...3_000, using: &self.random)))
+        case 35..<38: self.any(.dialing) { close($0, .unconnected(PushError(.unreachable, "down"))) }
+        case 38..<70: self.any(.ready) { answer($0) }
+        case 70..<75: self.any(.ready) { takeBack($0) }
+        case 75..<78: self.any(.ready) { drain($0, .usedUp) }
+        case 78..<80: self.any(.draining) { answer($0) }
+        case 80..<82: self.any(.ready) { close($0, .broken("reset")) }
+        case 82: self.any(.ready) { drain($0, .refused("BadCertificate")) }
+        case 83: self.any(.ready) { change($0) { $0.sighting.isOld = true } }
+        case 84: state.credentialReplaced()
+        case 85..<90: tokenComes()
+        default: pass(.milliseconds(Int64.random(in: 1...3_000, using: &random)))
         }
-        self.pump()
-        self.check()
+        pump()
+        check()
     }
 
     /// The gateway is well again, and nothing new comes: all there is must end, and soon.
     func settleDown() {
-        for _ in 0..<20_000 where !self.queue.isEmpty {
-            self.tokenComes()
-            for id in self.connections.keys.sorted() {
-                if self.connections[id]?.sighting.phase == .dialing { self.open(id) }
-                self.answer(id)
+        for _ in 0..<20_000 where !queue.isEmpty {
+            tokenComes()
+            for id in connections.keys.sorted() {
+                if connections[id]?.sighting.phase == .dialing { self.open(id) }
+                answer(id)
             }
             // Short of the time after which pushes are given up.
-            self.pass(.milliseconds(100))
-            self.pump()
-            self.check()
+            pass(.milliseconds(100))
+            pump()
+            check()
         }
-        if !self.queue.isEmpty { self.faults.append("\(self.queue.waiting) pushes starve") }
+        if !queue.isEmpty { faults.append("\(queue.waiting) pushes starve") }
     }
 
     func shutDown() {
-        self.add()
-        self.pump()
-        self.state.shutDown()
-        self.settle()
-        self.pump()
-        if !self.queue.isEmpty { self.faults.append("pushes outlive the shutdown") }
-        self.check()
+        add()
+        pump()
+        state.shutDown()
+        settle()
+        pump()
+        if !queue.isEmpty { faults.append("pushes outlive the shutdown") }
+        check()
     }
 
     private func add() {
-        let count = Bool.random(using: &self.random) ? 1 : Int.random(in: 2...300, using: &self.random)
-        let serial = self.deliveries.count
+        let count = Bool.random(using: &random) ? 1 : Int.random(in: 2...300, using: &random)
+        let serial = deliveries.count
         let delivery = Delivery(
             serial,
             batch(count),
             DeliveryTerms(),
-            from: self.now,
+            from: now,
             completion: nil,
             onCancel: {}
         )
-        self.deliveries.append(delivery)
-        self.added += count
-        self.queue.add(delivery)
-        self.state.deliveryAdded()
-        self.settle()
+        deliveries.append(delivery)
+        added += count
+        queue.add(delivery)
+        state.deliveryAdded()
+        settle()
     }
 
     private func cancel() {
-        guard let delivery = self.deliveries.suffix(8).randomElement(using: &self.random) else { return }
-        self.cancelled.insert(delivery.serial)
-        self.queue.cancel(delivery.serial)
+        guard let delivery = deliveries.suffix(8).randomElement(using: &random) else { return }
+        cancelled.insert(delivery.serial)
+        queue.cancel(delivery.serial)
     }
 
     private func any(_ phase: ConnectionRoster.Phase, _ body: (Int) -> Void) {
-        let ids = self.connections.filter { $0.value.sighting.phase == phase }.keys.sorted()
-        if let id = ids.randomElement(using: &self.random) { body(id) }
+        let ids = connections.filter { $0.value.sighting.phase == phase }.keys.sorted()
+        if let id = ids.randomElement(using: &random) { body(id) }
     }
 
-    private func open(_ id: Int) { self.change(id) { $0.sighting.phase = .ready } }
+    private func open(_ id: Int) { change(id) { $0.sighting.phase = .ready } }
 
     private func answer(_ id: Int) {
-        self.change(id) { connection in
-            let count = Int.random(in: 0...connection.inFlight.count, using: &self.random)
-            for push in connection.inFlight.prefix(count) { self.queue.end(push, .delivered) }
+        change(id) { connection in
+            let count = Int.random(in: 0...connection.inFlight.count, using: &random)
+            for push in connection.inFlight.prefix(count) { queue.end(push, .delivered) }
             connection.inFlight.removeFirst(count)
             connection.sighting.answered += count
             if count == 0 { return }
             connection.sighting.isAccepted = true
-            self.queue.answered(at: self.now)
+            queue.answered(at: now)
         }
     }
 
     private func takeBack(_ id: Int) {
-        self.change(id) { connection in
+        change(id) { connection in
             guard let push = connection.inFlight.popLast() else { return }
-            self.queue.takeBack(push, orEnd: Outcome(.safe))
+            queue.takeBack(push, orEnd: Outcome(.safe))
         }
     }
 
     /// The gateway takes no more, and has not processed the last of what it got.
     private func drain(_ id: Int, _ end: ConnectionEnd) {
-        self.change(id) { connection in
+        change(id) { connection in
             connection.sighting.phase = .draining
             connection.sighting.end = end
-            for _ in 0..<connection.inFlight.count / 2 { self.queue.takeBack(connection.inFlight.removeLast()) }
+            for _ in 0..<connection.inFlight.count / 2 { queue.takeBack(connection.inFlight.removeLast()) }
         }
     }
 
     private func close(_ id: Int, _ end: ConnectionEnd) {
-        self.change(id) { connection in
+        change(id) { connection in
             connection.sighting.phase = .draining
             connection.sighting.end = connection.sighting.end ?? end
             connection.sighting.isClosed = true
-            for push in connection.inFlight { self.queue.end(push, Outcome(.unknown)) }
+            for push in connection.inFlight { queue.end(push, Outcome(.unknown)) }
             connection.inFlight = []
         }
     }
 
     private func tokenComes() {
-        guard self.isFetching else { return }
-        self.isFetching = false
+        guard isFetching else { return }
+        isFetching = false
         let token = ProviderToken(jwt: "token", issuedAt: 0)
-        let authorization = Authorization(token: token, isRenewed: false, since: self.now)
-        self.state.tokenCame(authorization, for: .seconds(60))
-        self.settle()
+        let authorization = Authorization(token: token, isRenewed: false, since: now)
+        state.tokenCame(authorization, for: .seconds(60))
+        settle()
     }
 
     private func pass(_ time: Duration) {
-        self.now = self.now + time
-        self.queue.passed(to: self.now)
-        self.state.passed(to: self.now, waiting: self.queue.waiting)
-        self.settle()
+        now = now + time
+        queue.passed(to: now)
+        state.passed(to: now, waiting: queue.waiting)
+        settle()
     }
 
     // MARK: What the shell does
 
     private func change(_ id: Int, _ body: (inout Connection) -> Void) {
-        guard var connection = self.connections[id] else { return }
+        guard var connection = connections[id] else { return }
         body(&connection)
         let takes = connection.sighting.phase == .ready
         connection.sighting.room = ConnectionRoster.Room(
-            free: takes ? self.capacity - connection.inFlight.count : 0,
+            free: takes ? capacity - connection.inFlight.count : 0,
             inFlight: connection.inFlight.count,
-            capacity: takes ? self.capacity : 0
+            capacity: takes ? capacity : 0
         )
-        self.connections[id] = connection
+        connections[id] = connection
         var sighting = connection.sighting
         if takes, sighting.isOld { sighting.phase = .old }
-        self.state.changed(id, to: sighting, waiting: self.queue.waiting, at: self.now)
-        self.settle()
+        state.changed(id, to: sighting, waiting: queue.waiting, at: now)
+        settle()
     }
 
     private func settle() {
-        while let action = self.state.nextAction() {
+        while let action = state.nextAction() {
             switch action {
-            case .dial(let id, _): self.dial(id)
+            case .dial(let id, _): dial(id)
             case .retire(let id, let end):
-                self.change(id) { connection in
+                change(id) { connection in
                     if connection.sighting.end != nil { return }
                     connection.sighting.phase = .draining
                     connection.sighting.end = end
                 }
-            case .end(let id, let end): self.close(id, end)
-            case .forget(let id, _): self.forget(id)
-            case .giveUpWaiting(let failure): self.queue.giveUp(.unconnected(failure)) { _ in true }
+            case .end(let id, let end): close(id, end)
+            case .forget(let id, _): forget(id)
+            case .giveUpWaiting(let failure): queue.giveUp(.unconnected(failure)) { _ in true }
             case .fetchToken:
-                if self.isFetching { self.faults.append("two tokens are asked for at a time") }
-                self.isFetching = true
+                if isFetching { faults.append("two tokens are asked for at a time") }
+                isFetching = true
             case .endPreparing, .authorize: break
             }
         }
     }
 
     private func dial(_ id: Int) {
-        if self.connections[id] != nil { self.faults.append("connection \(id) is made twice") }
-        if self.state.isShutDown { self.faults.append("connection \(id) is made after the shutdown") }
-        self.connections[id] = Connection()
+        if connections[id] != nil { faults.append("connection \(id) is made twice") }
+        if state.isShutDown { faults.append("connection \(id) is made after the shutdown") }
+        connections[id] = Connection()
     }
 
     private func forget(_ id: Int) {
-        guard let connection = self.connections.removeValue(forKey: id) else {
-            return self.faults.append("connection \(id) is forgotten twice")
+        guard let connection = connections.removeValue(forKey: id) else {
+            return faults.append("connection \(id) is forgotten twice")
         }
         if !connection.inFlight.isEmpty || !connection.sighting.isClosed {
-            self.faults.append("connection \(id) is forgotten while it lives")
+            faults.append("connection \(id) is forgotten while it lives")
         }
     }
 
     private func pump() {
-        while let share = self.state.nextShare(of: self.queue.waiting, at: self.now) {
-            let before = self.queue.waiting
-            self.change(share.id) { connection in
-                var left = min(share.count, self.capacity - connection.inFlight.count)
-                while left > 0, let run = self.queue.next(left, in: .unlimited) {
-                    if self.cancelled.contains(run.delivery.serial) {
-                        self.faults.append("delivery \(run.delivery.serial) is sent after it was cancelled")
+        while let share = state.nextShare(of: queue.waiting, at: now) {
+            let before = queue.waiting
+            change(share.id) { connection in
+                var left = min(share.count, capacity - connection.inFlight.count)
+                while left > 0, let run = queue.next(left, in: .unlimited) {
+                    if cancelled.contains(run.delivery.serial) {
+                        faults.append("delivery \(run.delivery.serial) is sent after it was cancelled")
                     }
                     connection.inFlight += run.positions.map { run.push(at: $0) }
-                    self.sent += run.positions.count
+                    sent += run.positions.count
                     left -= run.positions.count
                 }
             }
-            if self.queue.waiting == before { return self.faults.append("a share of no pushes was handed out") }
+            if queue.waiting == before { return faults.append("a share of no pushes was handed out") }
         }
-        self.state.spread(left: self.queue.waiting, at: self.now)
-        self.settle()
+        state.spread(left: queue.waiting, at: now)
+        settle()
     }
 
     // MARK: What always holds
 
     private func check() {
-        self.settle()
-        let known = self.state.roster.members.map(\.id)
-        if known != self.connections.keys.sorted() {
-            self.faults.append("the state knows \(known), there are \(self.connections.keys.sorted())")
+        settle()
+        let known = state.roster.members.map(\.id)
+        if known != connections.keys.sorted() {
+            faults.append("the state knows \(known), there are \(connections.keys.sorted())")
         }
-        for connection in self.connections.values where connection.inFlight.count > self.capacity {
-            self.faults.append("\(connection.inFlight.count) pushes are in flight on a connection for \(self.capacity)")
+        for connection in connections.values where connection.inFlight.count > capacity {
+            faults.append("\(connection.inFlight.count) pushes are in flight on a connection for \(capacity)")
         }
     }
 }

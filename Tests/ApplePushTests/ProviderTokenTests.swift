@@ -22,7 +22,7 @@ import Testing
 
     @Test func `a token is an ES256 JWT whose signature anybody can verify`() throws {
         let signingKey = try SigningKey.generate()
-        let token = try self.key(signingKey).mint(at: 1_700_000_000)
+        let token = try key(signingKey).mint(at: 1_700_000_000)
         let parts = token.jwt.split(separator: ".", omittingEmptySubsequences: false)
         try #require(parts.count == 3)
         let header = try #require(Base64URL.decode(parts[0].utf8))
@@ -45,13 +45,13 @@ import Testing
     /// A clock that tests set.
     private final class Clock: Sendable {
         let now = Atomic<Int64>(1_700_000_000)
-        func pass(minutes: Int64) { self.now.wrappingAdd(minutes * 60, ordering: .relaxed) }
+        func pass(minutes: Int64) { now.wrappingAdd(minutes * 60, ordering: .relaxed) }
         var read: @Sendable () -> Int64 { { self.now.load(ordering: .relaxed) } }
     }
 
     @Test func `a token is used for fifty minutes and then replaced`() async throws {
         let clock = Clock()
-        let tokens = ProviderTokens(try self.key(), clock: clock.read)
+        let tokens = ProviderTokens(try key(), clock: clock.read)
         let first = try await tokens.current(refusing: nil)
         clock.pass(minutes: 49)
         #expect(try await tokens.current(refusing: nil) == first)
@@ -63,7 +63,7 @@ import Testing
 
     @Test func `a token that was refused is replaced, but never before twenty minutes`() async throws {
         let clock = Clock()
-        let tokens = ProviderTokens(try self.key(), clock: clock.read)
+        let tokens = ProviderTokens(try key(), clock: clock.read)
         let first = try await tokens.current(refusing: nil)
         clock.pass(minutes: 19)
         #expect(try await tokens.current(refusing: first) == first)
@@ -73,7 +73,7 @@ import Testing
 
     @Test func `a token from the future is replaced as soon as one of now would be`() async throws {
         let clock = Clock()
-        let tokens = ProviderTokens(try self.key(), clock: clock.read)
+        let tokens = ProviderTokens(try key(), clock: clock.read)
         _ = try await tokens.current(refusing: nil)
         clock.pass(minutes: -120)
         let token = try await tokens.current(refusing: nil)
@@ -106,7 +106,7 @@ import Testing
         let calls = Atomic<Int>(0)
         let clock = Clock()
         let tokens = ProviderTokens(
-            try self.key(),
+            try key(),
             supply: { _, _ in
                 let call = calls.wrappingAdd(1, ordering: .relaxed).newValue
                 // Old by our clock and good for long; then good for nothing any more.

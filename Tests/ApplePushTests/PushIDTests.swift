@@ -8,19 +8,19 @@ import Testing
     }
 
     @Test func `one push has one identity, however often it is computed`() {
-        #expect(self.derived() == self.derived())
+        #expect(derived() == derived())
     }
 
     @Test func `another installation, message or token makes another identity`() {
         let ids: Set = [
-            self.derived(), self.derived(2), self.derived(message: 8), self.derived(token: "a1b3"),
-            self.derived(token: "a1b"),
+            derived(), derived(2), derived(message: 8), derived(token: "a1b3"),
+            derived(token: "a1b"),
         ]
         #expect(ids.count == 5)
     }
 
     @Test func `a derived identity is a UUID of version 8`() {
-        let text = Array(self.derived().description)
+        let text = Array(derived().description)
         #expect(text.count == 36)
         #expect(text[14] == "8")
         #expect("89ab".contains(text[19]))

@@ -9,11 +9,11 @@ import Testing
     @Test func `each silence is borne for as long as the one before, until all of them were too much`() {
         var patience = ReadingPatience(each: .seconds(10))
         for drop in 0..<29 {
-            let now = self.start + .seconds(20 * drop)
+            let now = start + .seconds(20 * drop)
             #expect(patience.deadline(from: now) == now + .seconds(10))
             patience.waited(from: now, to: now + .seconds(10))
         }
-        let now = self.start + .seconds(1000)
+        let now = start + .seconds(1000)
         patience.waited(from: now, to: now + .seconds(7))
         #expect(patience.deadline(from: now) == now + .seconds(3))
         patience.waited(from: now, to: now + .seconds(4))
@@ -22,7 +22,7 @@ import Testing
 
     @Test func `whoever waits for ever may`() {
         var patience = ReadingPatience(each: .seconds(Int64.max))
-        patience.waited(from: self.start, to: self.start + .seconds(1_000_000))
-        #expect(patience.deadline(from: self.start) == .distantFuture)
+        patience.waited(from: start, to: start + .seconds(1_000_000))
+        #expect(patience.deadline(from: start) == .distantFuture)
     }
 }

@@ -10,9 +10,9 @@ import Testing
     private func connections(within time: Duration, answers: Int) -> Int {
         var pace = ReconnectPace()
         var random = SeededGenerator(seed: 1)
-        var now = self.start
+        var now = start
         var count = 0
-        while now < self.start + time, count < 10_000 {
+        while now < start + time, count < 10_000 {
             pace.dialed(at: now, using: &random)
             count += 1
             now = now + .milliseconds(1)
@@ -23,20 +23,20 @@ import Testing
     }
 
     @Test func `connections that do their work are replaced at once`() {
-        #expect(self.connections(within: .seconds(1), answers: 100) == 1_000)
+        #expect(connections(within: .seconds(1), answers: 100) == 1_000)
     }
 
     @Test func `connections that do little are replaced often at first, and then at a pace`() {
-        #expect((16...18).contains(self.connections(within: .milliseconds(100), answers: 1)))
-        #expect((16 + 70...16 + 130).contains(self.connections(within: .seconds(30), answers: 1)))
+        #expect((16...18).contains(connections(within: .milliseconds(100), answers: 1)))
+        #expect((16 + 70...16 + 130).contains(connections(within: .seconds(30), answers: 1)))
     }
 
     @Test func `after a rest there may be many at once again`() {
         var pace = ReconnectPace()
         var random = SeededGenerator(seed: 1)
-        for _ in 0..<16 { pace.dialed(at: self.start, using: &random) }
+        for _ in 0..<16 { pace.dialed(at: start, using: &random) }
         #expect(pace.earliest != nil)
-        let later = self.start + .seconds(60)
+        let later = start + .seconds(60)
         for _ in 0..<15 { pace.dialed(at: later, using: &random) }
         let earliest = pace.earliest ?? later
         #expect(earliest <= later)
@@ -47,8 +47,8 @@ import Testing
         var random = SeededGenerator(seed: 1)
         var waits: [Duration] = []
         for _ in 0..<10 {
-            pace.failed(at: self.start, using: &random)
-            waits.append((pace.earliest ?? self.start) - self.start)
+            pace.failed(at: start, using: &random)
+            waits.append((pace.earliest ?? start) - start)
         }
         #expect(waits[0] <= .milliseconds(200))
         #expect(waits[9] >= .seconds(15) && waits[9] <= .seconds(30))

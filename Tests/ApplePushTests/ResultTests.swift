@@ -21,7 +21,7 @@ import Testing
         let isFailed: Bool
         let isError: Bool
         let isRetried: Bool
-        var testDescription: String { "\(self.answer)" }
+        var testDescription: String { "\(answer)" }
     }
 
     private static let matrix: [Row] = [
@@ -47,7 +47,7 @@ import Testing
 
     @Test(arguments: matrix)
     private func `each way a push can end shows where it belongs`(row: Row) async throws {
-        let (message, result, _) = try await self.send(["a1", "b2"], ["a1": row.answer])
+        let (message, result, _) = try await send(["a1", "b2"], ["a1": row.answer])
         #expect(result.delivered == (row.isFailed || row.isError || row.isRetried ? 1 : 2))
         #expect(result.failed.keys.contains("a1") == row.isFailed)
         #expect(result.errors.isEmpty != row.isError)
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `a retry carries the same identity for the same token`() async throws {
-        let (_, result, backend) = try await self.send(["a1", "b2"], ["b2": .unknown])
+        let (_, result, backend) = try await send(["a1", "b2"], ["b2": .unknown])
         let retry = try #require(result.retry())
         let connection = Session(backend: backend).connection(
             to: .sandbox,
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func `dead tokens are fed back with Apple's time`() async throws {
-        let (_, result, _) = try await self.send(
+        let (_, result, _) = try await send(
             ["a1", "b2", "c3"],
             [
                 "a1": .rejected(410, "Unregistered", timestamp: 1_700_000_000_123),
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test func `the longest wait that was asked for counts`() async throws {
-        let (_, result, _) = try await self.send(
+        let (_, result, _) = try await send(
             ["a1", "b2"],
             [
                 "a1": .rejected(429, "TooManyRequests", retryAfter: 3),
@@ -105,15 +105,15 @@ import Testing
 
     @Test func `sending throws only if there was no connection at all`() async throws {
         let failure = PushError(.unreachable, "Nobody is there.")
-        let error = await #expect(throws: PushError.self) { try await self.send(["a1"], ["a1": .unreachable(failure)]) }
+        let error = await #expect(throws: PushError.self) { try await send(["a1"], ["a1": .unreachable(failure)]) }
         #expect(error?.message == "Nobody is there.")
-        let (_, result, _) = try await self.send(["a1", "b2"], ["b2": .unreachable(failure)])
+        let (_, result, _) = try await send(["a1", "b2"], ["b2": .unreachable(failure)])
         #expect(result.delivered == 1)
         #expect(result.retry()?.tokens == ["b2"])
     }
 
     @Test func `a message to nobody has an empty result`() async throws {
-        let (_, result, backend) = try await self.send([], [:])
+        let (_, result, backend) = try await send([], [:])
         #expect(result.delivered == 0)
         #expect(!result.needsRetry)
         #expect(backend.sent.isEmpty)

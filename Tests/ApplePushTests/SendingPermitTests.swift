@@ -7,16 +7,16 @@ import Testing
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
 
     @Test func `a permit allows what comes before its end, and nothing at it`() {
-        let permit = SendingPermit(until: self.start)
-        #expect(permit.allows(at: self.start + .nanoseconds(-1)))
-        #expect(!permit.allows(at: self.start))
+        let permit = SendingPermit(until: start)
+        #expect(permit.allows(at: start + .nanoseconds(-1)))
+        #expect(!permit.allows(at: start))
     }
 
     @Test func `a permit can be extended, and not shortened by that`() {
-        let permit = SendingPermit(until: self.start)
-        permit.extend(until: self.start + .seconds(2))
-        permit.extend(until: self.start + .seconds(1))
-        #expect(permit.end == self.start + .seconds(2))
+        let permit = SendingPermit(until: start)
+        permit.extend(until: start + .seconds(2))
+        permit.extend(until: start + .seconds(1))
+        #expect(permit.end == start + .seconds(2))
     }
 
     @Test func `a permit that was withdrawn stays so`() {

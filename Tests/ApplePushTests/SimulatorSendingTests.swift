@@ -38,10 +38,10 @@ import Testing
     }
 
     @Test func `each answer is timed, and open connections are counted`() async throws {
-        try await self.withSimulator { simulator, gateway, backend in
-            let credential = try self.certificate(simulator)
+        try await withSimulator { simulator, gateway, backend in
+            let credential = try certificate(simulator)
             let connection = Session(backend: backend).connection(to: gateway, credential: credential)
-            let tokens = (1...300).map { self.token($0) }
+            let tokens = (1...300).map { token($0) }
             _ = try await APNs(connection).send(Message(tokens: tokens, alert: "Hello", topic: "org.example.app"))
             #expect(backend.traffic.answerTimes.count == 300)
             #expect(backend.traffic.answerTimes.sum > 0)
@@ -54,11 +54,11 @@ import Testing
 
     @Test(arguments: PushType.all)
     func `a push of each type is as Apple wants it`(type: PushType) async throws {
-        try await self.withSimulator { simulator, gateway, backend in
-            let credential = type == .location ? try TestCredential.providerToken() : try self.certificate(simulator)
+        try await withSimulator { simulator, gateway, backend in
+            let credential = type == .location ? try TestCredential.providerToken() : try certificate(simulator)
             let connection = Session(backend: backend).connection(to: gateway, credential: credential)
             let message = try Message(
-                tokens: [self.token(1), self.token(2)],
+                tokens: [token(1), token(2)],
                 alert: type == .background ? nil : "Hello",
                 contentAvailable: type == .background,
                 pushType: type,
@@ -74,10 +74,10 @@ import Testing
 
     @Test(arguments: [true, false])
     func `ten thousand pushes are each sent once`(byCertificate: Bool) async throws {
-        try await self.withSimulator { simulator, gateway, backend in
-            let credential = byCertificate ? try self.certificate(simulator) : try TestCredential.providerToken()
+        try await withSimulator { simulator, gateway, backend in
+            let credential = byCertificate ? try certificate(simulator) : try TestCredential.providerToken()
             let connection = Session(backend: backend).connection(to: gateway, credential: credential)
-            let tokens = (0..<10_000).map(self.token)
+            let tokens = (0..<10_000).map(token)
             let result = try await APNs(connection).send(Message(tokens: tokens, alert: "Hi", topic: "org.example.app"))
             #expect(result.delivered == 10_000)
             let deliveries = await simulator.deliveries()
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func `what the simulator rejects is rejected with its reason`() async throws {
-        try await self.withSimulator {
+        try await withSimulator {
             $0.answers = [
                 try AnswerRule(parsing: "dead=410:Unregistered:1700000000123"),
                 try AnswerRule(parsing: "bad0=400:BadDeviceToken"),
@@ -95,11 +95,11 @@ import Testing
         } _: { simulator, gateway, backend in
             let connection = Session(backend: backend).connection(
                 to: gateway,
-                credential: try self.certificate(simulator)
+                credential: try certificate(simulator)
             )
-            let dead = "dead" + self.token(1).dropFirst(4)
-            let bad = "bad0" + self.token(1).dropFirst(4)
-            let message = try Message(tokens: [dead, bad, self.token(1)], alert: "Hello")
+            let dead = "dead" + token(1).dropFirst(4)
+            let bad = "bad0" + token(1).dropFirst(4)
+            let message = try Message(tokens: [dead, bad, token(1)], alert: "Hello")
             let result = try await APNs(connection).send(message)
             #expect(result.delivered == 1)
             #expect(result.failed[dead]?.timestamp == 1_700_000_000_123)
@@ -109,13 +109,13 @@ import Testing
     }
 
     @Test func `a GOAWAY after every hundred requests loses nothing and doubles nothing`() async throws {
-        try await self.withSimulator {
+        try await withSimulator {
             $0.goAwayAfter = 100
         } _: { simulator, gateway, backend in
             let outcomes = await backend.deliver(
                 batch(2000, digits: 64),
                 to: gateway,
-                with: try self.certificate(simulator)
+                with: try certificate(simulator)
             )
             #expect(outcomes.count { $0.verdict == .delivered } == 2000)
             let delivered = await simulator.deliveries().filter { $0.status == 200 }
@@ -125,12 +125,12 @@ import Testing
     }
 
     @Test func `a reset after every hundred requests makes nothing up`() async throws {
-        try await self.withSimulator {
+        try await withSimulator {
             $0.resetAfter = 100
             $0.maximumStreams = 10
         } _: { simulator, gateway, backend in
             let batch = batch(2000, digits: 64)
-            let outcomes = await backend.deliver(batch, to: gateway, with: try self.certificate(simulator))
+            let outcomes = await backend.deliver(batch, to: gateway, with: try certificate(simulator))
             let delivered = Set(await simulator.deliveries().filter { $0.status == 200 }.map(\.token))
             for (index, outcome) in outcomes.enumerated() where outcome.verdict == .delivered {
                 #expect(delivered.contains(batch.token(of: index)))

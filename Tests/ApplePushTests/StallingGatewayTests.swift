@@ -264,10 +264,10 @@ import Testing
 extension RawLine {
     /// Answers pushes and pings.
     fileprivate mutating func serveWithPongs() async throws {
-        while let frame = try await self.nextFrame() {
-            if frame.isPing { try await self.send(Frames.frame(6, flags: 1, stream: 0, frame.payload)) }
+        while let frame = try await nextFrame() {
+            if frame.isPing { try await send(Frames.frame(6, flags: 1, stream: 0, frame.payload)) }
             if frame.endsStream {
-                try await self.send(Frames.headers(frame.stream, [(":status", "200")], end: true))
+                try await send(Frames.headers(frame.stream, [(":status", "200")], end: true))
             }
         }
     }

@@ -20,6 +20,6 @@ enum TestCredential {
         teamID: String = "TEAM567890",
         supply: ProviderToken.Supply? = nil
     ) throws -> Credential {
-        try Credential(signingKey: (key ?? self.signingKey()).pem, keyID: keyID, teamID: teamID, supply: supply)
+        try Credential(signingKey: (key ?? signingKey()).pem, keyID: keyID, teamID: teamID, supply: supply)
     }
 }

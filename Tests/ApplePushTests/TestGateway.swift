@@ -17,8 +17,8 @@ final class TestGateway: Sendable {
         let fields: [String: String]
         let body: String
 
-        var token: String { String(self.fields[":path"]?.split(separator: "/").last ?? "") }
-        var id: String { self.fields["apns-id"] ?? "" }
+        var token: String { String(fields[":path"]?.split(separator: "/").last ?? "") }
+        var id: String { fields["apns-id"] ?? "" }
     }
 
     /// What to do about a request.
@@ -69,8 +69,8 @@ final class TestGateway: Sendable {
         self.greeting = greeting
         self.streams = streams
         self.act = act
-        (self.ends, self.ended) = AsyncStream.makeStream()
-        self.context = try ServerCertificate(for: [name], by: TestCredential.authority)
+        (ends, ended) = AsyncStream.makeStream()
+        context = try ServerCertificate(for: [name], by: TestCredential.authority)
             .context(clients: clients, alpn: greeting == .http1 ? [] : ["h2"])
     }
 
@@ -106,20 +106,20 @@ final class TestGateway: Sendable {
     }
 
     /// Every request so far.
-    var seen: [Seen] { self.log.withLock { $0 } }
+    var seen: [Seen] { log.withLock { $0 } }
 
     /// How many connections were accepted.
-    var connections: Int { self.accepted.load(ordering: .relaxed) }
+    var connections: Int { accepted.load(ordering: .relaxed) }
 
     private func serve(_ socket: consuming Socket, _ connection: Int) async throws {
-        self.accepted.wrappingAdd(1, ordering: .relaxed)
-        if self.greeting == .noTLS {
+        accepted.wrappingAdd(1, ordering: .relaxed)
+        if greeting == .noTLS {
             await Self.stayUntilStopped()
             _ = socket.descriptor
             return
         }
-        var stream = try await TLSStream.accept(socket, context: self.context, timeout: .seconds(5), on: self.loop)
-        try await self.serve(&stream, connection)
+        var stream = try await TLSStream.accept(socket, context: context, timeout: .seconds(5), on: loop)
+        try await serve(&stream, connection)
     }
 
     /// Until the task is cancelled, which the gateway's end does.
@@ -130,8 +130,8 @@ final class TestGateway: Sendable {
     }
 
     private func serve(_ stream: inout TLSStream, _ connection: Int) async throws {
-        if self.greeting == .silence { return await Self.stayUntilStopped() }
-        if self.greeting == .http1 {
+        if greeting == .silence { return await Self.stayUntilStopped() }
+        if greeting == .http1 {
             _ = try stream.write("HTTP/1.1 400 Bad Request\r\n\r\n".utf8Span.span.bytes)
             return await Self.stayUntilStopped()
         }
@@ -141,12 +141,12 @@ final class TestGateway: Sendable {
         var input = [UInt8](repeating: 0, count: 16_384)
         var number = 0
         var lastStream: Int32?
-        try await self.write(session, &stream)
+        try await write(session, &stream)
         while !session.isFinished {
             switch try stream.read(into: &input) {
             case .bytes(let count): try session.feed(input.span.bytes.extracting(0..<count))
             case .wantsRead, .wantsWrite:
-                _ = try await self.loop.readiness(
+                _ = try await loop.readiness(
                     of: stream.descriptor,
                     for: .read,
                     until: .now + .seconds(60),
@@ -161,7 +161,7 @@ final class TestGateway: Sendable {
                 if let lastStream, request.stream > lastStream { continue }
                 number += 1
                 let seen = Self.read(request, in: session, connection: connection, number: number)
-                self.log.withLock { $0.append(seen) }
+                log.withLock { $0.append(seen) }
                 for act in self.act(seen) {
                     switch act {
                     case .answer(let status, let body, let retryAfter):
@@ -175,14 +175,14 @@ final class TestGateway: Sendable {
                         try session.goAway(last: last, code, debugData: Array(text.utf8))
                         lastStream = last
                     case .allow(let streams): try session.allow(maxConcurrentStreams: streams)
-                    case .hangUp: return try await self.write(session, &stream)
+                    case .hangUp: return try await write(session, &stream)
                     case .close:
-                        try await self.write(session, &stream)
+                        try await write(session, &stream)
                         return stream.closeNotify()
                     }
                 }
             }
-            try await self.write(session, &stream)
+            try await write(session, &stream)
         }
     }
 
@@ -194,7 +194,7 @@ final class TestGateway: Sendable {
             switch try stream.write(output.span.bytes.extracting(sent...)) {
             case .bytes(let count): sent += count
             case .wantsRead, .wantsWrite:
-                _ = try await self.loop.readiness(
+                _ = try await loop.readiness(
                     of: stream.descriptor,
                     for: .write,
                     until: .now + .seconds(60),

@@ -43,7 +43,7 @@ import Testing
         line.join(0)
         for _ in 0..<20_000 { line.took() }
         line.join(1)
-        #expect(self.take(1, of: 1, from: &line) <= Self.levels * Self.quantum)
+        #expect(take(1, of: 1, from: &line) <= Self.levels * Self.quantum)
     }
 
     @Test func `a single push does not wait for a hundred long deliveries either`() {
@@ -51,7 +51,7 @@ import Testing
         for number in 0..<100 { line.join(Int32(number)) }
         for _ in 0..<100 * Self.quantum * 4 { line.took() }
         line.join(100)
-        #expect(self.take(1, of: 100, from: &line) <= Self.levels * Self.quantum)
+        #expect(take(1, of: 100, from: &line) <= Self.levels * Self.quantum)
     }
 
     @Test func `single pushes without end do not stop a long delivery`() {
@@ -106,8 +106,8 @@ import Testing
         for _ in 0..<Self.quantum * 7 { line.took() }
         line.leave(2)
         line.rejoin(2)
-        #expect(self.take(1, of: 2, from: &line) <= Self.levels * Self.quantum)
-        #expect(self.take(Self.quantum * 2, of: 2, from: &line) <= Self.quantum * 10 * Self.levels)
+        #expect(take(1, of: 2, from: &line) <= Self.levels * Self.quantum)
+        #expect(take(Self.quantum * 2, of: 2, from: &line) <= Self.quantum * 10 * Self.levels)
     }
 
     /// Deliveries of random lengths come and go at random; each one's wait is held against what the line promises.

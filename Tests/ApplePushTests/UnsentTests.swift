@@ -27,7 +27,7 @@ import Testing
                 await iterator.next()
                 let connection = Session(backend: backend).connection(to: gateway, credential: credential)
                 let error = await #expect(throws: PushError.self) {
-                    try await APNs(connection).send(try self.message())
+                    try await APNs(connection).send(try message())
                 }
                 #expect(error?.code == .timedOut)
                 #expect(server.seen.count == 1)
@@ -42,12 +42,12 @@ import Testing
         let backend = RecordedBackend { $0 == "b2" ? .unreachable(failure) : .delivered }
         let session = Session(backend: backend)
         let connection = session.connection(to: .sandbox, credential: try TestCredential.certificate())
-        let result = try await APNs(connection).send(try self.message())
+        let result = try await APNs(connection).send(try message())
         #expect(result.delivered == 1)
         #expect(result.unsent == ["b2"])
         #expect(result.unsentReason?.message == "Nobody is there.")
         #expect(result.retry()?.tokens == ["b2"])
-        let good = try await APNs(connection).send(try self.message(["a1"]))
+        let good = try await APNs(connection).send(try message(["a1"]))
         #expect(good.unsent.isEmpty)
         #expect(good.unsentReason == nil)
     }
@@ -63,7 +63,7 @@ import Testing
                         to: gateway,
                         credential: try TestCredential.certificate()
                     )
-                    let result = try await APNs(connection).send(try self.message(["no token", "nor this"]))
+                    let result = try await APNs(connection).send(try message(["no token", "nor this"]))
                     #expect(result.failed.count == 2)
                     #expect(server.connections == 0)
                 }
@@ -75,7 +75,7 @@ import Testing
         let session = Session()
         let nowhere = Gateway(host: "127.0.0.1", port: 1)
         let connection = session.connection(to: nowhere, credential: try TestCredential.certificate())
-        let result = try await APNs(connection).send(try self.message(["no token", "nor this"]))
+        let result = try await APNs(connection).send(try message(["no token", "nor this"]))
         #expect(result.failed.count == 2)
         #expect(result.unsent.isEmpty)
         await session.shutdown()
@@ -132,10 +132,10 @@ import Testing
         init(forgotten: AsyncStream<Void>.Continuation) { self.forgotten = forgotten }
 
         /// Nobody waits for a token of it any more, or could ask for one.
-        deinit { self.forgotten.yield() }
+        deinit { forgotten.yield() }
 
         func token() async -> ProviderToken {
-            self.asked.continuation.yield()
+            asked.continuation.yield()
             var gate = self.gate.stream.makeAsyncIterator()
             await gate.next()
             return ProviderToken(jwt: "late", issuedAt: Int64(Date().timeIntervalSince1970))
@@ -171,7 +171,7 @@ import Testing
         defer { loops.shutdown() }
         try await TestGateway.with(test: { server, gateway in
             let backend = HTTP2Backend(HTTP2Configuration(), loops: loops)
-            let gate = try await self.shutDown(
+            let gate = try await shutDown(
                 backend,
                 sendingTo: gateway,
                 of: server,

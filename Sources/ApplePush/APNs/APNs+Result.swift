@@ -51,53 +51,53 @@ extension APNs {
 
         init(of message: Message, _ outcomes: Outcomes) {
             self.message = message
-            self.unsentReason = outcomes.unsentReason
+            unsentReason = outcomes.unsentReason
             for (token, outcome) in zip(message.tokens, outcomes) {
-                self.add(outcome, of: token, reason: outcomes.text(of: outcome.reason))
+                add(outcome, of: token, reason: outcomes.text(of: outcome.reason))
             }
         }
 
         /// Whether some pushes are worth another try.
-        public var needsRetry: Bool { !self.again.isEmpty }
+        public var needsRetry: Bool { !again.isEmpty }
 
         /// The same message to the tokens that are worth another try, or nil if there are none. Its pushes carry the
         /// identities that they had.
         public func retry() -> Message? {
-            guard self.needsRetry else { return nil }
+            guard needsRetry else { return nil }
             var message = self.message
-            message.tokens = self.again
+            message.tokens = again
             return message
         }
 
         private mutating func add(_ outcome: Outcome, of token: String, reason: String) {
-            if outcome.isRetryable { self.again.append(token) }
-            if let seconds = outcome.retryAfter { self.retryAfter = max(self.retryAfter ?? 0, Int(seconds)) }
+            if outcome.isRetryable { again.append(token) }
+            if let seconds = outcome.retryAfter { retryAfter = max(retryAfter ?? 0, Int(seconds)) }
             switch outcome.verdict {
-            case .delivered: self.delivered += 1
-            case .safe: self.unsent.append(token)
+            case .delivered: delivered += 1
+            case .safe: unsent.append(token)
             case .pending: break
-            case .unknown: self.add(Problem(status: 0, reason: "OutcomeUnknown", action: nil))
+            case .unknown: add(Problem(status: 0, reason: "OutcomeUnknown", action: nil))
             case .rejected:
                 let status = Int(outcome.status)
                 let action = outcome.reason.action(status: outcome.status)
                 switch action {
                 case .failToken, .deleteToken:
-                    self.failed[token] = Failure(
+                    failed[token] = Failure(
                         status: status,
                         reason: reason,
                         action: action,
                         timestamp: outcome.timestamp
                     )
                     if action == .deleteToken {
-                        self.feedback.append(Feedback(token: token, timestamp: outcome.timestamp))
+                        feedback.append(Feedback(token: token, timestamp: outcome.timestamp))
                     }
-                default: self.add(Problem(status: status, reason: reason, action: action))
+                default: add(Problem(status: status, reason: reason, action: action))
                 }
             }
         }
 
         private mutating func add(_ problem: Problem) {
-            if !self.errors.contains(problem) { self.errors.append(problem) }
+            if !errors.contains(problem) { errors.append(problem) }
         }
     }
 }

@@ -11,8 +11,8 @@ public struct APNs: Sendable {
     ///   made, none had room in time, or the task was cancelled before. Whatever happens after that is in the result.
     public func send(_ message: Message) async throws(PushError) -> Result {
         guard !message.tokens.isEmpty else { return Result(of: message, Outcomes(repeating: .delivered, count: 0)) }
-        let topic = self.connection.credential.topic(for: message.pushType)
-        let outcomes = await self.connection.deliver(try message.batch(topic: topic))
+        let topic = connection.credential.topic(for: message.pushType)
+        let outcomes = await connection.deliver(try message.batch(topic: topic))
         if let reason = outcomes.unsentReason, outcomes.areUnsent { throw reason }
         return Result(of: message, outcomes)
     }
@@ -24,6 +24,6 @@ public struct APNs: Sendable {
     /// - Throws: A `PushError` if no connection could be made. What goes wrong after that ends the list, and is its
     ///   `failure`.
     public func feedback() async throws(PushError) -> FeedbackList {
-        try await self.connection.feedback()
+        try await connection.feedback()
     }
 }

@@ -6,7 +6,7 @@ public struct PushBatch: Sendable {
         package let start: UInt32
         package let count: UInt32
 
-        package var range: Range<Int> { Int(self.start)..<Int(self.start) + Int(self.count) }
+        package var range: Range<Int> { Int(start)..<Int(start) + Int(count) }
     }
 
     /// The header fields that headings next to each other often have in common.
@@ -41,10 +41,10 @@ public struct PushBatch: Sendable {
     public init() {}
 
     /// How many pushes there are.
-    public var count: Int { self.pushes.count }
+    public var count: Int { pushes.count }
 
     /// Whether there is nothing to send.
-    public var isEmpty: Bool { self.pushes.isEmpty }
+    public var isEmpty: Bool { pushes.isEmpty }
 
     /// Makes room ahead of time.
     public mutating func reserve(pushes: Int, headings: Int, bytes: Int) {
@@ -75,22 +75,22 @@ public struct PushBatch: Sendable {
         let isAsBefore =
             if let last = self.fields.last {
                 last.pushType == pushType && last.priority == priority && last.expiration == expiration
-                    && self.holds(topic, at: last.topic) && self.holds(collapseID, at: last.collapseID)
+                    && holds(topic, at: last.topic) && holds(collapseID, at: last.collapseID)
             } else {
                 false
             }
         if !isAsBefore {
             let fields = Fields(
-                topic: self.store(topic),
-                collapseID: self.store(collapseID),
+                topic: store(topic),
+                collapseID: store(collapseID),
                 expiration: expiration,
                 priority: priority,
                 pushType: pushType
             )
             self.fields.append(fields)
         }
-        self.headings.append(Heading(payload: self.store(payload), fields: Int32(self.fields.count - 1)))
-        return self.headings.count - 1
+        headings.append(Heading(payload: store(payload), fields: Int32(self.fields.count - 1)))
+        return headings.count - 1
     }
 
     /// Adds a push of a message to one device.
@@ -102,11 +102,11 @@ public struct PushBatch: Sendable {
     ///   - heading: What `addHeading` returned.
     ///   - id: The identity of the push.
     public mutating func addPush(token: RawSpan, heading: Int, id: PushID) {
-        precondition(self.headings.indices.contains(heading), "There is no heading \(heading) in this batch.")
+        precondition(headings.indices.contains(heading), "There is no heading \(heading) in this batch.")
         var isMalformed = token.byteCount == 0 || token.byteCount > 512
         for offset in token.byteOffsets where !Self.isHexadecimal(token[byte: offset]) { isMalformed = true }
-        let push = Push(id: id, token: self.store(token), heading: Int32(heading), isMalformed: isMalformed)
-        self.pushes.append(push)
+        let push = Push(id: id, token: store(token), heading: Int32(heading), isMalformed: isMalformed)
+        pushes.append(push)
     }
 
     private mutating func store(_ bytes: RawSpan) -> Extent {

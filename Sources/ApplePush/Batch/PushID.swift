@@ -62,14 +62,14 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
     /// The canonical form: lower case, in groups of 8, 4, 4, 4 and 12 digits.
     public var description: String {
         var text: [UInt8] = []
-        self.write(into: &text)
+        write(into: &text)
         return String(decoding: text, as: UTF8.self)
     }
 
     /// Appends the 36 characters of the canonical form. Every push has one, so they are written eight and four at a time.
     package func write(into text: inout [UInt8]) {
-        let (first, second) = (Self.digits(self.high >> 32), Self.digits(self.high))
-        let (third, fourth) = (Self.digits(self.low >> 32), Self.digits(self.low))
+        let (first, second) = (Self.digits(high >> 32), Self.digits(high))
+        let (third, fourth) = (Self.digits(low >> 32), Self.digits(low))
         text.append(addingCapacity: 36) { output in
             // Safe, because each of the 36 places is written, and the span has room for them.
             unsafe output.withUnsafeMutableBufferPointer { buffer, count in
@@ -111,6 +111,6 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
 
     /// The same bits with the version and the variant that RFC 9562 asks of a UUID.
     private func marked(version: UInt64) -> Self {
-        Self(high: self.high & ~0xf000 | version << 12, low: self.low & (.max >> 2) | 1 << 63)
+        Self(high: high & ~0xf000 | version << 12, low: low & (.max >> 2) | 1 << 63)
     }
 }

@@ -2,7 +2,7 @@ extension RawSpan {
     /// The byte at that offset.
     subscript(byte offset: Int) -> UInt8 {
         // Every bit pattern is a UInt8 and the load itself checks the bounds, so nothing here can go wrong.
-        unsafe self.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+        unsafe unsafeLoad(fromByteOffset: offset, as: UInt8.self)
     }
 }
 
@@ -11,7 +11,7 @@ extension [UInt8] {
     mutating func append(copying bytes: RawSpan) {
         // To an empty array, nothing would be written where all empty arrays of the program have their count.
         guard bytes.byteCount > 0 else { return }
-        self.append(addingCapacity: bytes.byteCount) { output in
+        append(addingCapacity: bytes.byteCount) { output in
             for offset in bytes.byteOffsets { output.append(bytes[byte: offset]) }
         }
     }

@@ -22,7 +22,7 @@ actor FeedbackLine: FeedbackSource {
     ) {
         self.stream = consume stream
         self.gateway = gateway
-        self.patience = ReadingPatience(each: longestSilence)
+        patience = ReadingPatience(each: longestSilence)
         self.loop = loop
         self.owner = owner
     }
@@ -65,8 +65,8 @@ actor FeedbackLine: FeedbackSource {
 
     func nextPiece() async -> [Feedback]? {
         var bytes = [UInt8](repeating: 0, count: 16_384)
-        while let count = await self.receive(into: &bytes) {
-            let reports = self.tuples.append(bytes[..<count])
+        while let count = await receive(into: &bytes) {
+            let reports = tuples.append(bytes[..<count])
             if !reports.isEmpty { return reports }
         }
         return nil
@@ -79,35 +79,35 @@ actor FeedbackLine: FeedbackSource {
             let start = MonotonicInstant.now
             let count = try await stream.receive(
                 into: &bytes,
-                until: self.patience.deadline(from: start),
-                on: self.loop
+                until: patience.deadline(from: start),
+                on: loop
             )
-            self.patience.waited(from: start, to: .now)
+            patience.waited(from: start, to: .now)
             if count > 0 {
                 self.stream = consume stream
                 return count
             }
             stream.closeNotify()
-            self.ended(by: nil)
+            ended(by: nil)
         } catch {
-            self.ended(by: error)
+            ended(by: error)
         }
         return nil
     }
 
     private func ended(by error: TLSError?) {
-        if self.tuples.isWhole {
+        if tuples.isWhole {
             // Where the gateway closes between two tuples, it has told what it had to tell, whether or not it told TLS.
             guard let error, error.code != .truncated else { return }
-            self.failure = PushError(
+            failure = PushError(
                 .unreachable,
-                "The list of \(self.gateway) broke off: \(error).",
+                "The list of \(gateway) broke off: \(error).",
                 underlying: error
             )
         } else {
-            self.failure = PushError(
+            failure = PushError(
                 .unreachable,
-                "The list of \(self.gateway) broke off in the middle of a token\(error.map { ": \($0)" } ?? "").",
+                "The list of \(gateway) broke off in the middle of a token\(error.map { ": \($0)" } ?? "").",
                 underlying: error
             )
         }

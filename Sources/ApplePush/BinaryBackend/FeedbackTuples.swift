@@ -9,28 +9,28 @@ struct FeedbackTuples {
     private(set) var empty = 0
 
     /// Whether the last tuple came to its end.
-    var isWhole: Bool { self.rest.isEmpty }
+    var isWhole: Bool { rest.isEmpty }
 
     /// Takes what came; answers with the reports that are whole now.
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [Feedback] {
         var reports: [Feedback] = []
         var bytes = bytes
         // What lies here is completed first; only then can what came be read where it is.
-        while !self.rest.isEmpty, !bytes.isEmpty {
-            let missing = Self.count(of: self.rest[...]) - self.rest.count
-            self.rest += bytes.prefix(missing)
+        while !rest.isEmpty, !bytes.isEmpty {
+            let missing = Self.count(of: rest[...]) - rest.count
+            rest += bytes.prefix(missing)
             bytes = bytes.dropFirst(missing)
-            if self.rest.count >= Self.headCount, self.rest.count == Self.count(of: self.rest[...]) {
-                self.take(self.rest[...], into: &reports)
-                self.rest.removeAll(keepingCapacity: true)
+            if rest.count >= Self.headCount, rest.count == Self.count(of: rest[...]) {
+                take(rest[...], into: &reports)
+                rest.removeAll(keepingCapacity: true)
             }
         }
         while bytes.count >= Self.headCount, bytes.count >= Self.count(of: bytes) {
             let count = Self.count(of: bytes)
-            self.take(bytes.prefix(count), into: &reports)
+            take(bytes.prefix(count), into: &reports)
             bytes = bytes.dropFirst(count)
         }
-        self.rest += bytes
+        rest += bytes
         return reports
     }
 
@@ -45,7 +45,7 @@ struct FeedbackTuples {
         let seconds = tuple.prefix(4).reduce(Int64(0)) { $0 << 8 | Int64($1) }
         let token = tuple.dropFirst(Self.headCount)
         guard !token.isEmpty else {
-            self.empty += 1
+            empty += 1
             return
         }
         reports.append(Feedback(token: Self.digits(of: token), timestamp: seconds * 1000))

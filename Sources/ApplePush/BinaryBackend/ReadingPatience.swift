@@ -10,12 +10,12 @@ struct ReadingPatience {
     init(each: Duration) {
         self.each = each
         // A longer one is for ever, and more than a duration holds.
-        self.left = min(each, .seconds(Int64.max / 30)) * 30
+        left = min(each, .seconds(Int64.max / 30)) * 30
     }
 
-    func deadline(from now: MonotonicInstant) -> MonotonicInstant { now + min(self.each, self.left) }
+    func deadline(from now: MonotonicInstant) -> MonotonicInstant { now + min(self.each, left) }
 
     mutating func waited(from start: MonotonicInstant, to end: MonotonicInstant) {
-        self.left = max(.zero, self.left - (end - start))
+        left = max(.zero, left - (end - start))
     }
 }

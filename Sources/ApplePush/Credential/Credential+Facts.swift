@@ -19,19 +19,19 @@ extension Credential {
         public let isApple: Bool
 
         init() {
-            self.subject = nil
-            self.notBefore = nil
-            self.notAfter = nil
-            self.topics = []
-            self.isApple = false
+            subject = nil
+            notBefore = nil
+            notAfter = nil
+            topics = []
+            isApple = false
         }
 
         init(_ leaf: CertificateFacts) {
-            self.subject = leaf.subject
-            self.notBefore = leaf.notBefore
-            self.notAfter = leaf.notAfter
-            self.topics = leaf.topics
-            self.isApple = leaf.isApple
+            subject = leaf.subject
+            notBefore = leaf.notBefore
+            notAfter = leaf.notAfter
+            topics = leaf.topics
+            isApple = leaf.isApple
         }
     }
 }

@@ -38,9 +38,9 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
     }
 
     private init(_ identity: Identity) {
-        self.kind = .certificate(identity)
-        self.digest = identity.digest
-        self.facts = Facts(identity.leaf)
+        kind = .certificate(identity)
+        digest = identity.digest
+        facts = Facts(identity.leaf)
     }
 
     /// A key that signs provider tokens, as Apple hands it out in a `.p8` file.
@@ -78,9 +78,9 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
     }
 
     private init(_ key: ProviderTokenKey, supply: ProviderToken.Supply?) {
-        self.kind = .providerToken(ProviderTokens(key, supply: supply))
-        self.digest = key.digest
-        self.facts = Facts()
+        kind = .providerToken(ProviderTokens(key, supply: supply))
+        digest = key.digest
+        facts = Facts()
     }
 
     /// The same credential, whose provider tokens come from there. A certificate needs none.
@@ -95,30 +95,30 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
 
     /// The certificate to show, if it is one.
     var identity: Identity? {
-        if case .certificate(let identity) = self.kind { identity } else { nil }
+        if case .certificate(let identity) = kind { identity } else { nil }
     }
 
     /// The topic that pushes of that kind go to where none is named: the certificate's own, if it allows for it.
     func topic(for type: PushType) -> String? {
-        guard let bundle = self.facts.topics.first else { return nil }
+        guard let bundle = facts.topics.first else { return nil }
         let topic = bundle + type.topicSuffix
-        return self.facts.topics.contains(topic) ? topic : nil
+        return facts.topics.contains(topic) ? topic : nil
     }
 
     /// Equal credentials have equal digests.
     public static func == (one: Self, other: Self) -> Bool { one.digest == other.digest }
 
     /// Hashes the digest.
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.digest) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 
     /// What kind of credential it is and whose. Never a secret.
     public var description: String {
-        switch self.kind {
+        switch kind {
         case .certificate(let identity): "the certificate of \(identity.leaf.subject)"
         case .providerToken(let tokens): "the signing key \(tokens.key.keyID) of team \(tokens.key.teamID)"
         }
     }
 
     /// No more than the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": self.description]) }
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

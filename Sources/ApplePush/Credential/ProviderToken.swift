@@ -26,14 +26,14 @@ public struct ProviderToken: Hashable, Sendable, CustomStringConvertible, Custom
     public init(jwt: String, issuedAt: Int64, renewsIn: Duration? = nil) {
         self.jwt = jwt
         self.issuedAt = issuedAt
-        self.due = renewsIn.map { .now + $0 }
+        due = renewsIn.map { .now + $0 }
     }
 
     /// The same token, whenever it is due.
     public static func == (one: Self, other: Self) -> Bool { one.jwt == other.jwt && one.issuedAt == other.issuedAt }
 
     /// Hashes the token.
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.jwt) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(jwt) }
 
     /// At what age a token is replaced, in seconds: Apple refuses those older than an hour.
     public static let renewalAge: Int64 = 50 * 60
@@ -45,12 +45,12 @@ public struct ProviderToken: Hashable, Sendable, CustomStringConvertible, Custom
     /// future was made by a clock that is wrong, or read by one: it is not trusted for longer than a new one.
     func secondsToRenewal(at now: Int64) -> Int64 {
         if let due { return (due - .now).components.seconds }
-        return min(self.issuedAt + Self.renewalAge - now, Self.renewalAge)
+        return min(issuedAt + Self.renewalAge - now, Self.renewalAge)
     }
 
     /// When it was made, and not the token itself, which is a secret.
-    public var description: String { "a provider token made at \(self.issuedAt)" }
+    public var description: String { "a provider token made at \(issuedAt)" }
 
     /// No more than the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": self.description]) }
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

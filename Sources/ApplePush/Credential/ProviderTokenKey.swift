@@ -39,22 +39,22 @@ public struct ProviderTokenKey: Sendable, CustomStringConvertible, CustomReflect
     ///
     /// - Parameter now: The time in seconds since 1970, by the best clock there is.
     public func mint(at now: Int64) -> ProviderToken {
-        let header = Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(self.keyID)"}"#.utf8))
-        let claims = Base64URL.encode(Array(#"{"iss":"\#(self.teamID)","iat":\#(now)}"#.utf8))
-        let signature = Base64URL.encode(self.signingKey.sign(Array("\(header).\(claims)".utf8)))
+        let header = Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(keyID)"}"#.utf8))
+        let claims = Base64URL.encode(Array(#"{"iss":"\#(teamID)","iat":\#(now)}"#.utf8))
+        let signature = Base64URL.encode(signingKey.sign(Array("\(header).\(claims)".utf8)))
         return ProviderToken(jwt: "\(header).\(claims).\(signature)", issuedAt: now)
     }
 
     /// Tells one key from another, as the digest of its credential does.
     package var digest: [UInt8] {
-        let identity = Array("\(self.keyID) \(self.teamID) \(self.signingKey.publicKey.pem)".utf8)
+        let identity = Array("\(keyID) \(teamID) \(signingKey.publicKey.pem)".utf8)
         // A span of an array that stays alive and unchanged through the call.
         return unsafe Digest.sha256(identity.span.bytes)
     }
 
     /// Which key it is, and not the key.
-    public var description: String { "the signing key \(self.keyID) of team \(self.teamID)" }
+    public var description: String { "the signing key \(keyID) of team \(teamID)" }
 
     /// No more than the description.
-    public var customMirror: Mirror { Mirror(self, children: ["description": self.description]) }
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -22,8 +22,8 @@ actor ProviderTokens {
     ///
     /// - Parameter refused: The token that the gateway called too old, if it did.
     func current(refusing refused: ProviderToken?) async throws(PushError) -> ProviderToken {
-        if let token = self.token, token != refused, token.secondsToRenewal(at: self.clock()) > 0 { return token }
-        let renewal = self.renewal ?? self.renew(refusing: refused)
+        if let token = self.token, token != refused, token.secondsToRenewal(at: clock()) > 0 { return token }
+        let renewal = self.renewal ?? renew(refusing: refused)
         do {
             return try await renewal.value
         } catch {
@@ -32,12 +32,12 @@ actor ProviderTokens {
     }
 
     /// How long a token is good for.
-    nonisolated func secondsToRenewal(of token: ProviderToken) -> Int64 { token.secondsToRenewal(at: self.clock()) }
+    nonisolated func secondsToRenewal(of token: ProviderToken) -> Int64 { token.secondsToRenewal(at: clock()) }
 
     private func renew(refusing refused: ProviderToken?) -> Task<ProviderToken, any Error> {
         let renewal = Task {
             defer { self.renewal = nil }
-            let token = try await self.supply?(self.key, refused) ?? self.mint()
+            let token = try await supply?(key, refused) ?? mint()
             self.token = token
             return token
         }
@@ -47,8 +47,8 @@ actor ProviderTokens {
 
     /// Changing tokens too often is worse than using one that was refused.
     private func mint() -> ProviderToken {
-        let now = self.clock()
+        let now = clock()
         if let token = self.token, (0..<ProviderToken.minimumAge).contains(now - token.issuedAt) { return token }
-        return self.key.mint(at: now)
+        return key.mint(at: now)
     }
 }

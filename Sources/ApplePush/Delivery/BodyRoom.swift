@@ -11,11 +11,11 @@ struct BodyRoom {
     /// How many bodies of that size fit. One may go out in part where none waits: a peer may open its window only when all
     /// of it is used.
     func count(of size: Int) -> Int {
-        if self.waiting == 0 {
-            if self.window <= 0 { return 0 }
-            return size > 0 ? max(1, self.window / size) : .max
+        if waiting == 0 {
+            if window <= 0 { return 0 }
+            return size > 0 ? max(1, window / size) : .max
         }
-        let left = self.window - self.waiting
+        let left = window - waiting
         if left < 0 { return 0 }
         return size > 0 ? left / size : .max
     }

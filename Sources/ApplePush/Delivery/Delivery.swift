@@ -42,41 +42,41 @@ final class Delivery {
     ) {
         self.serial = serial
         let count = batch.count
-        self.outcomes = Outcomes(repeating: .pending, count: count)
+        outcomes = Outcomes(repeating: .pending, count: count)
         self.batch = batch
-        self.arrived = now
-        self.permit = terms.permit
+        arrived = now
+        permit = terms.permit
         // With none at all it would be over again at once, and so on.
-        self.patience = terms.patience.map { max($0, .milliseconds(1)) }
-        self.patienceEnd = self.patience.map { now + $0 }
-        self.remaining = count
-        self.waiting = count
+        patience = terms.patience.map { max($0, .milliseconds(1)) }
+        patienceEnd = patience.map { now + $0 }
+        remaining = count
+        waiting = count
         self.completion = completion
         self.onCancel = onCancel
     }
 
     /// When its caller may have waited for long enough.
-    var returnDue: MonotonicInstant { self.patienceEnd ?? .distantFuture }
+    var returnDue: MonotonicInstant { patienceEnd ?? .distantFuture }
 
     /// Until when its pushes may wait for a connection, if the gateway does not answer any push before: while it does,
     /// they only wait for their turn.
     func deadline(lastAnswer: MonotonicInstant, waiting limit: Duration) -> MonotonicInstant {
-        max(self.arrived, lastAnswer) + limit
+        max(arrived, lastAnswer) + limit
     }
 
     /// How many bytes the body of the next push has; nil if there is none. Pushes before it that cannot be sent at all
     /// end here.
     func upcoming() -> Int? {
-        self.peek().map { self.bodyCount(of: $0) }
+        peek().map { bodyCount(of: $0) }
     }
 
     private func peek() -> Int? {
-        if self.againCursor < self.again.count { return Int(self.again[self.againCursor]) }
-        while self.cursor < self.batch.count {
-            if !self.batch.pushes[self.cursor].isMalformed { return self.cursor }
-            self.waiting -= 1
-            self.end(self.cursor, Outcome(.rejected, reason: .malformedToken))
-            self.cursor += 1
+        if againCursor < again.count { return Int(again[againCursor]) }
+        while cursor < batch.count {
+            if !batch.pushes[cursor].isMalformed { return cursor }
+            waiting -= 1
+            end(cursor, Outcome(.rejected, reason: .malformedToken))
+            cursor += 1
         }
         return nil
     }
@@ -92,30 +92,30 @@ final class Delivery {
 
     /// Takes the pushes to submit next: as many as that, as there is room for, and as lie in a row.
     func next(_ count: Int, in room: BodyRoom) -> Next {
-        guard let first = self.peek() else { return .none }
-        let count = min(count, room.count(of: self.bodyCount(of: first)))
+        guard let first = peek() else { return .none }
+        let count = min(count, room.count(of: bodyCount(of: first)))
         if count <= 0 { return .tooLarge }
-        guard self.againCursor == self.again.count else {
-            self.takeAgain()
+        guard againCursor == again.count else {
+            takeAgain()
             return .run(first..<first + 1)
         }
-        let end = self.endOfRun(from: first, atMost: count)
-        self.waiting -= end - first
-        self.cursor = end
+        let end = endOfRun(from: first, atMost: count)
+        waiting -= end - first
+        cursor = end
         return .run(first..<end)
     }
 
     private func takeAgain() {
-        self.waiting -= 1
-        self.againCursor += 1
-        if self.againCursor == self.again.count {
-            self.again.removeAll(keepingCapacity: true)
-            self.againCursor = 0
+        waiting -= 1
+        againCursor += 1
+        if againCursor == again.count {
+            again.removeAll(keepingCapacity: true)
+            againCursor = 0
         }
     }
 
     private func endOfRun(from first: Int, atMost count: Int) -> Int {
-        let pushes = self.batch.pushes
+        let pushes = batch.pushes
         let heading = pushes[first].heading
         let limit = count < pushes.count - first ? first + count : pushes.count
         var end = first + 1
@@ -124,73 +124,73 @@ final class Delivery {
     }
 
     private func bodyCount(of position: Int) -> Int {
-        Int(self.batch.headings[Int(self.batch.pushes[position].heading)].payload.count)
+        Int(batch.headings[Int(batch.pushes[position].heading)].payload.count)
     }
 
     /// A push came back without having been processed, because its connection takes no more. It goes out on another,
     /// for as long as its time lasts.
     func takeBack(_ position: Int) {
-        self.again.append(Int32(position))
-        self.waiting += 1
+        again.append(Int32(position))
+        waiting += 1
     }
 
     /// A push was refused without having been processed, on a connection that takes others. False if that was once too
     /// often.
     func takeBackRefused(_ position: Int) -> Bool {
-        if self.refusals.isEmpty { self.refusals = Array(repeating: 0, count: self.batch.count) }
-        guard self.refusals[position] < Self.refusalLimit else { return false }
-        self.refusals[position] += 1
-        self.takeBack(position)
+        if refusals.isEmpty { refusals = Array(repeating: 0, count: batch.count) }
+        guard refusals[position] < Self.refusalLimit else { return false }
+        refusals[position] += 1
+        takeBack(position)
         return true
     }
 
     /// A push that was submitted has its outcome.
     func end(_ position: Int, _ outcome: Outcome) {
-        self.outcomes[position] = outcome
-        self.remaining -= 1
+        outcomes[position] = outcome
+        remaining -= 1
     }
 
     /// Lets an answer be read into the outcomes' texts.
-    func read(_ answer: (inout Outcomes) -> Outcome) -> Outcome { answer(&self.outcomes) }
+    func read(_ answer: (inout Outcomes) -> Outcome) -> Outcome { answer(&outcomes) }
 
     /// The caller has gone.
-    func cancel() { self.isCancelled = true }
+    func cancel() { isCancelled = true }
 
     /// Nothing that still waits will be submitted.
     func giveUpWaiting(_ end: WaitingEnd) {
-        while case .run(let positions) = self.next(.max, in: .unlimited) {
+        while case .run(let positions) = next(.max, in: .unlimited) {
             for position in positions { self.end(position, OutcomeRules.outcome(of: .neverSubmitted)) }
         }
-        self.note(end)
+        note(end)
     }
 
     /// Why pushes of it end unsent.
     func note(_ end: WaitingEnd) {
         switch end {
-        case .unconnected(let failure): self.outcomes.connectFailure = failure
-        case .withheld(let failure): self.outcomes.withheld = failure
+        case .unconnected(let failure): outcomes.connectFailure = failure
+        case .withheld(let failure): outcomes.withheld = failure
         }
     }
 
     /// Hands the caller what it has once its patience is over, and the rest later. As long as nothing at all has ended,
     /// there is nothing to hand over, and the caller waits for the same time again.
     func returnEarly(at now: MonotonicInstant, capacity: Int?) {
-        guard let patience = self.patience, let end = self.patienceEnd, now >= end else { return }
-        guard self.remaining < self.batch.count else {
-            self.patienceEnd = now + patience
+        guard let patience = self.patience, let end = patienceEnd, now >= end else { return }
+        guard remaining < batch.count else {
+            patienceEnd = now + patience
             return
         }
-        self.patienceEnd = nil
-        let rest = Remainder(onCancel: self.onCancel)
+        patienceEnd = nil
+        let rest = Remainder(onCancel: onCancel)
         self.rest = rest
-        self.completion.take()?.resume(returning: Delivered(self.outcomes, rest: rest, capacity: capacity))
+        completion.take()?.resume(returning: Delivered(outcomes, rest: rest, capacity: capacity))
     }
 
     /// Hands the outcomes to the caller once every push has one. True if it did.
     func finishIfDone(capacity: Int?) -> Bool {
-        guard self.remaining == 0 else { return false }
-        self.completion.take()?.resume(returning: Delivered(self.outcomes, capacity: capacity))
-        self.rest.take()?.end(with: self.outcomes)
+        guard remaining == 0 else { return false }
+        completion.take()?.resume(returning: Delivered(outcomes, capacity: capacity))
+        rest.take()?.end(with: outcomes)
         return true
     }
 }

@@ -6,6 +6,6 @@ struct DeliveryRun {
     let positions: Range<Int>
 
     func push(at position: Int) -> QueuedPush {
-        QueuedPush(delivery: self.number, position: Int32(position))
+        QueuedPush(delivery: number, position: Int32(position))
     }
 }

@@ -26,85 +26,85 @@ struct InFlightTable {
 
     /// The push whose time began first: its tag, and when that was.
     var oldest: (tag: UInt32, since: MonotonicInstant)? {
-        self.first == Self.none ? nil : (UInt32(self.first), self.slots[Int(self.first)].since)
+        first == Self.none ? nil : (UInt32(first), slots[Int(first)].since)
     }
 
     /// When the time of the push of that tag began.
-    func since(_ tag: UInt32) -> MonotonicInstant { self.slots[Int(tag)].since }
+    func since(_ tag: UInt32) -> MonotonicInstant { slots[Int(tag)].since }
 
     /// All tags, from the oldest on.
     var tags: [UInt32] {
         var tags: [UInt32] = []
-        var index = self.first
+        var index = first
         while index != Self.none {
             tags.append(UInt32(index))
-            index = self.slots[Int(index)].next
+            index = slots[Int(index)].next
         }
         return tags
     }
 
     mutating func insert(_ push: QueuedPush, at now: MonotonicInstant) -> UInt32 {
-        let slot = Slot(push: push, since: now, previous: self.last, next: Self.none)
+        let slot = Slot(push: push, since: now, previous: last, next: Self.none)
         let index: Int32
-        if self.firstFree == Self.none {
-            index = Int32(self.slots.count)
-            self.slots.append(slot)
+        if firstFree == Self.none {
+            index = Int32(slots.count)
+            slots.append(slot)
         } else {
-            index = self.firstFree
-            self.firstFree = self.slots[Int(index)].next
-            self.slots[Int(index)] = slot
+            index = firstFree
+            firstFree = slots[Int(index)].next
+            slots[Int(index)] = slot
         }
-        self.linkLast(index)
-        self.count += 1
+        linkLast(index)
+        count += 1
         return UInt32(index)
     }
 
     /// The time of the push of that tag begins anew.
     mutating func restart(_ tag: UInt32, at now: MonotonicInstant) {
-        guard tag < self.slots.count, self.slots[Int(tag)].previous != Self.empty else { return }
-        self.unlink(Int32(tag))
-        self.slots[Int(tag)].since = now
-        self.slots[Int(tag)].previous = self.last
-        self.slots[Int(tag)].next = Self.none
-        self.linkLast(Int32(tag))
+        guard tag < slots.count, slots[Int(tag)].previous != Self.empty else { return }
+        unlink(Int32(tag))
+        slots[Int(tag)].since = now
+        slots[Int(tag)].previous = last
+        slots[Int(tag)].next = Self.none
+        linkLast(Int32(tag))
     }
 
     /// Whether more of that push's body has gone out than when this was asked last.
     mutating func hasMoved(_ tag: UInt32, to sent: UInt32) -> Bool {
-        defer { self.slots[Int(tag)].sent = sent }
-        return sent > self.slots[Int(tag)].sent
+        defer { slots[Int(tag)].sent = sent }
+        return sent > slots[Int(tag)].sent
     }
 
     /// Takes the push of that tag out. Each tag is good for once: nil if it was taken before, whoever asks again.
     mutating func remove(_ tag: UInt32) -> QueuedPush? {
-        guard tag < self.slots.count else { return nil }
+        guard tag < slots.count else { return nil }
         let index = Int32(tag)
-        let slot = self.slots[Int(tag)]
+        let slot = slots[Int(tag)]
         if slot.previous == Self.empty { return nil }
-        self.unlink(index)
-        self.slots[Int(tag)].next = self.firstFree
-        self.slots[Int(tag)].previous = Self.empty
-        self.firstFree = index
-        self.count -= 1
+        unlink(index)
+        slots[Int(tag)].next = firstFree
+        slots[Int(tag)].previous = Self.empty
+        firstFree = index
+        count -= 1
         return slot.push
     }
 
     private mutating func linkLast(_ index: Int32) {
-        if self.last == Self.none { self.first = index } else { self.slots[Int(self.last)].next = index }
-        self.last = index
+        if last == Self.none { first = index } else { slots[Int(last)].next = index }
+        last = index
     }
 
     private mutating func unlink(_ index: Int32) {
-        let slot = self.slots[Int(index)]
+        let slot = slots[Int(index)]
         if slot.previous == Self.none {
-            self.first = slot.next
+            first = slot.next
         } else {
-            self.slots[Int(slot.previous)].next = slot.next
+            slots[Int(slot.previous)].next = slot.next
         }
         if slot.next == Self.none {
-            self.last = slot.previous
+            last = slot.previous
         } else {
-            self.slots[Int(slot.next)].previous = slot.previous
+            slots[Int(slot.next)].previous = slot.previous
         }
     }
 }

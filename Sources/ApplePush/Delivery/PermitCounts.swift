@@ -5,15 +5,15 @@ struct PermitCounts {
     private var entries: [ObjectIdentifier: (permit: SendingPermit, count: Int)] = [:]
 
     mutating func add(_ permit: SendingPermit) {
-        self.entries[ObjectIdentifier(permit), default: (permit, 0)].count += 1
+        entries[ObjectIdentifier(permit), default: (permit, 0)].count += 1
     }
 
     mutating func remove(_ permit: SendingPermit) {
         let key = ObjectIdentifier(permit)
-        self.entries[key]?.count -= 1
-        if self.entries[key]?.count == 0 { self.entries[key] = nil }
+        entries[key]?.count -= 1
+        if entries[key]?.count == 0 { entries[key] = nil }
     }
 
     /// Whether every one of them lets its deliveries be sent.
-    func allAllow(at now: MonotonicInstant) -> Bool { self.entries.values.allSatisfy { $0.permit.allows(at: now) } }
+    func allAllow(at now: MonotonicInstant) -> Bool { entries.values.allSatisfy { $0.permit.allows(at: now) } }
 }

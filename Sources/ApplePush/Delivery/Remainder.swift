@@ -31,7 +31,7 @@ public final class Remainder: Sendable {
                 if let outcomes { continuation.resume(returning: outcomes) }
             }
         } onCancel: {
-            self.onCancel()
+            onCancel()
         }
     }
 

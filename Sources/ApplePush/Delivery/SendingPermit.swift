@@ -13,16 +13,16 @@ public final class SendingPermit: Sendable {
     public convenience init(for duration: Duration) { self.init(until: .now + duration) }
 
     /// A permit until that instant.
-    package init(until end: MonotonicInstant) { self.nanoseconds = Atomic(end.nanoseconds) }
+    package init(until end: MonotonicInstant) { nanoseconds = Atomic(end.nanoseconds) }
 
     /// Makes the permit last at least so long from now on. One that was withdrawn stays so.
-    public func extend(for duration: Duration) { self.extend(until: .now + duration) }
+    public func extend(for duration: Duration) { extend(until: .now + duration) }
 
     /// Makes the permit last at least until that instant. One that was withdrawn stays so.
     package func extend(until end: MonotonicInstant) {
-        var known = self.nanoseconds.load(ordering: .relaxed)
+        var known = nanoseconds.load(ordering: .relaxed)
         while known != .min, known < end.nanoseconds {
-            let (isExchanged, other) = self.nanoseconds.compareExchange(
+            let (isExchanged, other) = nanoseconds.compareExchange(
                 expected: known,
                 desired: end.nanoseconds,
                 ordering: .relaxed
@@ -33,14 +33,14 @@ public final class SendingPermit: Sendable {
     }
 
     /// Ends the permit for good.
-    public func withdraw() { self.nanoseconds.store(.min, ordering: .relaxed) }
+    public func withdraw() { nanoseconds.store(.min, ordering: .relaxed) }
 
     /// The instant at which it is over, for as long as nobody extends it.
-    package var end: MonotonicInstant { MonotonicInstant(nanoseconds: self.nanoseconds.load(ordering: .relaxed)) }
+    package var end: MonotonicInstant { MonotonicInstant(nanoseconds: nanoseconds.load(ordering: .relaxed)) }
 
     /// Whether something may be sent at that instant.
-    package func allows(at now: MonotonicInstant) -> Bool { now < self.end }
+    package func allows(at now: MonotonicInstant) -> Bool { now < end }
 
     /// Whether something may be sent now: for backends that are written outside.
-    public var isInForce: Bool { self.allows(at: .now) }
+    public var isInForce: Bool { allows(at: .now) }
 }

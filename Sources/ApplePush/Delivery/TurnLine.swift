@@ -36,103 +36,103 @@ struct TurnLine {
 
     /// Whose turn it is.
     var first: Int32? {
-        let number = self.levels[self.served].first
+        let number = levels[served].first
         return number == Self.none ? nil : number
     }
 
     func contains(_ number: Int32) -> Bool {
-        Int(number) < self.places.count && self.places[Int(number)].level != Self.none
+        Int(number) < places.count && places[Int(number)].level != Self.none
     }
 
     /// The start of a walk over all in line.
-    var head: Int32? { self.firstFrom(level: 0) }
+    var head: Int32? { firstFrom(level: 0) }
 
     /// The next in a walk; asked before `number` leaves.
     func after(_ number: Int32) -> Int32? {
-        let place = self.places[Int(number)]
-        return place.next == Self.none ? self.firstFrom(level: Int(place.level) + 1) : place.next
+        let place = places[Int(number)]
+        return place.next == Self.none ? firstFrom(level: Int(place.level) + 1) : place.next
     }
 
     private func firstFrom(level: Int) -> Int32? {
-        for level in level..<max(level, self.levels.count) where self.levels[level].first != Self.none {
-            return self.levels[level].first
+        for level in level..<max(level, levels.count) where levels[level].first != Self.none {
+            return levels[level].first
         }
         return nil
     }
 
     /// A delivery has pushes to send.
     mutating func join(_ number: Int32) {
-        while Int(number) >= self.places.count { self.places.append(Place()) }
-        self.append(number, to: 0)
-        self.skipEmptyLevels()
+        while Int(number) >= places.count { places.append(Place()) }
+        append(number, to: 0)
+        skipEmptyLevels()
     }
 
     /// A delivery has pushes to send that were taken before and came back: it is the next of the first level.
     mutating func rejoin(_ number: Int32) {
-        let next = self.levels[0].first
-        self.places[Int(number)] = Place(next: next, level: 0)
-        if next == Self.none { self.levels[0].last = number } else { self.places[Int(next)].previous = number }
-        self.levels[0].first = number
-        self.skipEmptyLevels()
+        let next = levels[0].first
+        places[Int(number)] = Place(next: next, level: 0)
+        if next == Self.none { levels[0].last = number } else { places[Int(next)].previous = number }
+        levels[0].first = number
+        skipEmptyLevels()
     }
 
     /// A delivery has no more pushes to send.
     mutating func leave(_ number: Int32) {
-        guard self.contains(number) else { return }
-        self.unlink(number)
-        self.skipEmptyLevels()
+        guard contains(number) else { return }
+        unlink(number)
+        skipEmptyLevels()
     }
 
     /// How many pushes of the first may be taken before it is another's turn.
     var turn: Int {
-        guard let number = self.first else { return 0 }
-        return min(Int(Self.quanta[self.served] - self.places[Int(number)].taken), self.credit)
+        guard let number = first else { return 0 }
+        return min(Int(Self.quanta[served] - places[Int(number)].taken), credit)
     }
 
     /// So many pushes of the first were taken, no more than its turn has.
     mutating func took(_ count: Int = 1) {
-        guard let number = self.first else { return }
-        self.places[Int(number)].taken += Int32(count)
-        self.credit -= count
-        if self.places[Int(number)].taken == Self.quanta[self.served] {
-            self.unlink(number)
-            self.append(number, to: min(self.served + 1, self.levels.count - 1))
-            self.skipEmptyLevels()
+        guard let number = first else { return }
+        places[Int(number)].taken += Int32(count)
+        credit -= count
+        if places[Int(number)].taken == Self.quanta[served] {
+            unlink(number)
+            append(number, to: min(served + 1, levels.count - 1))
+            skipEmptyLevels()
         }
-        if self.credit <= 0 {
-            self.served = (self.served + 1) % self.levels.count
-            self.credit = Self.share
-            self.skipEmptyLevels()
+        if credit <= 0 {
+            served = (served + 1) % levels.count
+            credit = Self.share
+            skipEmptyLevels()
         }
     }
 
     private mutating func skipEmptyLevels() {
-        for _ in 0..<self.levels.count where self.levels[self.served].first == Self.none {
-            self.served = (self.served + 1) % self.levels.count
-            self.credit = Self.share
+        for _ in 0..<levels.count where levels[served].first == Self.none {
+            served = (served + 1) % levels.count
+            credit = Self.share
         }
     }
 
     private mutating func append(_ number: Int32, to level: Int) {
-        let last = self.levels[level].last
-        self.places[Int(number)] = Place(previous: last, level: Int32(level))
-        if last == Self.none { self.levels[level].first = number } else { self.places[Int(last)].next = number }
-        self.levels[level].last = number
+        let last = levels[level].last
+        places[Int(number)] = Place(previous: last, level: Int32(level))
+        if last == Self.none { levels[level].first = number } else { places[Int(last)].next = number }
+        levels[level].last = number
     }
 
     private mutating func unlink(_ number: Int32) {
-        let place = self.places[Int(number)]
+        let place = places[Int(number)]
         let level = Int(place.level)
         if place.previous == Self.none {
-            self.levels[level].first = place.next
+            levels[level].first = place.next
         } else {
-            self.places[Int(place.previous)].next = place.next
+            places[Int(place.previous)].next = place.next
         }
         if place.next == Self.none {
-            self.levels[level].last = place.previous
+            levels[level].last = place.previous
         } else {
-            self.places[Int(place.next)].previous = place.previous
+            places[Int(place.next)].previous = place.previous
         }
-        self.places[Int(number)] = Place()
+        places[Int(number)] = Place()
     }
 }

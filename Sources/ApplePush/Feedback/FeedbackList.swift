@@ -14,13 +14,13 @@ public struct FeedbackList: AsyncSequence, Sendable {
     package init(_ source: any FeedbackSource) { self.source = source }
 
     /// What came together, for readers that keep it together; nil at the end.
-    package func nextPiece() async -> [Feedback]? { await self.source.nextPiece() }
+    package func nextPiece() async -> [Feedback]? { await source.nextPiece() }
 
     /// Why the list broke off, once the sequence has ended; nil: it came to its end. What came before stands.
-    public var failure: PushError? { get async { await self.source.failure } }
+    public var failure: PushError? { get async { await source.failure } }
 
     /// Reads the list.
-    public func makeAsyncIterator() -> Iterator { Iterator(self.source) }
+    public func makeAsyncIterator() -> Iterator { Iterator(source) }
 
     /// Reads a list from its beginning to its end.
     public struct Iterator: AsyncIteratorProtocol {
@@ -31,8 +31,8 @@ public struct FeedbackList: AsyncSequence, Sendable {
 
         /// The next report; nil at the end.
         public mutating func next() async -> Feedback? {
-            if self.piece.isEmpty { self.piece = await self.source.nextPiece()?[...] ?? [] }
-            return self.piece.popFirst()
+            if piece.isEmpty { piece = await source.nextPiece()?[...] ?? [] }
+            return piece.popFirst()
         }
     }
 }

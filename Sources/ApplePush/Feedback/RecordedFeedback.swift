@@ -5,5 +5,5 @@ actor RecordedFeedback: FeedbackSource {
 
     init(_ reports: [Feedback]) { self.reports = reports.isEmpty ? nil : reports }
 
-    func nextPiece() -> [Feedback]? { self.reports.take() }
+    func nextPiece() -> [Feedback]? { reports.take() }
 }

@@ -23,19 +23,19 @@ public final class HTTP2Backend: Backend {
     /// A backend without connections and threads: they are made when something is sent.
     public init(_ configuration: HTTP2Configuration = HTTP2Configuration()) {
         self.configuration = configuration
-        self.ownsLoops = true
-        self.shared = Guarded(Shared())
+        ownsLoops = true
+        shared = Guarded(Shared())
     }
 
     /// A backend on loops that belong to somebody else.
     package init(_ configuration: HTTP2Configuration, loops: EventLoopGroup) {
         self.configuration = configuration
-        self.ownsLoops = false
-        self.shared = Guarded(Shared(loops: loops))
+        ownsLoops = false
+        shared = Guarded(Shared(loops: loops))
     }
 
     deinit {
-        guard self.ownsLoops, let loops = self.shared.withLock({ $0.loops.take() }) else { return }
+        guard ownsLoops, let loops = shared.withLock({ $0.loops.take() }) else { return }
         // Whoever let go last may be on one of the loops, which cannot wait for itself.
         for loop in loops.loops { loop.stop() }
         for loop in loops.loops where !loop.isCurrent { loop.join() }
@@ -52,10 +52,10 @@ public final class HTTP2Backend: Backend {
         if count == 0 { return Delivered(Outcomes(repeating: .delivered, count: 0)) }
         do throws(PushError) {
             while true {
-                let pool = try self.enter(gateway, credential)
-                defer { self.leave() }
+                let pool = try enter(gateway, credential)
+                defer { leave() }
                 if let delivered = await pool.deliver(batch, with: credential, terms, for: self) { return delivered }
-                self.forget(pool, gateway, credential)
+                forget(pool, gateway, credential)
             }
         } catch {
             var outcomes = Outcomes(repeating: OutcomeRules.outcome(of: .neverSubmitted), count: count)
@@ -67,33 +67,33 @@ public final class HTTP2Backend: Backend {
     /// Connects, unless there is a connection that takes pushes, and waits for that.
     public func prepare(for gateway: Gateway, with credential: Credential) async {
         // Without a pool there is nothing to wait for, and the delivery says why.
-        while let pool = try? self.enter(gateway, credential) {
-            defer { self.leave() }
+        while let pool = try? enter(gateway, credential) {
+            defer { leave() }
             if await pool.prepare(with: credential, for: self) { return }
-            self.forget(pool, gateway, credential)
+            forget(pool, gateway, credential)
         }
     }
 
     /// What goes on at the moment, and went on so far.
-    package var traffic: Traffic { self.meter.reading }
+    package var traffic: Traffic { meter.reading }
 
     /// The list of a gateway of the legacy feedback service, which has nothing to do with HTTP/2: it is read over a
     /// connection of its own, that nothing else goes over.
     public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
         let loop = try self.shared.withLock { shared throws(PushError) in
             if shared.isShutDown { throw PushError.shutDown }
-            return try self.nextLoop(&shared)
+            return try nextLoop(&shared)
         }
-        let line = try await FeedbackLine.open(to: gateway, with: credential, self.configuration, on: loop, of: self)
+        let line = try await FeedbackLine.open(to: gateway, with: credential, configuration, on: loop, of: self)
         return FeedbackList(line)
     }
 
     /// A backend with the same configuration and connections of its own.
     public func separate() -> HTTP2Backend {
-        if !self.ownsLoops, let loops = self.shared.withLock({ $0.loops }) {
-            HTTP2Backend(self.configuration, loops: loops)
+        if !ownsLoops, let loops = shared.withLock({ $0.loops }) {
+            HTTP2Backend(configuration, loops: loops)
         } else {
-            HTTP2Backend(self.configuration)
+            HTTP2Backend(configuration)
         }
     }
 
@@ -103,7 +103,7 @@ public final class HTTP2Backend: Backend {
             shared.calls += 1
             return shared.pools
         }
-        defer { self.leave() }
+        defer { leave() }
         for (key, pool) in pools where await pool.outdate(idle: idle) {
             self.shared.withLock { if $0.pools[key] === pool { $0.pools[key] = nil } }
         }
@@ -115,7 +115,7 @@ public final class HTTP2Backend: Backend {
             shared.calls += 1
             return shared.pools
         }
-        defer { self.leave() }
+        defer { leave() }
         for (key, pool) in pools where key.isOf(credential) { await pool.retireAll() }
     }
 
@@ -125,7 +125,7 @@ public final class HTTP2Backend: Backend {
         let (pools, loops) = self.shared.withLock { shared in
             shared.isShutDown = true
             defer { shared.pools = [:] }
-            return (shared.pools.values, self.ownsLoops ? shared.loops.take() : nil)
+            return (shared.pools.values, ownsLoops ? shared.loops.take() : nil)
         }
         for pool in pools { await pool.shutdown() }
         await withCheckedContinuation { continuation in
@@ -141,7 +141,7 @@ public final class HTTP2Backend: Backend {
     /// A pool that was outdated between the moment it was found and the moment it was asked.
     private func forget(_ pool: ConnectionPool, _ gateway: Gateway, _ credential: Credential) {
         let key = PoolKey(gateway, credential)
-        self.shared.withLock { if $0.pools[key] === pool { $0.pools[key] = nil } }
+        shared.withLock { if $0.pools[key] === pool { $0.pools[key] = nil } }
     }
 
     private func leave() {
@@ -163,8 +163,8 @@ public final class HTTP2Backend: Backend {
             if let known = shared.pools[key] {
                 pool = known
             } else {
-                let loop = try self.nextLoop(&shared)
-                pool = ConnectionPool(to: gateway, with: credential, self.configuration, meter: self.meter, on: loop)
+                let loop = try nextLoop(&shared)
+                pool = ConnectionPool(to: gateway, with: credential, configuration, meter: meter, on: loop)
                 shared.pools[key] = pool
             }
             shared.calls += 1
@@ -175,7 +175,7 @@ public final class HTTP2Backend: Backend {
     private func nextLoop(_ shared: inout Shared) throws(PushError) -> EventLoop {
         if let loops = shared.loops { return loops.next() }
         do {
-            let loops = try EventLoopGroup(count: max(1, self.configuration.threads), name: "push")
+            let loops = try EventLoopGroup(count: max(1, configuration.threads), name: "push")
             shared.loops = loops
             return loops.next()
         } catch {

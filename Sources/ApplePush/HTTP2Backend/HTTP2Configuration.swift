@@ -37,25 +37,25 @@ public struct HTTP2Configuration: Sendable {
     /// The times that a connection measures itself.
     var limits: ConnectionLife.Limits {
         ConnectionLife.Limits(
-            settings: self.settingsTimeout,
-            acknowledgement: self.acknowledgementTimeout,
-            pingAfter: self.pingAfter,
-            ping: self.pingTimeout,
-            writing: self.writeTimeout,
-            starvation: self.starvationTimeout,
-            age: self.maximumAge
+            settings: settingsTimeout,
+            acknowledgement: acknowledgementTimeout,
+            pingAfter: pingAfter,
+            ping: pingTimeout,
+            writing: writeTimeout,
+            starvation: starvationTimeout,
+            age: maximumAge
         )
     }
 
     /// How long a push may wait for a connection that takes it while nothing is answered: so long that there is time left
     /// for an answer.
     var waitingTimeout: Duration {
-        self.totalTimeout > self.requestTimeout ? self.totalTimeout - self.requestTimeout : self.totalTimeout
+        totalTimeout > requestTimeout ? totalTimeout - requestTimeout : totalTimeout
     }
 
     /// How often deadlines are looked at, at most: often enough to be kept to within an eighth.
     var tickInterval: Duration {
-        let shortest = min(self.requestTimeout, self.totalTimeout, self.settingsTimeout, self.pingTimeout)
+        let shortest = min(requestTimeout, totalTimeout, settingsTimeout, pingTimeout)
         return max(.milliseconds(1), min(.milliseconds(100), shortest / 8))
     }
 }

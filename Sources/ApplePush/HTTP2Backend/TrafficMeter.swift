@@ -4,9 +4,9 @@ import IO
 final class TrafficMeter: Sendable {
     private let traffic = Guarded(Traffic())
 
-    var reading: Traffic { self.traffic.withLock { $0 } }
+    var reading: Traffic { traffic.withLock { $0 } }
 
-    func opened() { self.traffic.withLock { $0.connections += 1 } }
+    func opened() { traffic.withLock { $0.connections += 1 } }
 
     /// A connection has ended that was open, or never was.
     func ended(_ end: ConnectionEnd, wasOpen: Bool) {

@@ -6,19 +6,19 @@ struct TrafficReport {
 
     /// An answer took so long.
     mutating func answered(after nanoseconds: Int64) {
-        self.answerTimes.add(nanoseconds: nanoseconds)
-        self.isEmpty = false
+        answerTimes.add(nanoseconds: nanoseconds)
+        isEmpty = false
     }
 
     /// An answer did not come in time.
     mutating func late() {
-        self.lateAnswers += 1
-        self.isEmpty = false
+        lateAnswers += 1
+        isEmpty = false
     }
 
     mutating func removeAll() {
-        self.answerTimes.removeAll()
-        self.lateAnswers = 0
-        self.isEmpty = true
+        answerTimes.removeAll()
+        lateAnswers = 0
+        isEmpty = true
     }
 }

@@ -5,17 +5,17 @@ extension Message {
         let topic = Array((self.topic ?? topic ?? "").utf8)
         let collapseID = Array((self.collapseID ?? "").utf8)
         var batch = PushBatch()
-        batch.reserve(pushes: self.tokens.count, headings: 1, bytes: payload.count + 128 + 64 * self.tokens.count)
+        batch.reserve(pushes: tokens.count, headings: 1, bytes: payload.count + 128 + 64 * tokens.count)
         // A span of an array that stays alive and unchanged through the call.
         let heading = unsafe batch.addHeading(
             payload: payload.span.bytes,
             topic: topic.span.bytes,
-            pushType: self.pushType,
-            priority: self.priority,
-            expiration: self.expiration,
+            pushType: pushType,
+            priority: priority,
+            expiration: expiration,
             collapseID: collapseID.span.bytes
         )
-        for token in self.tokens {
+        for token in tokens {
             let token = Array(token.utf8)
             let id = unsafe PushID.derived(
                 installation: (self.id.high, self.id.low),

@@ -17,18 +17,18 @@ extension Message: Codable {
     /// Writes the message with its payload, taken apart or as the text that it is.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(self.id.description, forKey: .id)
-        try container.encode(self.tokens, forKey: .tokens)
-        switch self.payload {
+        try container.encode(id.description, forKey: .id)
+        try container.encode(tokens, forKey: .tokens)
+        switch payload {
         case .built(let aps, let extra):
             try container.encode(extra.merging(["aps": .object(aps)]) { _, ours in ours }, forKey: .payload)
         case .raw(let bytes): try container.encode(String(decoding: bytes, as: UTF8.self), forKey: .payload)
         }
-        try container.encode(self.pushType, forKey: .pushType)
-        try container.encodeIfPresent(self.priority, forKey: .priority)
-        try container.encodeIfPresent(self.expiration, forKey: .expiration)
-        try container.encodeIfPresent(self.collapseID, forKey: .collapseID)
-        try container.encodeIfPresent(self.topic, forKey: .topic)
+        try container.encode(pushType, forKey: .pushType)
+        try container.encodeIfPresent(priority, forKey: .priority)
+        try container.encodeIfPresent(expiration, forKey: .expiration)
+        try container.encodeIfPresent(collapseID, forKey: .collapseID)
+        try container.encodeIfPresent(topic, forKey: .topic)
     }
 
     /// Reads a message. A payload beside named fields is an error, as is an unknown name in place of a push type.

@@ -36,7 +36,7 @@ enum Payload: Hashable, Sendable {
 
     /// Apple's part of the payload; empty if the payload was given whole and is no such JSON.
     var aps: [String: JSON] {
-        if case .object(let aps) = self.object["aps"] { aps } else { [:] }
+        if case .object(let aps) = object["aps"] { aps } else { [:] }
     }
 
     /// The app's own part of the payload.

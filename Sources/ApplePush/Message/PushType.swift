@@ -57,22 +57,22 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
     public static let widgets = Self(10)
 
     /// Every type there is.
-    public static var all: [Self] { self.table.indices.map { Self(UInt8($0)) } }
+    public static var all: [Self] { table.indices.map { Self(UInt8($0)) } }
 
     /// The name that goes into the header.
-    public var name: String { Self.table[Int(self.index)].name }
+    public var name: String { Self.table[Int(index)].name }
 
     /// What the topic of such a push adds to the app's bundle identifier.
-    public var topicSuffix: String { Self.table[Int(self.index)].suffix }
+    public var topicSuffix: String { Self.table[Int(index)].suffix }
 
     /// The largest payload that APNs takes, in bytes.
-    public var payloadLimit: Int { Self.table[Int(self.index)].payloadLimit }
+    public var payloadLimit: Int { Self.table[Int(index)].payloadLimit }
 
     /// The priority of such pushes where none is named; nil: Apple's, which is 10. Apple refuses that for `background`.
     public var defaultPriority: UInt8? { self == .background ? 5 : nil }
 
     /// The name that goes into the header.
-    public var description: String { self.name }
+    public var description: String { name }
 }
 
 extension PushType: Codable {
@@ -89,6 +89,6 @@ extension PushType: Codable {
     /// Writes the type as its name.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(self.name)
+        try container.encode(name)
     }
 }

@@ -37,8 +37,8 @@ public struct Outcome: Hashable, Sendable {
         self.verdict = verdict
         self.status = status
         self.reason = reason
-        self.timestampMilliseconds = timestamp ?? .min
-        self.retryAfterSeconds = retryAfter ?? -1
+        timestampMilliseconds = timestamp ?? .min
+        retryAfterSeconds = retryAfter ?? -1
     }
 
     /// Delivered, as nearly all of them are.
@@ -48,21 +48,21 @@ public struct Outcome: Hashable, Sendable {
     public static let pending = Self(.pending)
 
     /// When APNs last knew the token to be dead: milliseconds since 1970, only with status 410.
-    public var timestamp: Int64? { self.timestampMilliseconds == .min ? nil : self.timestampMilliseconds }
+    public var timestamp: Int64? { timestampMilliseconds == .min ? nil : timestampMilliseconds }
 
     /// How many seconds the gateway asked to wait.
-    public var retryAfter: Int32? { self.retryAfterSeconds < 0 ? nil : self.retryAfterSeconds }
+    public var retryAfter: Int32? { retryAfterSeconds < 0 ? nil : retryAfterSeconds }
 
     /// What follows from a rejection; nil for every other verdict.
     public var action: Reason.Action? {
-        self.verdict == .rejected ? self.reason.action(status: self.status) : nil
+        verdict == .rejected ? reason.action(status: status) : nil
     }
 
     /// Whether the push is worth another try.
     public var isRetryable: Bool {
-        switch self.verdict {
+        switch verdict {
         case .delivered, .pending: false
-        case .rejected: self.reason.isRetryable(status: self.status)
+        case .rejected: reason.isRetryable(status: status)
         case .safe, .unknown: true
         }
     }

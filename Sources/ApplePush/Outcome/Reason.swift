@@ -73,17 +73,17 @@ public struct Reason: Hashable, Sendable {
     }
 
     /// Whether the table has a row for it.
-    public var isKnown: Bool { self.index < Self.firstUnknown }
+    public var isKnown: Bool { index < Self.firstUnknown }
 
     /// What APNs calls it, or nil if it is in no table: then `Outcomes.text(of:)` has the words.
-    public var name: String? { self.isKnown ? Self.table[Int(self.index)].name : nil }
+    public var name: String? { isKnown ? Self.table[Int(index)].name : nil }
 
     /// Whether the topic is wrong: for the credential, for the device token, or in itself.
-    package var isAboutTopic: Bool { self.isKnown && Self.table[Int(self.index)].isAboutTopic }
+    package var isAboutTopic: Bool { isKnown && Self.table[Int(index)].isAboutTopic }
 
     /// What follows from it, with that status.
     public func action(status: UInt16) -> Action {
-        if self.isKnown, self != .none { return Self.table[Int(self.index)].action }
+        if isKnown, self != .none { return Self.table[Int(index)].action }
         return switch status {
         case 410: .deleteToken
         case 403: .pauseCredential
@@ -94,12 +94,12 @@ public struct Reason: Hashable, Sendable {
 
     /// Whether a push that was answered so is worth another try.
     public func isRetryable(status: UInt16) -> Bool {
-        if self.isKnown, self != .none { return Self.table[Int(self.index)].isRetryable }
+        if isKnown, self != .none { return Self.table[Int(index)].isRetryable }
         return status == 429 || status == 403 || status >= 500
     }
 
     /// Every known reason with its status, as the documentation lists them.
     public static var all: [(reason: Reason, status: UInt16)] {
-        self.table.indices.dropFirst(3).map { (Self(index: UInt16($0)), self.table[$0].status) }
+        table.indices.dropFirst(3).map { (Self(index: UInt16($0)), table[$0].status) }
     }
 }

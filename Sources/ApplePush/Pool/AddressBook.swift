@@ -16,18 +16,18 @@ struct AddressBook<Address: Equatable & Sendable>: Sendable {
     /// Those addresses did not do what they should have.
     mutating func failed(_ addresses: some Sequence<Address>, at now: MonotonicInstant) {
         for address in addresses {
-            self.worked(address)
-            self.failures.append(Failure(address: address, forgotten: now + Self.memory))
+            worked(address)
+            failures.append(Failure(address: address, forgotten: now + Self.memory))
         }
-        if self.failures.count > Self.room { self.failures.removeFirst(self.failures.count - Self.room) }
+        if failures.count > Self.room { failures.removeFirst(failures.count - Self.room) }
     }
 
     /// That address does what it should.
-    mutating func worked(_ address: Address) { self.failures.removeAll { $0.address == address } }
+    mutating func worked(_ address: Address) { failures.removeAll { $0.address == address } }
 
     /// The same addresses in the same order, but for those that failed of late: they come last, the latest failure last.
     func ordered(_ addresses: [Address], at now: MonotonicInstant) -> [Address] {
-        let failed = self.failures.filter { $0.forgotten > now && addresses.contains($0.address) }.map(\.address)
+        let failed = failures.filter { $0.forgotten > now && addresses.contains($0.address) }.map(\.address)
         return addresses.filter { !failed.contains($0) } + failed
     }
 }

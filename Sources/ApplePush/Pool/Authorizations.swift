@@ -13,31 +13,31 @@ struct Authorizations {
 
     /// Whether a token has to be asked for, be one in use or not.
     func isDue(at now: MonotonicInstant) -> Bool {
-        guard self.current != nil, let due = self.due else { return true }
-        return now >= due && !self.isAtRest(at: now)
+        guard current != nil, let due = self.due else { return true }
+        return now >= due && !isAtRest(at: now)
     }
 
-    private func isAtRest(at now: MonotonicInstant) -> Bool { self.restsUntil.map { now < $0 } ?? false }
+    private func isAtRest(at now: MonotonicInstant) -> Bool { restsUntil.map { now < $0 } ?? false }
 
     /// Here is one to be used for so long.
     mutating func adopt(_ authorization: Authorization, for time: Duration) {
-        self.current = authorization
-        self.due = authorization.since + max(.seconds(1), time)
+        current = authorization
+        due = authorization.since + max(.seconds(1), time)
     }
 
     /// None was to be had. The one in use, if there is one, stays.
     mutating func failed(at now: MonotonicInstant) {
-        if self.current != nil { self.due = now + Self.patience }
+        if current != nil { due = now + Self.patience }
     }
 
     /// The gateway has seen too many new tokens: until it will take another, the one in use has to do.
-    mutating func rest(at now: MonotonicInstant) { self.restsUntil = now + .seconds(ProviderToken.minimumAge) }
+    mutating func rest(at now: MonotonicInstant) { restsUntil = now + .seconds(ProviderToken.minimumAge) }
 
     /// The gateway called that token too old. True: it is in use no more, and another has to be asked for.
     mutating func refused(_ token: ProviderToken, at now: MonotonicInstant) -> Bool {
         // Another connection may have said so before, and it was replaced already.
         guard let current = self.current, current.token == token else { return false }
-        if self.isAtRest(at: now) {
+        if isAtRest(at: now) {
             self.current = Authorization(token: token, isRenewed: true, since: current.since)
             return false
         }

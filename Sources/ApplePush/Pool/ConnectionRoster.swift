@@ -11,7 +11,7 @@ struct ConnectionRoster {
         var idleSince: MonotonicInstant
         var hasProved = false
 
-        var isIdle: Bool { self.room.inFlight == 0 && self.phase.takesPushes }
+        var isIdle: Bool { room.inFlight == 0 && phase.takesPushes }
     }
 
     enum Phase {
@@ -70,18 +70,18 @@ struct ConnectionRoster {
 
     init(limit: Int) { self.limit = max(1, limit) }
 
-    func contains(_ id: Int) -> Bool { self.members.contains { $0.id == id } }
+    func contains(_ id: Int) -> Bool { members.contains { $0.id == id } }
 
     /// Whether some connection lives that may yet take pushes.
-    var hasHope: Bool { self.members.contains { $0.phase != .draining } }
+    var hasHope: Bool { members.contains { $0.phase != .draining } }
 
     /// Whether a push could be sent at once.
-    var hasRoom: Bool { self.members.contains { $0.room.free > 0 } }
+    var hasRoom: Bool { members.contains { $0.room.free > 0 } }
 
     /// How many pushes the gateway takes at a time, on all connections; nil while nobody knows.
     var capacity: Int? {
         var capacity: Int?
-        for member in self.members where member.phase == .ready || member.phase == .old {
+        for member in members where member.phase == .ready || member.phase == .old {
             capacity = (capacity ?? 0) + member.room.capacity
         }
         return capacity
@@ -96,42 +96,42 @@ struct ConnectionRoster {
         at now: MonotonicInstant,
         using random: inout some RandomNumberGenerator
     ) -> Dial {
-        guard waiting > 0 || self.needsSuccessor else {
-            self.fullSince = nil
+        guard waiting > 0 || needsSuccessor else {
+            fullSince = nil
             return .no
         }
-        if let answer = self.mayWait(at: now) { return answer }
-        if let earliest = self.pace.earliest, now < earliest { return .at(earliest) }
-        self.fullSince = nil
-        self.pace.dialed(at: now, using: &random)
-        self.load.reset()
-        self.nextID += 1
-        self.members.append(Member(id: self.nextID, idleSince: now))
-        return .now(self.nextID)
+        if let answer = mayWait(at: now) { return answer }
+        if let earliest = pace.earliest, now < earliest { return .at(earliest) }
+        fullSince = nil
+        pace.dialed(at: now, using: &random)
+        load.reset()
+        nextID += 1
+        members.append(Member(id: nextID, idleSince: now))
+        return .now(nextID)
     }
 
     /// Only old connections are left, and they are in use.
     private var needsSuccessor: Bool {
-        self.members.contains { $0.phase == .old && $0.room.inFlight > 0 }
-            && self.members.allSatisfy { $0.phase == .old || $0.phase == .draining }
+        members.contains { $0.phase == .old && $0.room.inFlight > 0 }
+            && members.allSatisfy { $0.phase == .old || $0.phase == .draining }
     }
 
     /// What the connections that there are say to another: nothing, if one is needed.
     private mutating func mayWait(at now: MonotonicInstant) -> Dial? {
-        let young = self.members.filter { $0.phase != .draining && $0.phase != .old }
+        let young = members.filter { $0.phase != .draining && $0.phase != .old }
         // Where only old ones are left, one of them is to be replaced, however much room they have.
         if young.isEmpty { return nil }
-        if self.hasRoom {
+        if hasRoom {
             self.fullSince = nil
             return .no
         }
         // What was lost is replaced at once.
-        if young.count < self.strength { return nil }
-        if young.contains(where: { $0.phase != .ready }) || young.count >= self.limit { return .no }
+        if young.count < strength { return nil }
+        if young.contains(where: { $0.phase != .ready }) || young.count >= limit { return .no }
         let fullSince = self.fullSince ?? now
         self.fullSince = fullSince
         if now - fullSince < Self.patience { return .at(fullSince + Self.patience) }
-        self.strength = young.count + 1
+        strength = young.count + 1
         return nil
     }
 
@@ -139,7 +139,7 @@ struct ConnectionRoster {
 
     /// The connections that take a share of the waiting pushes, the oldest first, and how many each takes.
     func shares(of waiting: Int) -> [Share] {
-        let open = self.members.filter { $0.room.free > 0 }
+        let open = members.filter { $0.room.free > 0 }
         guard waiting > 0, !open.isEmpty else { return [] }
         let even = max(Self.smallestShare, (waiting + open.count - 1) / open.count)
         var left = waiting
@@ -156,17 +156,17 @@ struct ConnectionRoster {
 
     /// A connection is what it now is.
     mutating func changed(_ id: Int, to phase: Phase, _ room: Room, at now: MonotonicInstant) {
-        guard let place = self.members.firstIndex(where: { $0.id == id }) else { return }
-        let wasBusy = self.members[place].room.inFlight > 0 || self.members[place].phase == .dialing
-        self.members[place].phase = phase
-        self.members[place].room = room
-        if phase == .ready, !self.members[place].hasProved {
-            self.members[place].hasProved = true
-            self.expectancy = nil
+        guard let place = members.firstIndex(where: { $0.id == id }) else { return }
+        let wasBusy = members[place].room.inFlight > 0 || members[place].phase == .dialing
+        members[place].phase = phase
+        members[place].room = room
+        if phase == .ready, !members[place].hasProved {
+            members[place].hasProved = true
+            expectancy = nil
         }
-        if !phase.takesPushes { self.members[place].room.free = 0 }
-        if wasBusy || room.inFlight > 0 { self.members[place].idleSince = now }
-        if self.members.count > 1 { self.load.note(self.members.reduce(0) { $0 + $1.room.inFlight }, at: now) }
+        if !phase.takesPushes { members[place].room.free = 0 }
+        if wasBusy || room.inFlight > 0 { members[place].idleSince = now }
+        if members.count > 1 { load.note(members.reduce(0) { $0 + $1.room.inFlight }, at: now) }
     }
 
     /// A connection is gone that had carried so many pushes to an answer; nil: it was of no use.
@@ -177,21 +177,21 @@ struct ConnectionRoster {
         at now: MonotonicInstant,
         using random: inout some RandomNumberGenerator
     ) {
-        guard let place = self.members.firstIndex(where: { $0.id == id }) else { return }
-        let member = self.members.remove(at: place)
-        self.load.reset()
+        guard let place = members.firstIndex(where: { $0.id == id }) else { return }
+        let member = members.remove(at: place)
+        load.reset()
         guard let answers else {
-            self.strength = 1
-            return self.pace.failed(at: now, using: &random)
+            strength = 1
+            return pace.failed(at: now, using: &random)
         }
-        self.pace.succeeded(answers: answers)
+        pace.succeeded(answers: answers)
         switch end {
-        case .idle, .spare: self.strength = max(1, self.strength - 1)
+        case .idle, .spare: strength = max(1, strength - 1)
         // Where connections are lost before they are any good, it takes several to get on.
         case .goneAway, .closedByPeer, .broken:
             if member.hasProved { break }
-            self.strength = min(self.limit, self.strength + 1)
-            self.expectancy = max(1, answers)
+            strength = min(limit, strength + 1)
+            expectancy = max(1, answers)
         default: break
         }
     }
@@ -200,30 +200,30 @@ struct ConnectionRoster {
 
     /// The old connections, as soon as another can take their place.
     var replaced: [Int] {
-        guard self.members.contains(where: { $0.phase == .old }),
-            self.members.contains(where: { $0.phase == .ready })
+        guard members.contains(where: { $0.phase == .old }),
+            members.contains(where: { $0.phase == .ready })
         else { return [] }
-        return self.members.filter { $0.phase == .old }.map(\.id)
+        return members.filter { $0.phase == .old }.map(\.id)
     }
 
     /// A connection without which the others would have had room for twice of what there was of late.
     var spare: Int? {
-        let ready = self.members.filter { $0.phase == .ready }
-        guard ready.count > 1, ready.count == self.members.count, let newest = ready.last, let peak = self.load.peak
+        let ready = members.filter { $0.phase == .ready }
+        guard ready.count > 1, ready.count == members.count, let newest = ready.last, let peak = load.peak
         else { return nil }
         return peak * 2 <= ready.dropLast().reduce(0) { $0 + $1.room.capacity } ? newest.id : nil
     }
 
     /// When there may be a spare one.
-    var nextSpare: MonotonicInstant? { self.members.count > 1 ? self.load.due : nil }
+    var nextSpare: MonotonicInstant? { members.count > 1 ? load.due : nil }
 
     /// The connections that have had nothing to do for longer than that.
     func idle(longerThan limit: Duration, at now: MonotonicInstant) -> [Int] {
-        self.members.filter { $0.isIdle && now - $0.idleSince > limit }.map(\.id)
+        members.filter { $0.isIdle && now - $0.idleSince > limit }.map(\.id)
     }
 
     /// When the next of them will have been idle for that long.
     func nextIdle(after limit: Duration) -> MonotonicInstant? {
-        self.members.filter { $0.isIdle }.map { $0.idleSince + limit }.min()
+        members.filter { $0.isIdle }.map { $0.idleSince + limit }.min()
     }
 }

@@ -12,19 +12,19 @@ struct LoadGauge {
     private(set) var peak: Int?
 
     /// When a period will be over; nil while nothing was watched.
-    var due: MonotonicInstant? { self.began.map { $0 + Self.period } }
+    var due: MonotonicInstant? { began.map { $0 + Self.period } }
 
     mutating func note(_ load: Int, at now: MonotonicInstant) {
         guard let began = self.began else {
             self.began = now
-            self.current = load
+            current = load
             return
         }
-        self.current = max(self.current, load)
+        current = max(current, load)
         if now - began >= Self.period {
-            self.peak = max(self.before, self.current)
-            self.before = self.current
-            self.current = load
+            self.peak = max(before, current)
+            before = current
+            current = load
             self.began = now
         } else if let peak = self.peak, load > peak {
             self.peak = load

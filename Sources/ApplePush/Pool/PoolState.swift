@@ -31,85 +31,85 @@ struct PoolState<Random: RandomNumberGenerator> {
         self.usesTokens = usesTokens
         self.idleTimeout = idleTimeout
         self.random = random
-        self.roster = ConnectionRoster(limit: connections)
+        roster = ConnectionRoster(limit: connections)
     }
 
     // MARK: What must be done
 
     /// The next thing to do; nil if nothing is left.
     mutating func nextAction() -> Action? {
-        guard self.actionCursor < self.actions.count else { return nil }
+        guard actionCursor < actions.count else { return nil }
         defer {
-            self.actionCursor += 1
-            if self.actionCursor == self.actions.count {
-                self.actions.removeAll(keepingCapacity: true)
-                self.actionCursor = 0
+            actionCursor += 1
+            if actionCursor == actions.count {
+                actions.removeAll(keepingCapacity: true)
+                actionCursor = 0
             }
         }
-        return self.actions[self.actionCursor]
+        return actions[actionCursor]
     }
 
     /// The next connection to take waiting pushes, and how many; nil if no connection has room, or no push may be sent.
     mutating func nextShare(of waiting: Int, at now: MonotonicInstant) -> ConnectionRoster.Share? {
-        guard waiting > 0, self.mayAuthorize(at: now) else {
-            self.shares.removeAll(keepingCapacity: true)
+        guard waiting > 0, mayAuthorize(at: now) else {
+            shares.removeAll(keepingCapacity: true)
             return nil
         }
-        while let share = self.shares.popLast() {
-            if self.roster.contains(share.id) { return share }
+        while let share = shares.popLast() {
+            if roster.contains(share.id) { return share }
         }
-        self.shares = self.roster.shares(of: waiting).reversed()
-        return self.shares.popLast()
+        shares = roster.shares(of: waiting).reversed()
+        return shares.popLast()
     }
 
     /// How many pushes the gateway takes at a time, on all connections; nil while that is unknown.
-    var capacity: Int? { self.roster.capacity }
+    var capacity: Int? { roster.capacity }
 
     /// When the pool must look at its connections again, if nothing happens before.
     var due: MonotonicInstant {
-        min(self.roster.nextIdle(after: self.idleTimeout) ?? .distantFuture, self.roster.nextSpare ?? .distantFuture)
+        min(roster.nextIdle(after: idleTimeout) ?? .distantFuture, roster.nextSpare ?? .distantFuture)
     }
 
     // MARK: Pushes
 
     /// A delivery was added to the queue.
     mutating func deliveryAdded() {
-        if self.isShutDown { self.giveUpWaiting(.shutDown) }
+        if isShutDown { giveUpWaiting(.shutDown) }
     }
 
     /// Somebody waits for a connection that takes pushes. False if there is nothing to wait for.
     mutating func preparationBegan() -> Bool {
-        if self.isShutDown { return false }
-        self.isPreparing = true
+        if isShutDown { return false }
+        isPreparing = true
         return true
     }
 
     /// Those who wait for a connection have waited for long enough, or one of them has gone.
     mutating func preparationEnded() {
-        guard self.isPreparing else { return }
-        self.isPreparing = false
-        self.actions.append(.endPreparing)
+        guard isPreparing else { return }
+        isPreparing = false
+        actions.append(.endPreparing)
     }
 
     /// The waiting pushes were spread over the connections, and so many are left.
     mutating func spread(left waiting: Int, at now: MonotonicInstant) {
-        self.dialDue = nil
-        if self.isShutDown { return }
-        if self.isPreparing, self.mayAuthorize(at: now), self.roster.hasRoom { self.preparationEnded() }
-        let expected = waiting + (self.isPreparing ? 1 : 0)
+        dialDue = nil
+        if isShutDown { return }
+        if isPreparing, mayAuthorize(at: now), roster.hasRoom { preparationEnded() }
+        let expected = waiting + (isPreparing ? 1 : 0)
         while true {
-            switch self.roster.dial(waiting: expected, at: now, using: &self.random) {
+            switch roster.dial(waiting: expected, at: now, using: &random) {
             case .no: return
             case .at(let time):
-                self.dialDue = time
+                dialDue = time
                 return
             case .now(let id):
                 let terms = DialTerms(
-                    trial: self.trial,
-                    authorization: self.authorizations.current,
-                    expectancy: self.roster.expectancy
+                    trial: trial,
+                    authorization: authorizations.current,
+                    expectancy: roster.expectancy
                 )
-                self.actions.append(.dial(id, terms))
+                actions.append(.dial(id, terms))
             }
         }
     }
@@ -117,82 +117,82 @@ struct PoolState<Random: RandomNumberGenerator> {
     /// How many pushes the next connection may have in flight before the gateway has shown that it accepts the credential;
     /// nil: it has. A certificate is judged once, by few; a provider token on each connection anew, by one, as Apple wants.
     private var trial: Int? {
-        if self.usesTokens { return 1 }
-        return self.isAccepted ? nil : ConnectionRoster.certificateTrial
+        if usesTokens { return 1 }
+        return isAccepted ? nil : ConnectionRoster.certificateTrial
     }
 
     // MARK: Connections
 
     /// Something happened to a connection, or was done to it: it is what it now is.
     mutating func changed(_ id: Int, to sighting: ConnectionSighting, waiting: Int, at now: MonotonicInstant) {
-        guard self.roster.contains(id) else { return }
-        if sighting.isAccepted { self.isAccepted = true }
-        if let token = sighting.refusedToken { self.tokenRefused(token, at: now) }
+        guard roster.contains(id) else { return }
+        if sighting.isAccepted { isAccepted = true }
+        if let token = sighting.refusedToken { tokenRefused(token, at: now) }
         if let end = sighting.end, end.isRefusal {
-            let failure = PushError(end, of: self.gateway)
-            if failure.code == .throttled { self.authorizations.rest(at: now) }
-            self.giveUpWaiting(failure)
+            let failure = PushError(end, of: gateway)
+            if failure.code == .throttled { authorizations.rest(at: now) }
+            giveUpWaiting(failure)
         }
-        if sighting.isClosed, let end = sighting.end { return self.ended(id, by: end, sighting.answered, at: now) }
+        if sighting.isClosed, let end = sighting.end { return ended(id, by: end, sighting.answered, at: now) }
         if sighting.room.inFlight == 0 {
             if let end = sighting.end {
-                self.actions.append(.end(id, end))
+                actions.append(.end(id, end))
             } else if sighting.isOld, waiting == 0 {
-                self.actions.append(.end(id, .aged))
+                actions.append(.end(id, .aged))
             }
         }
-        self.roster.changed(id, to: sighting.phase, sighting.room, at: now)
-        for id in self.roster.replaced { self.actions.append(.retire(id, .aged)) }
+        roster.changed(id, to: sighting.phase, sighting.room, at: now)
+        for id in roster.replaced { actions.append(.retire(id, .aged)) }
     }
 
     private mutating func ended(_ id: Int, by end: ConnectionEnd, _ answered: Int, at now: MonotonicInstant) {
-        self.actions.append(.forget(id, end))
+        actions.append(.forget(id, end))
         let wasOfUse = end.isOurs || (answered > 0 && !end.isRefusal && end != .starved)
-        self.roster.ended(id, by: end, answers: wasOfUse ? answered : nil, at: now, using: &self.random)
+        roster.ended(id, by: end, answers: wasOfUse ? answered : nil, at: now, using: &random)
         // After a polite end one more connection is tried.
-        let isHopeless = !end.isPolite || self.roster.pace.failures > 1
-        if !wasOfUse, isHopeless, !self.roster.hasHope { self.giveUpWaiting(PushError(end, of: self.gateway)) }
+        let isHopeless = !end.isPolite || roster.pace.failures > 1
+        if !wasOfUse, isHopeless, !roster.hasHope { giveUpWaiting(PushError(end, of: gateway)) }
     }
 
     /// A connection could not even be begun.
     mutating func failedToBegin(_ id: Int, _ failure: PushError, at now: MonotonicInstant) {
-        guard self.roster.contains(id) else { return }
-        self.roster.ended(id, by: .unconnected(failure), answers: nil, at: now, using: &self.random)
-        self.giveUpWaiting(failure)
+        guard roster.contains(id) else { return }
+        roster.ended(id, by: .unconnected(failure), answers: nil, at: now, using: &random)
+        giveUpWaiting(failure)
     }
 
     /// Time has passed.
     mutating func passed(to now: MonotonicInstant, waiting: Int) {
-        self.idled(for: self.idleTimeout, at: now)
-        if waiting == 0, let spare = self.roster.spare { self.actions.append(.retire(spare, .spare)) }
+        idled(for: idleTimeout, at: now)
+        if waiting == 0, let spare = roster.spare { actions.append(.retire(spare, .spare)) }
     }
 
     /// Connections that have been idle for longer than that are of no more use.
     mutating func idled(for limit: Duration, at now: MonotonicInstant) {
-        for id in self.roster.idle(longerThan: limit, at: now) { self.actions.append(.end(id, .idle)) }
+        for id in roster.idle(longerThan: limit, at: now) { actions.append(.end(id, .idle)) }
     }
 
     /// The credential was replaced: its connections take no more pushes.
     mutating func credentialReplaced() {
-        for member in self.roster.members { self.actions.append(.retire(member.id, .aged)) }
+        for member in roster.members { actions.append(.retire(member.id, .aged)) }
     }
 
     /// The pool may be forgotten, as far as its owner is concerned. True if nothing is left in it: then it takes no more.
     mutating func outdated(hasDeliveries: Bool) -> Bool {
-        self.isOutdated = self.roster.members.isEmpty && !hasDeliveries && !self.isPreparing
-        return self.isOutdated
+        isOutdated = roster.members.isEmpty && !hasDeliveries && !isPreparing
+        return isOutdated
     }
 
     /// The session was shut down: everything ends at once.
     mutating func shutDown() {
-        self.isShutDown = true
-        for member in self.roster.members { self.actions.append(.end(member.id, .shutDown)) }
-        self.giveUpWaiting(.shutDown)
+        isShutDown = true
+        for member in roster.members { actions.append(.end(member.id, .shutDown)) }
+        giveUpWaiting(.shutDown)
     }
 
     private mutating func giveUpWaiting(_ failure: PushError) {
-        self.actions.append(.giveUpWaiting(failure))
-        self.preparationEnded()
+        actions.append(.giveUpWaiting(failure))
+        preparationEnded()
     }
 
     // MARK: Provider tokens
@@ -200,36 +200,36 @@ struct PoolState<Random: RandomNumberGenerator> {
     /// Whether pushes may be sent: with a certificate always, else with a token that is good. One that is due for
     /// renewal is good for some minutes more.
     private mutating func mayAuthorize(at now: MonotonicInstant) -> Bool {
-        if !self.usesTokens { return true }
-        if self.authorizations.isDue(at: now) { self.fetchToken(refusing: nil) }
-        return self.authorizations.current != nil
+        if !usesTokens { return true }
+        if authorizations.isDue(at: now) { fetchToken(refusing: nil) }
+        return authorizations.current != nil
     }
 
     /// The gateway has called that token too old.
     private mutating func tokenRefused(_ token: ProviderToken, at now: MonotonicInstant) {
-        guard self.usesTokens, !self.isFetchingToken, self.authorizations.refused(token, at: now) else { return }
-        self.fetchToken(refusing: token)
+        guard usesTokens, !isFetchingToken, authorizations.refused(token, at: now) else { return }
+        fetchToken(refusing: token)
     }
 
     private mutating func fetchToken(refusing refused: ProviderToken?) {
-        if self.isFetchingToken || self.isShutDown { return }
-        self.isFetchingToken = true
-        self.actions.append(.fetchToken(refusing: refused))
+        if isFetchingToken || isShutDown { return }
+        isFetchingToken = true
+        actions.append(.fetchToken(refusing: refused))
     }
 
     /// A provider token came that was asked for; it is to be used for so long.
     mutating func tokenCame(_ authorization: Authorization, for time: Duration) {
-        self.isFetchingToken = false
-        if self.isShutDown { return }
-        self.authorizations.adopt(authorization, for: time)
-        self.actions.append(.authorize(authorization))
+        isFetchingToken = false
+        if isShutDown { return }
+        authorizations.adopt(authorization, for: time)
+        actions.append(.authorize(authorization))
     }
 
     /// No provider token was to be had.
     mutating func tokenFailed(_ error: PushError, at now: MonotonicInstant) {
-        self.isFetchingToken = false
-        self.authorizations.failed(at: now)
-        if self.authorizations.current == nil { self.giveUpWaiting(error) }
+        isFetchingToken = false
+        authorizations.failed(at: now)
+        if authorizations.current == nil { giveUpWaiting(error) }
     }
 }
 

@@ -19,31 +19,31 @@ struct ReconnectPace {
 
     /// A connection is being made.
     mutating func dialed(at now: MonotonicInstant, using random: inout some RandomNumberGenerator) {
-        let passed = self.counted.map { (now - $0) / .seconds(1) } ?? 0
-        self.counted = now
-        self.credit = min(Self.burst, self.credit + passed * Self.perSecond) - 1
-        let missing = 1 - self.credit
+        let passed = counted.map { (now - $0) / .seconds(1) } ?? 0
+        counted = now
+        credit = min(Self.burst, credit + passed * Self.perSecond) - 1
+        let missing = 1 - credit
         guard missing > 0 else { return }
-        self.earliest = now + .seconds(missing / Self.perSecond * Double.random(in: 1...1.5, using: &random))
+        earliest = now + .seconds(missing / Self.perSecond * Double.random(in: 1...1.5, using: &random))
     }
 
     /// A connection ended that had carried so many pushes to an answer.
     mutating func succeeded(answers: Int) {
-        self.failures = 0
-        self.credit = min(Self.burst, self.credit + Double(answers) / Self.answersAConnection)
-        if self.credit >= 1 { self.earliest = nil }
+        failures = 0
+        credit = min(Self.burst, credit + Double(answers) / Self.answersAConnection)
+        if credit >= 1 { earliest = nil }
     }
 
     /// A connection could not be made, or ended without a single answer.
     mutating func failed(at now: MonotonicInstant, using random: inout some RandomNumberGenerator) {
-        self.failures += 1
+        failures += 1
         let ceiling: Double =
-            switch self.failures {
+            switch failures {
             case 1: 0.2
             case 2: 0.6
-            default: min(2 * Double(1 << min(self.failures - 3, 5)), 30)
+            default: min(2 * Double(1 << min(failures - 3, 5)), 30)
             }
         let retry = now + .seconds(Double.random(in: ceiling / 2...ceiling, using: &random))
-        self.earliest = max(self.earliest ?? retry, retry)
+        earliest = max(earliest ?? retry, retry)
     }
 }

@@ -67,45 +67,45 @@ struct ConnectionLife {
 
     init(_ limits: Limits, at now: MonotonicInstant) {
         self.limits = limits
-        self.since = now
-        self.lastHeard = now
+        since = now
+        lastHeard = now
     }
 
     // MARK: What it is
 
-    var isReady: Bool { self.phase == .ready }
+    var isReady: Bool { phase == .ready }
 
-    var isClosed: Bool { if case .closed = self.phase { true } else { false } }
+    var isClosed: Bool { if case .closed = phase { true } else { false } }
 
     /// Why it takes no more pushes, once it does not.
     var end: ConnectionEnd? {
-        switch self.phase {
+        switch phase {
         case .draining(let end), .closed(let end): end
         case .connecting, .handshaking, .ready: nil
         }
     }
 
     /// Nobody knows whether the server is still there: it was asked and has not answered yet.
-    var isInDoubt: Bool { self.pinged != nil }
+    var isInDoubt: Bool { pinged != nil }
 
     /// When it must be looked at next, if nothing happens to it before.
     func due(inFlight: Int) -> MonotonicInstant {
-        switch self.phase {
+        switch phase {
         case .connecting, .closed: return .distantFuture
-        case .handshaking: return self.since + self.limits.settings
+        case .handshaking: return self.since + limits.settings
         case .ready, .draining: break
         }
-        var due = self.isOld ? .distantFuture : self.since + self.limits.age
+        var due = isOld ? .distantFuture : self.since + limits.age
         if let pinged = self.pinged {
-            due = min(due, pinged + self.limits.ping)
+            due = min(due, pinged + limits.ping)
         } else if inFlight > 0 {
-            due = min(due, self.lastHeard + self.limits.pingAfter)
+            due = min(due, lastHeard + limits.pingAfter)
         }
-        if let since = self.stalledSince { due = min(due, since + self.limits.writing) }
-        if self.isReady {
-            if let since = self.unacknowledgedSince { due = min(due, since + self.limits.acknowledgement) }
-            if let since = self.starvedSince { due = min(due, since + self.limits.starvation) }
-            if let since = self.heldSince { due = min(due, since + self.limits.starvation) }
+        if let since = stalledSince { due = min(due, since + limits.writing) }
+        if isReady {
+            if let since = unacknowledgedSince { due = min(due, since + limits.acknowledgement) }
+            if let since = starvedSince { due = min(due, since + limits.starvation) }
+            if let since = heldSince { due = min(due, since + limits.starvation) }
         }
         return due
     }
@@ -114,109 +114,109 @@ struct ConnectionLife {
 
     /// The way to the server is made; our settings go out with the first bytes.
     mutating func connected(at now: MonotonicInstant) {
-        guard self.phase == .connecting else { return }
-        self.phase = .handshaking
-        self.since = now
-        self.lastHeard = now
-        self.unacknowledgedSince = now
+        guard phase == .connecting else { return }
+        phase = .handshaking
+        since = now
+        lastHeard = now
+        unacknowledgedSince = now
     }
 
     /// The server named its settings.
     mutating func settled() {
-        if self.phase == .handshaking { self.phase = .ready }
+        if phase == .handshaking { phase = .ready }
     }
 
     /// The server took note of ours.
-    mutating func acknowledged() { self.unacknowledgedSince = nil }
+    mutating func acknowledged() { unacknowledgedSince = nil }
 
     /// Something came from the server.
     mutating func heard(at now: MonotonicInstant) {
-        self.lastHeard = now
-        self.pinged = nil
+        lastHeard = now
+        pinged = nil
     }
 
     /// A stream of that number was opened.
     mutating func opened(_ stream: Int32) {
-        if stream >= self.limits.highestStream { self.retire(.exhausted) }
+        if stream >= limits.highestStream { retire(.exhausted) }
     }
 
     /// Whether the server takes the bytes that there are.
     mutating func wrote(isStalled: Bool, at now: MonotonicInstant) {
-        self.stalledSince = isStalled ? self.stalledSince ?? now : nil
+        stalledSince = isStalled ? stalledSince ?? now : nil
     }
 
     /// Whether the server has streams, be they in use or not.
     mutating func offered(nothing isStarved: Bool, at now: MonotonicInstant) {
-        self.starvedSince = isStarved ? self.starvedSince ?? now : nil
+        starvedSince = isStarved ? starvedSince ?? now : nil
     }
 
     /// Whether windows hold bodies back, of which so many bytes have gone out so far: each byte is progress.
     mutating func held(back isHeld: Bool, after bytes: UInt64, at now: MonotonicInstant) {
         if !isHeld {
-            self.heldSince = nil
-        } else if self.heldSince == nil || bytes != self.bytesWhenHeld {
-            self.heldSince = now
-            self.bytesWhenHeld = bytes
+            heldSince = nil
+        } else if heldSince == nil || bytes != bytesWhenHeld {
+            heldSince = now
+            bytesWhenHeld = bytes
         }
     }
 
     /// A push was answered.
     mutating func wasAnswered(isOfUse: Bool) {
-        if isOfUse { self.answered += 1 }
-        self.lateInARow = 0
+        if isOfUse { answered += 1 }
+        lateInARow = 0
     }
 
     /// A push was not answered in time. A server that does so again and again does not answer at all any more.
     mutating func wasLate() {
-        self.lateInARow += 1
-        if self.lateInARow >= self.limits.lateAnswers { self.retire(.silent) }
+        lateInARow += 1
+        if lateInARow >= limits.lateAnswers { retire(.silent) }
     }
 
     /// No more pushes: what is in flight may still be answered. The first reason is the one that stays.
     mutating func retire(_ end: ConnectionEnd) {
-        switch self.phase {
-        case .connecting, .handshaking, .ready: self.phase = .draining(end)
+        switch phase {
+        case .connecting, .handshaking, .ready: phase = .draining(end)
         case .draining, .closed: break
         }
     }
 
     /// It is over. The reason that it was retired for, if it was, is the one that stays.
     mutating func close(_ end: ConnectionEnd) {
-        switch self.phase {
-        case .connecting, .handshaking, .ready: self.phase = .closed(end)
-        case .draining(let first): self.phase = .closed(first)
+        switch phase {
+        case .connecting, .handshaking, .ready: phase = .closed(end)
+        case .draining(let first): phase = .closed(first)
         case .closed: break
         }
     }
 
     /// Pushes are about to be sent: after a long silence, ask at the same time whether anybody is there.
     mutating func willSend(at now: MonotonicInstant) -> Action {
-        guard self.pinged == nil, now - self.lastHeard >= self.limits.pingAfter else { return .none }
-        self.pinged = now
+        guard pinged == nil, now - lastHeard >= limits.pingAfter else { return .none }
+        pinged = now
         return .ping
     }
 
     /// Time went by.
     mutating func passed(to now: MonotonicInstant, inFlight: Int) -> Action {
         func isOver(_ since: MonotonicInstant?, _ limit: Duration) -> Bool { since.map { now - $0 >= limit } ?? false }
-        switch self.phase {
+        switch phase {
         case .connecting, .closed: return .none
         case .handshaking:
-            guard isOver(self.since, self.limits.settings) else { return .none }
-            self.close(.settingsMissing)
+            guard isOver(self.since, limits.settings) else { return .none }
+            close(.settingsMissing)
             return .close
         case .ready, .draining: break
         }
-        if isOver(self.pinged, self.limits.ping) { self.close(.silent) }
-        if isOver(self.stalledSince, self.limits.writing) { self.close(.stalled) }
-        if isOver(self.unacknowledgedSince, self.limits.acknowledgement) { self.retire(.settingsUnacknowledged) }
-        if isOver(self.starvedSince, self.limits.starvation) { self.retire(.starved) }
-        if isOver(self.heldSince, self.limits.starvation) { self.retire(.windowClosed) }
-        if isOver(self.since, self.limits.age) { self.isOld = true }
-        switch self.phase {
+        if isOver(pinged, limits.ping) { close(.silent) }
+        if isOver(stalledSince, limits.writing) { close(.stalled) }
+        if isOver(unacknowledgedSince, limits.acknowledgement) { retire(.settingsUnacknowledged) }
+        if isOver(starvedSince, limits.starvation) { retire(.starved) }
+        if isOver(heldSince, limits.starvation) { retire(.windowClosed) }
+        if isOver(self.since, limits.age) { isOld = true }
+        switch phase {
         case .closed: return .close
         case .draining where inFlight == 0: return .close
-        default: return inFlight > 0 ? self.willSend(at: now) : .none
+        default: return inFlight > 0 ? willSend(at: now) : .none
         }
     }
 }

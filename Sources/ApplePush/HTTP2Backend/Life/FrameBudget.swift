@@ -25,19 +25,19 @@ struct FrameBudget {
     private var began: MonotonicInstant
     private var before = Counts()
 
-    init(at now: MonotonicInstant) { self.began = now }
+    init(at now: MonotonicInstant) { began = now }
 
     /// Whether what was counted is in order.
     mutating func allows(_ counts: Counts, at now: MonotonicInstant) -> Bool {
-        if now - self.began >= Self.window {
-            self.began = now
-            self.before = counts
+        if now - began >= Self.window {
+            began = now
+            before = counts
         }
-        let answers = counts.answers - self.before.answers
-        let requests = counts.requests - self.before.requests
-        let bodyBytes = counts.bodyBytes - self.before.bodyBytes
+        let answers = counts.answers - before.answers
+        let requests = counts.requests - before.requests
+        let bodyBytes = counts.bodyBytes - before.bodyBytes
         let windowUpdates = Self.windowUpdatesARequest * requests + bodyBytes / Self.bodyBytesAWindowUpdate
-        return counts.frames - self.before.frames <= Self.framesForNothing + Self.framesAnAnswer * answers
-            && counts.windowUpdates - self.before.windowUpdates <= Self.framesForNothing + windowUpdates
+        return counts.frames - before.frames <= Self.framesForNothing + Self.framesAnAnswer * answers
+            && counts.windowUpdates - before.windowUpdates <= Self.framesForNothing + windowUpdates
     }
 }

@@ -6,15 +6,15 @@ import TLS
 extension ConnectionPool {
     /// What is said on a new connection.
     func conversation(_ terms: DialTerms, at now: MonotonicInstant) throws(HTTP2Error) -> Conversation {
-        var limits = self.configuration.limits
+        var limits = configuration.limits
         limits.age = limits.age * Double.random(in: 1...2)
         return try Conversation(
-            authority: self.gateway.authority,
+            authority: gateway.authority,
             trial: terms.trial,
             authorization: terms.authorization,
-            deliveries: self.deliveries,
+            deliveries: deliveries,
             limits: limits,
-            requestTimeout: self.configuration.requestTimeout,
+            requestTimeout: configuration.requestTimeout,
             expectancy: terms.expectancy,
             at: now
         )
@@ -23,50 +23,50 @@ extension ConnectionPool {
     /// Makes the way to the server.
     func dial(_ id: Int) async {
         do {
-            let context = try self.context ?? self.makeContext()
+            let context = try self.context ?? makeContext()
             self.context = context
-            let known = self.addresses
+            let known = addresses
             let line = try await TCP.race(
-                host: self.gateway.host,
-                port: self.gateway.port,
-                timeout: self.configuration.connectTimeout,
-                on: self.loop,
+                host: gateway.host,
+                port: gateway.port,
+                timeout: configuration.connectTimeout,
+                on: loop,
                 order: { known.ordered($0, at: .now) }
             )
-            self.change(id, at: .now) { $0.address = line.address }
-            self.addresses.failed(line.slower, at: .now)
+            change(id, at: .now) { $0.address = line.address }
+            addresses.failed(line.slower, at: .now)
             let socket = line.takeSocket()
-            socket.giveUp(unacknowledgedAfter: self.configuration.writeTimeout + self.configuration.pingTimeout)
-            var stream = try TLSStream(client: context, host: self.gateway.host, socket: socket)
-            try await stream.shakeHands(until: .now + self.configuration.handshakeTimeout, on: self.loop)
+            socket.giveUp(unacknowledgedAfter: configuration.writeTimeout + configuration.pingTimeout)
+            var stream = try TLSStream(client: context, host: gateway.host, socket: socket)
+            try await stream.shakeHands(until: .now + configuration.handshakeTimeout, on: loop)
             // Much may have happened meanwhile; the state is read anew from here on.
             try self.open(id, stream)
         } catch {
             let now = MonotonicInstant.now
-            let failure = PushError(connectingTo: self.gateway, error)
-            self.change(id, at: now) { $0.end(.unconnected(failure)) }
+            let failure = PushError(connectingTo: gateway, error)
+            change(id, at: now) { $0.end(.unconnected(failure)) }
         }
     }
 
     private func makeContext() throws(TLSError) -> TLSContext {
         try TLSContext.client(
-            identity: self.credential.identity,
-            trust: self.gateway.trust.roots,
+            identity: credential.identity,
+            trust: gateway.trust.roots,
             alpn: ["h2"]
         )
     }
 
     private func open(_ id: Int, _ stream: consuming TLSStream) throws {
-        guard self.isDialing(id) else { return }
-        self.watches[id] = try self.loop.watch(stream.descriptor, for: .read) { interest in
+        guard isDialing(id) else { return }
+        watches[id] = try loop.watch(stream.descriptor, for: .read) { interest in
             self.assumeIsolated { $0.ready(id, interest) }
         }
-        self.meter.opened()
+        meter.opened()
         var stream: TLSStream? = consume stream
-        self.change(id, at: .now) { connection in
+        change(id, at: .now) { connection in
             if let stream = stream.take() { connection.connected(by: stream, at: .now) }
         }
         // What the server said right after the handshake may have been read with it.
-        self.ready(id, .read)
+        ready(id, .read)
     }
 }

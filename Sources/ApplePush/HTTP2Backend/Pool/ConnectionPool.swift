@@ -33,7 +33,7 @@ actor ConnectionPool {
     private var preparingEnd: TimerToken?
 
     /// The pool owns the loop's reference, so the loop outlives every use of this.
-    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe self.loop.asUnownedSerialExecutor() }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
     init(
         to gateway: Gateway,
@@ -47,8 +47,8 @@ actor ConnectionPool {
         self.configuration = configuration
         self.meter = meter
         self.loop = loop
-        self.deliveries = DeliveryQueue(waitingTimeout: configuration.waitingTimeout)
-        self.state = PoolState(
+        deliveries = DeliveryQueue(waitingTimeout: configuration.waitingTimeout)
+        state = PoolState(
             to: gateway,
             usesTokens: credential.identity == nil,
             connections: configuration.connections,
@@ -68,15 +68,15 @@ actor ConnectionPool {
         _ terms: DeliveryTerms,
         for owner: HTTP2Backend
     ) async -> Delivered? {
-        self.nextSerial += 1
-        let serial = self.nextSerial
+        nextSerial += 1
+        let serial = nextSerial
         let cancel: @Sendable () -> Void = {
             withExtendedLifetime(owner) { self.cancel(serial) }
         }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { completion in
                 // Looked at here and not above: between the two, somebody else may have been on the loop.
-                if self.state.isOutdated { return completion.resume(returning: nil) }
+                if state.isOutdated { return completion.resume(returning: nil) }
                 self.credential = credential
                 let now = MonotonicInstant.now
                 let delivery = Delivery(
@@ -87,11 +87,11 @@ actor ConnectionPool {
                     completion: completion,
                     onCancel: cancel
                 )
-                self.deliveries.add(delivery)
+                deliveries.add(delivery)
                 // The handler below may have come before the delivery, and found nothing.
-                if Task.isCancelled { self.deliveries.cancel(serial) }
-                self.state.deliveryAdded()
-                self.settle(at: now)
+                if Task.isCancelled { deliveries.cancel(serial) }
+                state.deliveryAdded()
+                settle(at: now)
             }
         } onCancel: {
             cancel()
@@ -106,16 +106,16 @@ actor ConnectionPool {
         }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                if self.state.isOutdated { return continuation.resume(returning: false) }
+                if state.isOutdated { return continuation.resume(returning: false) }
                 self.credential = credential
-                if Task.isCancelled || !self.state.preparationBegan() { return continuation.resume(returning: true) }
-                self.preparing.append(continuation)
-                if self.preparingEnd == nil {
-                    self.preparingEnd = self.loop.schedule(at: .now + self.configuration.waitingTimeout) {
+                if Task.isCancelled || !state.preparationBegan() { return continuation.resume(returning: true) }
+                preparing.append(continuation)
+                if preparingEnd == nil {
+                    preparingEnd = loop.schedule(at: .now + configuration.waitingTimeout) {
                         self.assumeIsolated { $0.preparationEnded() }
                     }
                 }
-                self.settle(at: .now)
+                settle(at: .now)
             }
         } onCancel: {
             cancel()
@@ -124,16 +124,16 @@ actor ConnectionPool {
 
     /// One of those who prepare has gone. The others need not know who: they lose nothing by going on.
     private nonisolated func cancelPreparing() {
-        self.loop.submit { self.assumeIsolated { $0.preparationEnded() } }
+        loop.submit { self.assumeIsolated { $0.preparationEnded() } }
     }
 
     private func preparationEnded() {
-        self.state.preparationEnded()
-        self.settle(at: .now)
+        state.preparationEnded()
+        settle(at: .now)
     }
 
     private func endPreparing() {
-        if let end = self.preparingEnd.take() { self.loop.cancel(end) }
+        if let end = preparingEnd.take() { loop.cancel(end) }
         let preparing = self.preparing
         self.preparing = []
         for continuation in preparing { continuation.resume(returning: true) }
@@ -141,31 +141,31 @@ actor ConnectionPool {
 
     /// Whoever wanted that delivery has gone: nothing more of it is sent.
     private nonisolated func cancel(_ serial: Int) {
-        self.loop.submit { self.assumeIsolated { $0.deliveries.cancel(serial) } }
+        loop.submit { self.assumeIsolated { $0.deliveries.cancel(serial) } }
     }
 
     /// Closes what has been idle for longer than that. True if nothing is left, not even something under way: then the
     /// pool takes no more.
     func outdate(idle: Duration) -> Bool {
         let now = MonotonicInstant.now
-        self.state.idled(for: idle, at: now)
-        self.settle(at: now)
-        return self.state.outdated(hasDeliveries: !self.deliveries.isEmpty)
+        state.idled(for: idle, at: now)
+        settle(at: now)
+        return state.outdated(hasDeliveries: !deliveries.isEmpty)
     }
 
     /// The credential was replaced.
     func retireAll() {
-        self.state.credentialReplaced()
-        self.settle(at: .now)
+        state.credentialReplaced()
+        settle(at: .now)
     }
 
     /// Ends everything at once.
     func shutdown() async {
-        self.state.shutDown()
-        self.settle(at: .now)
-        if let tick = self.tick.take() { self.loop.cancel(tick.token) }
+        state.shutDown()
+        settle(at: .now)
+        if let tick = self.tick.take() { loop.cancel(tick.token) }
         // Whoever supplies a provider token may take as long as they like: nobody waits for it any more.
-        self.tokenFetch?.cancel()
+        tokenFetch?.cancel()
         let dials = Array(self.dials.values)
         for dial in dials { dial.cancel() }
         for dial in dials { await dial.value }
@@ -176,100 +176,100 @@ actor ConnectionPool {
     /// Does something to a connection, or tells it what happened. The only way to touch one: whatever becomes of it, the
     /// state learns of it, and what follows is done before this returns.
     func change(_ id: Int, at now: MonotonicInstant, _ body: (PushConnection) -> Void) {
-        guard let connection = self.connections.first(where: { $0.id == id }) else { return }
+        guard let connection = connections.first(where: { $0.id == id }) else { return }
         body(connection)
         if let failure = connection.writeFailure {
             // What can still be read may say why.
-            _ = self.read(connection, at: now)
+            _ = read(connection, at: now)
             connection.end(failure)
         }
-        connection.conversation.tell(self.meter)
+        connection.conversation.tell(meter)
         let sighting = connection.sighting
-        if !sighting.isClosed, let watch = self.watches[id] { connection.updateInterest(of: watch, on: self.loop) }
-        self.state.changed(id, to: sighting, waiting: self.deliveries.waiting, at: now)
-        self.settle(at: now)
+        if !sighting.isClosed, let watch = watches[id] { connection.updateInterest(of: watch, on: loop) }
+        state.changed(id, to: sighting, waiting: deliveries.waiting, at: now)
+        settle(at: now)
     }
 
     /// Whether that connection is there yet.
-    func isDialing(_ id: Int) -> Bool { self.connections.contains { $0.id == id } }
+    func isDialing(_ id: Int) -> Bool { connections.contains { $0.id == id } }
 
     /// The socket of a connection is ready for that.
     func ready(_ id: Int, _ interest: Interest) {
         let now = MonotonicInstant.now
-        self.change(id, at: now) { connection in
+        change(id, at: now) { connection in
             if interest.contains(.write) { connection.hasRoom(at: now) }
-            if self.read(connection, at: now) {
-                self.loop.submit { self.assumeIsolated { $0.ready(id, .read) } }
+            if read(connection, at: now) {
+                loop.submit { self.assumeIsolated { $0.ready(id, .read) } }
             }
         }
     }
 
     /// True if there may be more to read.
     private func read(_ connection: PushConnection, at now: MonotonicInstant) -> Bool {
-        if self.input.isEmpty { self.input = Array(repeating: 0, count: 16_384) }
-        return connection.read(into: &self.input, at: now)
+        if input.isEmpty { input = Array(repeating: 0, count: 16_384) }
+        return connection.read(into: &input, at: now)
     }
 
     /// Does what the state asks for after something happened, and has the pump look after the rest.
     private func settle(at now: MonotonicInstant) {
-        self.deliveries.capacity = self.state.capacity
-        while let action = self.state.nextAction() { self.perform(action, at: now) }
-        self.pumpSoon()
+        deliveries.capacity = state.capacity
+        while let action = state.nextAction() { perform(action, at: now) }
+        pumpSoon()
     }
 
     private func perform(_ action: PoolState<SystemRandomNumberGenerator>.Action, at now: MonotonicInstant) {
         switch action {
-        case .dial(let id, let terms): self.dial(id, terms, at: now)
-        case .retire(let id, let end): self.change(id, at: now) { $0.retire(end) }
-        case .end(let id, let end): self.change(id, at: now) { $0.end(end) }
-        case .forget(let id, let end): self.forget(id, end, at: now)
-        case .giveUpWaiting(let failure): self.deliveries.giveUp(.unconnected(failure)) { _ in true }
-        case .endPreparing: self.endPreparing()
-        case .fetchToken(let refused): self.fetchToken(refusing: refused)
+        case .dial(let id, let terms): dial(id, terms, at: now)
+        case .retire(let id, let end): change(id, at: now) { $0.retire(end) }
+        case .end(let id, let end): change(id, at: now) { $0.end(end) }
+        case .forget(let id, let end): forget(id, end, at: now)
+        case .giveUpWaiting(let failure): deliveries.giveUp(.unconnected(failure)) { _ in true }
+        case .endPreparing: endPreparing()
+        case .fetchToken(let refused): fetchToken(refusing: refused)
         case .authorize(let authorization):
-            for connection in self.connections { connection.conversation.authorize(authorization) }
+            for connection in connections { connection.conversation.authorize(authorization) }
         }
     }
 
     private func dial(_ id: Int, _ terms: DialTerms, at now: MonotonicInstant) {
         do {
-            self.connections.append(PushConnection(id, try self.conversation(terms, at: now)))
-            self.dials[id] = Task {
-                await self.dial(id)
-                self.dials[id] = nil
+            connections.append(PushConnection(id, try conversation(terms, at: now)))
+            dials[id] = Task {
+                await dial(id)
+                dials[id] = nil
             }
         } catch {
-            self.state.failedToBegin(id, PushError(connectingTo: self.gateway, error), at: now)
+            state.failedToBegin(id, PushError(connectingTo: gateway, error), at: now)
         }
     }
 
     private func forget(_ id: Int, _ end: ConnectionEnd, at now: MonotonicInstant) {
-        guard let place = self.connections.firstIndex(where: { $0.id == id }) else { return }
-        let connection = self.connections.remove(at: place)
-        let watch = self.watches.removeValue(forKey: id)
-        if let watch { self.loop.cancel(watch) }
-        self.meter.ended(end, wasOpen: watch != nil)
+        guard let place = connections.firstIndex(where: { $0.id == id }) else { return }
+        let connection = connections.remove(at: place)
+        let watch = watches.removeValue(forKey: id)
+        if let watch { loop.cancel(watch) }
+        meter.ended(end, wasOpen: watch != nil)
         guard let address = connection.address else { return }
         let answered = connection.life.answered
         if end.isAddressAtFault(answered: answered) {
-            self.addresses.failed([address], at: now)
+            addresses.failed([address], at: now)
         } else if answered > 0 {
-            self.addresses.worked(address)
+            addresses.worked(address)
         }
     }
 
     private func fetchToken(refusing refused: ProviderToken?) {
-        guard case .providerToken(let tokens) = self.credential.kind else { return }
-        self.tokenFetch = Task {
+        guard case .providerToken(let tokens) = credential.kind else { return }
+        tokenFetch = Task {
             do throws(PushError) {
                 let token = try await tokens.current(refusing: refused)
                 let authorization = Authorization(token: token, isRenewed: refused != nil, since: .now)
-                self.state.tokenCame(authorization, for: .seconds(tokens.secondsToRenewal(of: token)))
+                state.tokenCame(authorization, for: .seconds(tokens.secondsToRenewal(of: token)))
             } catch {
-                self.state.tokenFailed(error, at: .now)
+                state.tokenFailed(error, at: .now)
             }
-            self.tokenFetch = nil
-            self.settle(at: .now)
+            tokenFetch = nil
+            settle(at: .now)
         }
     }
 
@@ -277,59 +277,59 @@ actor ConnectionPool {
 
     /// Has the pump run once, after everything else of this turn of the loop: what many brought is written together.
     private func pumpSoon() {
-        if self.isPumpDue || self.isPumping { return }
-        self.isPumpDue = true
-        self.loop.atEndOfTurn { self.assumeIsolated { $0.pump() } }
+        if isPumpDue || isPumping { return }
+        isPumpDue = true
+        loop.atEndOfTurn { self.assumeIsolated { $0.pump() } }
     }
 
     /// Gives waiting pushes to connections that have room, writes, and makes another connection where there is none.
     private func pump() {
-        self.isPumpDue = false
-        self.isPumping = true
+        isPumpDue = false
+        isPumping = true
         var now = MonotonicInstant.now
-        self.deliveries.checkPermits(at: now)
-        while let share = self.state.nextShare(of: self.deliveries.waiting, at: now) {
-            self.change(share.id, at: now) { connection in
+        deliveries.checkPermits(at: now)
+        while let share = state.nextShare(of: deliveries.waiting, at: now) {
+            change(share.id, at: now) { connection in
                 connection.submit(share.count, at: now)
                 connection.flush(at: now)
             }
             // Writing took its time.
             now = .now
-            self.deliveries.checkPermits(at: now)
+            deliveries.checkPermits(at: now)
         }
-        for connection in self.connections where connection.wantsToWrite {
-            self.change(connection.id, at: now) { $0.flush(at: now) }
+        for connection in connections where connection.wantsToWrite {
+            change(connection.id, at: now) { $0.flush(at: now) }
         }
-        self.state.spread(left: self.deliveries.waiting, at: now)
-        self.settle(at: now)
-        self.isPumping = false
-        self.setTick(at: now)
+        state.spread(left: deliveries.waiting, at: now)
+        settle(at: now)
+        isPumping = false
+        setTick(at: now)
     }
 
     // MARK: Time
 
     /// One timer for all that is measured here: it comes round when the first thing is due, whatever that is.
     private func setTick(at now: MonotonicInstant) {
-        if self.state.isShutDown { return }
-        var due = min(self.deliveries.nextDue, self.state.due)
-        for connection in self.connections { due = min(due, connection.due) }
+        if state.isShutDown { return }
+        var due = min(deliveries.nextDue, state.due)
+        for connection in connections { due = min(due, connection.due) }
         // What is due one after the other is seen to together.
-        due = max(due + .milliseconds(1), now + self.configuration.tickInterval)
-        due = min(due, self.state.dialDue ?? .distantFuture)
+        due = max(due + .milliseconds(1), now + configuration.tickInterval)
+        due = min(due, state.dialDue ?? .distantFuture)
         if due == .distantFuture { return }
         if let tick = self.tick {
             if tick.due <= due { return }
-            self.loop.cancel(tick.token)
+            loop.cancel(tick.token)
         }
-        self.tick = (self.loop.schedule(at: due) { self.assumeIsolated { $0.passed() } }, due)
+        self.tick = (loop.schedule(at: due) { self.assumeIsolated { $0.passed() } }, due)
     }
 
     private func passed() {
-        self.tick = nil
+        tick = nil
         let now = MonotonicInstant.now
-        for connection in self.connections { self.change(connection.id, at: now) { $0.passed(to: now) } }
-        self.deliveries.passed(to: now)
-        self.state.passed(to: now, waiting: self.deliveries.waiting)
-        self.settle(at: now)
+        for connection in connections { change(connection.id, at: now) { $0.passed(to: now) } }
+        deliveries.passed(to: now)
+        state.passed(to: now, waiting: deliveries.waiting)
+        settle(at: now)
     }
 }

@@ -1,4 +1,4 @@
 extension Gateway {
     /// The header `:authority`; the port of https goes without saying.
-    var authority: String { self.port == 443 ? String(self.description.dropLast(4)) : self.description }
+    var authority: String { port == 443 ? String(description.dropLast(4)) : description }
 }

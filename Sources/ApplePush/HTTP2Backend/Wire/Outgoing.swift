@@ -21,7 +21,7 @@ struct Outgoing {
     /// What comes from now on carries another provider token.
     mutating func use(_ token: ProviderToken) {
         self.token = token
-        self.delivery = nil
+        delivery = nil
     }
 
     /// Submits one push.
@@ -32,19 +32,19 @@ struct Outgoing {
         to session: ClientSession
     ) throws(HTTP2Error) -> Submission {
         let push = delivery.batch.pushes[position]
-        if push.heading != self.heading || delivery.serial != self.delivery {
-            try self.turn(to: push.heading, of: delivery, in: session)
+        if push.heading != heading || delivery.serial != self.delivery {
+            try turn(to: push.heading, of: delivery, in: session)
         }
         guard let fieldsID = self.fieldsID else { throw HTTP2Error(.invalidField, "the fields of a push are missing") }
-        self.id.removeAll(keepingCapacity: true)
-        push.id.write(into: &self.id)
+        id.removeAll(keepingCapacity: true)
+        push.id.write(into: &id)
         let bytes = delivery.batch.bytes
         // Spans of arrays that stay alive and unchanged through the call.
         return try unsafe session.submit(
             fieldsID,
             pathSuffix: bytes.span.bytes.extracting(push.token.range),
-            varying: self.id.span.bytes,
-            body: self.bodyID,
+            varying: id.span.bytes,
+            body: bodyID,
             tag: tag
         )
     }
@@ -59,24 +59,24 @@ struct Outgoing {
         // If this throws, the next push must come by here again.
         self.delivery = nil
         let heading = delivery.batch.headings[Int(number)]
-        if !isSameDelivery || heading.fields != self.fieldsNumber {
+        if !isSameDelivery || heading.fields != fieldsNumber {
             let fields = PushFields(
                 delivery.batch.fields[Int(heading.fields)],
                 in: delivery.batch.bytes,
-                token: self.token
+                token: token
             )
             if fields != self.fields {
-                let block = try session.addFields(fields.block(authority: self.authority))
-                if let old = self.fieldsID { session.release(old) }
-                self.fieldsID = block
+                let block = try session.addFields(fields.block(authority: authority))
+                if let old = fieldsID { session.release(old) }
+                fieldsID = block
                 self.fields = fields
             }
-            self.fieldsNumber = heading.fields
+            fieldsNumber = heading.fields
         }
-        if let old = self.bodyID { session.release(old) }
+        if let old = bodyID { session.release(old) }
         let bytes = delivery.batch.bytes
         // A span of an array that stays alive and unchanged through the call.
-        self.bodyID = unsafe session.addBody(bytes.span.bytes.extracting(heading.payload.range))
+        bodyID = unsafe session.addBody(bytes.span.bytes.extracting(heading.payload.range))
         self.heading = number
         self.delivery = delivery.serial
     }

@@ -30,38 +30,38 @@ final class PushConnection {
         self.conversation = conversation
     }
 
-    var life: ConnectionLife { self.conversation.life }
+    var life: ConnectionLife { conversation.life }
 
     /// How many pushes it takes. What the kernel has no room for would only wait here, instead of where others can take
     /// it.
     private var room: ConnectionRoster.Room {
         ConnectionRoster.Room(
-            free: self.isRefusedByKernel ? 0 : self.conversation.free,
-            inFlight: self.conversation.inFlightCount,
-            capacity: self.conversation.capacity
+            free: isRefusedByKernel ? 0 : conversation.free,
+            inFlight: conversation.inFlightCount,
+            capacity: conversation.capacity
         )
     }
 
     /// What has become of it.
     var sighting: ConnectionSighting {
-        let life = self.conversation.life
+        let life = conversation.life
         return ConnectionSighting(
-            phase: self.phase,
-            room: self.room,
+            phase: phase,
+            room: room,
             isOld: life.isOld,
             isClosed: life.isClosed,
             end: life.end,
             answered: life.answered,
-            isAccepted: self.conversation.isAccepted,
-            refusedToken: self.conversation.refusedToken
+            isAccepted: conversation.isAccepted,
+            refusedToken: conversation.refusedToken
         )
     }
 
     private var phase: ConnectionRoster.Phase {
-        switch self.life.phase {
+        switch life.phase {
         case .connecting, .handshaking: .dialing
-        case .ready where self.life.isOld: .old
-        case .ready: self.conversation.isProven ? .ready : .proving
+        case .ready where life.isOld: .old
+        case .ready: conversation.isProven ? .ready : .proving
         case .draining, .closed: .draining
         }
     }
@@ -69,7 +69,7 @@ final class PushConnection {
     /// The way to the server is made.
     func connected(by stream: consuming TLSStream, at now: MonotonicInstant) {
         self.stream = consume stream
-        self.conversation.connected(at: now)
+        conversation.connected(at: now)
     }
 
     // MARK: Writing
@@ -77,54 +77,54 @@ final class PushConnection {
     /// Takes as many of the waiting pushes as that; they are sent by the next `flush`.
     func submit(_ count: Int, at now: MonotonicInstant) {
         var left = count
-        while left > 0, self.conversation.submit(min(left, Self.drained), at: now) {
+        while left > 0, conversation.submit(min(left, Self.drained), at: now) {
             left -= Self.drained
-            if left > 0 { self.writeFullRecords() }
+            if left > 0 { writeFullRecords() }
         }
     }
 
     /// There is something to write that nobody refused to take.
     var wantsToWrite: Bool {
-        self.isOpen && !self.isRefusedByKernel && (!self.output.isEmpty || self.conversation.wantsToWrite)
+        isOpen && !isRefusedByKernel && (!output.isEmpty || conversation.wantsToWrite)
     }
 
     /// Writes what there is to write, until there is no more or the kernel has no room.
     func flush(at now: MonotonicInstant) {
-        if !self.isOpen || self.writeFailure != nil { return }
+        if !isOpen || writeFailure != nil { return }
         do {
-            try self.write(isLast: true)
+            try write(isLast: true)
         } catch {
-            self.writeFailure = error
+            writeFailure = error
         }
-        self.conversation.wrote(isStalled: self.isRefusedByKernel, at: now)
-        if self.life.isClosed { self.end(.closedByPeer) }
+        conversation.wrote(isStalled: isRefusedByKernel, at: now)
+        if life.isClosed { end(.closedByPeer) }
     }
 
     /// Writes what fills records, and leaves the rest to be filled up.
     private func writeFullRecords() {
-        if self.isRefusedByKernel || self.writeFailure != nil { return }
+        if isRefusedByKernel || writeFailure != nil { return }
         do {
-            try self.write(isLast: false)
+            try write(isLast: false)
         } catch {
-            self.writeFailure = error
+            writeFailure = error
         }
     }
 
     private func write(isLast: Bool) throws(ConnectionEnd) {
-        self.isRefusedByKernel = false
+        isRefusedByKernel = false
         while true {
             // What was written in part is written on first.
-            if self.outputSent == 0 { try self.fill() }
-            if self.output.isEmpty || (!isLast && self.outputSent == 0 && self.output.count < Self.gathered) { return }
-            switch try self.writeOnce() {
+            if outputSent == 0 { try fill() }
+            if output.isEmpty || (!isLast && outputSent == 0 && output.count < Self.gathered) { return }
+            switch try writeOnce() {
             case .bytes(let count):
-                self.outputSent += count
-                self.conversation.sent(count)
-                guard self.outputSent == self.output.count else { continue }
-                self.output.removeAll(keepingCapacity: true)
-                self.outputSent = 0
+                outputSent += count
+                conversation.sent(count)
+                guard outputSent == output.count else { continue }
+                output.removeAll(keepingCapacity: true)
+                outputSent = 0
             case .wantsWrite:
-                self.isRefusedByKernel = true
+                isRefusedByKernel = true
                 return
             case .wantsRead, nil: return
             }
@@ -133,7 +133,7 @@ final class PushConnection {
 
     private func fill() throws(ConnectionEnd) {
         do {
-            try self.conversation.drain(into: &self.output, limit: Self.gathered)
+            try conversation.drain(into: &output, limit: Self.gathered)
         } catch {
             throw ConnectionEnd(error)
         }
@@ -143,7 +143,7 @@ final class PushConnection {
         let output = self.output
         do {
             // A span of an array that stays alive and unchanged through the call.
-            return try unsafe self.stream?.write(output.span.bytes.extracting(self.outputSent...))
+            return try unsafe stream?.write(output.span.bytes.extracting(outputSent...))
         } catch {
             throw ConnectionEnd(error)
         }
@@ -151,19 +151,19 @@ final class PushConnection {
 
     /// The kernel has room again: the peer took something.
     func hasRoom(at now: MonotonicInstant) {
-        self.isRefusedByKernel = false
-        self.conversation.wrote(isStalled: false, at: now)
+        isRefusedByKernel = false
+        conversation.wrote(isStalled: false, at: now)
     }
 
     // MARK: Reading
 
-    private var isOpen: Bool { self.stream?.descriptor != nil }
+    private var isOpen: Bool { stream?.descriptor != nil }
 
     /// The descriptor is watched for room to write only while the kernel has none.
     func updateInterest(of watch: WatchToken, on loop: EventLoop) {
-        guard self.isRefusedByKernel != self.isWatchedForRoom else { return }
-        self.isWatchedForRoom = self.isRefusedByKernel
-        loop.update(watch, to: self.isWatchedForRoom ? [.read, .write] : .read)
+        guard isRefusedByKernel != isWatchedForRoom else { return }
+        isWatchedForRoom = isRefusedByKernel
+        loop.update(watch, to: isWatchedForRoom ? [.read, .write] : .read)
     }
 
     /// Reads what has come; `buffer` is room to read into. Bounded, so that a peer who never stops leaves others their
@@ -171,41 +171,41 @@ final class PushConnection {
     func read(into buffer: inout [UInt8], at now: MonotonicInstant) -> Bool {
         do {
             for _ in 0..<16 {
-                switch try self.stream?.read(into: &buffer) {
+                switch try stream?.read(into: &buffer) {
                 case .bytes(let count):
                     // A span of an array that stays alive and unchanged through the call.
-                    unsafe self.conversation.received(buffer.span.bytes.extracting(0..<count), at: now)
-                    if self.life.isClosed { self.end(.closedByPeer) }
-                case .closed: self.end(.closedByPeer)
+                    unsafe conversation.received(buffer.span.bytes.extracting(0..<count), at: now)
+                    if life.isClosed { end(.closedByPeer) }
+                case .closed: end(.closedByPeer)
                 case .wantsRead, .wantsWrite, nil: return false
                 }
             }
         } catch {
-            self.end(ConnectionEnd(error))
+            end(ConnectionEnd(error))
         }
-        return self.isOpen
+        return isOpen
     }
 
     // MARK: Time and the end
 
     /// When it must be looked at next, if nothing happens before.
-    var due: MonotonicInstant { self.conversation.due }
+    var due: MonotonicInstant { conversation.due }
 
     /// Time has passed.
     func passed(to now: MonotonicInstant) {
-        self.conversation.passed(to: now)
-        if self.life.isClosed { self.end(.silent) }
+        conversation.passed(to: now)
+        if life.isClosed { end(.silent) }
     }
 
     /// Takes no more pushes; those in flight may still be answered.
-    func retire(_ end: ConnectionEnd) { self.conversation.retire(end) }
+    func retire(_ end: ConnectionEnd) { conversation.retire(end) }
 
     /// Ends every push in flight and closes. The first reason is the one that stays.
     func end(_ end: ConnectionEnd) {
-        let farewell = self.conversation.end(end)
+        let farewell = conversation.end(end)
         guard var stream = self.stream.take() else { return }
         // In the middle of a frame there is no place for another.
-        guard !self.isRefusedByKernel, self.output.isEmpty, self.writeFailure == nil else { return }
+        guard !isRefusedByKernel, output.isEmpty, writeFailure == nil else { return }
         // A span of an array that stays alive and unchanged through the call.
         _ = unsafe try? stream.write(farewell.span.bytes)
         stream.closeNotify()

@@ -10,11 +10,11 @@ struct PushFields: Equatable {
     private let token: ProviderToken?
 
     init(_ fields: PushBatch.Fields, in bytes: [UInt8], token: ProviderToken?) {
-        self.topic = Array(bytes[fields.topic.range])
-        self.collapseID = Array(bytes[fields.collapseID.range])
-        self.expiration = fields.expiration
-        self.priority = fields.priority
-        self.pushType = fields.pushType
+        topic = Array(bytes[fields.topic.range])
+        collapseID = Array(bytes[fields.collapseID.range])
+        expiration = fields.expiration
+        priority = fields.priority
+        pushType = fields.pushType
         self.token = token
     }
 
@@ -24,14 +24,14 @@ struct PushFields: Equatable {
         var block = HeaderBlock(method: "POST", scheme: "https", authority: authority, path: "/3/device/")
         if let token = self.token { block.append("authorization", "bearer \(token.jwt)", indexing: .never) }
         // Spans of arrays that stay alive and unchanged through the calls.
-        if !self.topic.isEmpty { unsafe block.append("apns-topic", self.topic.span.bytes) }
-        block.append("apns-push-type", self.pushType.name)
+        if !topic.isEmpty { unsafe block.append("apns-topic", topic.span.bytes) }
+        block.append("apns-push-type", pushType.name)
         if let priority = self.priority { block.append("apns-priority", String(priority)) }
         if let expiration = self.expiration {
             block.append("apns-expiration", String(expiration), indexing: .never)
         }
-        if !self.collapseID.isEmpty {
-            unsafe block.append("apns-collapse-id", self.collapseID.span.bytes, indexing: .never)
+        if !collapseID.isEmpty {
+            unsafe block.append("apns-collapse-id", collapseID.span.bytes, indexing: .never)
         }
         block.appendVarying("apns-id")
         return block

@@ -13,9 +13,9 @@ struct Reply: Equatable {
         while let name = scanner.string(in: body) {
             guard scanner.skip(UInt8(ascii: ":"), in: body) else { return }
             if let text = scanner.string(in: body) {
-                if body.holds("reason", at: name) { self.reason = text }
+                if body.holds("reason", at: name) { reason = text }
             } else if let number = scanner.token(in: body) {
-                if body.holds("timestamp", at: name) { self.timestamp = body.wholeNumber(at: number) }
+                if body.holds("timestamp", at: name) { timestamp = body.wholeNumber(at: number) }
             } else {
                 return
             }
@@ -26,7 +26,7 @@ struct Reply: Equatable {
     /// The reason: from the table, or with its words kept in the outcomes. Words are cut at 100 bytes, and what is
     /// no text, such as a zero byte, is replaced: databases and terminals take no such thing.
     func reason(in body: RawSpan, keeping outcomes: inout Outcomes) -> Reason {
-        guard let range = self.reason, !range.isEmpty else { return .none }
+        guard let range = reason, !range.isEmpty else { return .none }
         if let known = Reason(spelled: body, at: range) { return known }
         var words: [UInt8] = []
         for offset in range.prefix(100) {
@@ -42,23 +42,23 @@ struct Reply: Equatable {
         let end: Int
 
         mutating func skip(_ byte: UInt8, in body: RawSpan) -> Bool {
-            self.skipSpace(in: body)
-            guard self.offset < self.end, body[byte: self.offset] == byte else { return false }
-            self.offset += 1
+            skipSpace(in: body)
+            guard offset < end, body[byte: offset] == byte else { return false }
+            offset += 1
             return true
         }
 
         /// Where the text between two quotation marks is, escapes and all.
         mutating func string(in body: RawSpan) -> Range<Int>? {
-            guard self.skip(UInt8(ascii: "\""), in: body) else { return nil }
-            let start = self.offset
-            while self.offset < self.end {
-                switch body[byte: self.offset] {
+            guard skip(UInt8(ascii: "\""), in: body) else { return nil }
+            let start = offset
+            while offset < end {
+                switch body[byte: offset] {
                 case UInt8(ascii: "\""):
-                    self.offset += 1
-                    return start..<self.offset - 1
-                case UInt8(ascii: "\\"): self.offset += 2
-                default: self.offset += 1
+                    offset += 1
+                    return start..<offset - 1
+                case UInt8(ascii: "\\"): offset += 2
+                default: offset += 1
                 }
             }
             return nil
@@ -66,15 +66,15 @@ struct Reply: Equatable {
 
         /// Where a number, or a word such as `null`, is.
         mutating func token(in body: RawSpan) -> Range<Int>? {
-            self.skipSpace(in: body)
-            let start = self.offset
-            while self.offset < self.end, Self.isPartOfToken(body[byte: self.offset]) { self.offset += 1 }
-            return start == self.offset ? nil : start..<self.offset
+            skipSpace(in: body)
+            let start = offset
+            while offset < end, Self.isPartOfToken(body[byte: offset]) { offset += 1 }
+            return start == offset ? nil : start..<offset
         }
 
         private mutating func skipSpace(in body: RawSpan) {
-            while self.offset < self.end, [0x20, 0x09, 0x0a, 0x0d].contains(body[byte: self.offset]) {
-                self.offset += 1
+            while offset < end, [0x20, 0x09, 0x0a, 0x0d].contains(body[byte: offset]) {
+                offset += 1
             }
         }
 
