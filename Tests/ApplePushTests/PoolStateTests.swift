@@ -74,6 +74,39 @@ import Testing
         expect([], of: &state)
     }
 
+    @Test func `a replaced credential sends what waits, and leaves no connection behind`() throws {
+        var state = try self.state()
+        state.spread(left: 5, at: start)
+        _ = actions(&state)
+        var old = ready(free: 0, inFlight: 1)
+        state.changed(1, to: old, waiting: 5, at: start)
+        state.credentialReplaced(waiting: 5)
+        expect(["retire 1 aged"], of: &state)
+        old.phase = .draining
+        old.end = .aged
+        old.room.inFlight = 0
+        old.isClosed = true
+        old.answered = 1
+        state.changed(1, to: old, waiting: 5, at: start)
+        expect(["forget 1 aged"], of: &state)
+        state.spread(left: 5, at: start)
+        expect(["dial 2"], of: &state)
+        state.changed(2, to: ready(free: 0, inFlight: 5), waiting: 0, at: start)
+        expect([], of: &state)
+        var last = ready(free: 5)
+        state.changed(2, to: last, waiting: 0, at: start)
+        expect(["end 2 aged"], of: &state)
+        last.isClosed = true
+        last.end = .aged
+        state.changed(2, to: last, waiting: 0, at: start)
+        expect(["forget 2 aged"], of: &state)
+        // The credential may come into use again: its connections are kept, as those of any other.
+        state.spread(left: 1, at: start)
+        expect(["dial 3"], of: &state)
+        state.changed(3, to: ready(free: 5), waiting: 0, at: start)
+        expect([], of: &state)
+    }
+
     @Test func `a refused credential ends what waits, and those who wait for a connection go on`() throws {
         var state = try self.state()
         let begins1 = state.preparationBegan()

@@ -52,7 +52,7 @@ final class PoolWorld {
         case 80..<82: self.any(.ready) { close($0, .broken("reset")) }
         case 82: self.any(.ready) { drain($0, .refused("BadCertificate")) }
         case 83: self.any(.ready) { change($0) { $0.sighting.isOld = true } }
-        case 84: state.credentialReplaced()
+        case 84: state.credentialReplaced(waiting: queue.waiting)
         case 85..<90: tokenComes()
         default: pass(.milliseconds(Int64.random(in: 1...3_000, using: &random)))
         }

@@ -19,6 +19,8 @@ struct PoolState<Random: RandomNumberGenerator> {
     private(set) var isPreparing = false
     private(set) var isShutDown = false
     private(set) var isOutdated = false
+    /// The credential was replaced, and what was handed over before has not ended: connections close when they are idle.
+    private var isReplaced = false
     /// When another connection may be made, if one is needed.
     private(set) var dialDue: MonotonicInstant?
     /// What is left of the present spread of pushes over connections, the last first.
@@ -133,11 +135,16 @@ struct PoolState<Random: RandomNumberGenerator> {
             if failure.code == .throttled { authorizations.rest(at: now) }
             giveUpWaiting(failure)
         }
-        if sighting.isClosed, let end = sighting.end { return ended(id, by: end, sighting.answered, at: now) }
+        if sighting.isClosed, let end = sighting.end {
+            ended(id, by: end, sighting.answered, at: now)
+            // What is handed over from now on has the credential because it is in use again.
+            if roster.members.isEmpty, waiting == 0 { isReplaced = false }
+            return
+        }
         if sighting.room.inFlight == 0 {
             if let end = sighting.end {
                 actions.append(.end(id, end))
-            } else if sighting.isOld, waiting == 0 {
+            } else if sighting.isOld || (isReplaced && !isPreparing), waiting == 0 {
                 actions.append(.end(id, .aged))
             }
         }
@@ -172,8 +179,9 @@ struct PoolState<Random: RandomNumberGenerator> {
         for id in roster.idle(longerThan: limit, at: now) { actions.append(.end(id, .idle)) }
     }
 
-    /// The credential was replaced: its connections take no more pushes.
-    mutating func credentialReplaced() {
+    /// The credential was replaced: its connections take no more pushes. What waits is sent over others.
+    mutating func credentialReplaced(waiting: Int) {
+        isReplaced = waiting > 0 || !roster.members.isEmpty
         for member in roster.members { actions.append(.retire(member.id, .aged)) }
     }
 

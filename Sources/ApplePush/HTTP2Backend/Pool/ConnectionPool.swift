@@ -155,7 +155,7 @@ actor ConnectionPool {
 
     /// The credential was replaced.
     func retireAll() {
-        state.credentialReplaced()
+        state.credentialReplaced(waiting: deliveries.waiting)
         settle(at: .now)
     }
 
