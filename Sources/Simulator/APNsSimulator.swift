@@ -200,6 +200,7 @@ public final class APNsSimulator: Sendable {
                     identity: identity,
                     deadTokens: deadTokens,
                     distance: distance,
+                    clock: clock,
                     loop: loop,
                     failed: { [weak server] failure in server?.assumeIsolated { $0.failed(failure) } }
                 )

@@ -11,33 +11,20 @@ import Testing
 struct SimulatorTests {
     private static let id = "123e4567-e89b-12d3-a456-426614174000"
 
-    /// A running simulator and a loop for clients, both gone afterwards.
+    /// A running simulator that keeps what it receives, and a loop for clients.
     private func withSimulator(
         _ change: (inout SimulatorConfiguration) throws -> Void = { _ in },
         _ body: (APNsSimulator, EventLoop) async throws -> Void
     ) async throws {
-        var configuration = SimulatorConfiguration()
-        configuration.recordsDeliveries = true
-        try change(&configuration)
-        let simulator = try APNsSimulator(configuration)
-        try await simulator.start()
-        do {
-            try await TestLoop.with { loop in try await body(simulator, loop) }
-        } catch {
-            await simulator.stop()
-            throw error
+        try await TestSimulator.with {
+            $0.recordsDeliveries = true
+            try change(&$0)
+        } _: { simulator, _, loop in
+            try await body(simulator, loop)
         }
-        await simulator.stop()
     }
 
     private var now: Int64 { Int64(Date().timeIntervalSince1970) }
-
-    private func requests(_ count: Int) -> [SampleRequest] {
-        (0..<count).map { index in
-            let digits = String(index, radix: 16)
-            return SampleRequest(path: "/3/device/" + String(repeating: "0", count: 64 - digits.count) + digits)
-        }
-    }
 
     @Test func `a push with a provider token is taken and its id echoed`() async throws {
         try await withSimulator { simulator, loop in
@@ -106,7 +93,7 @@ struct SimulatorTests {
             _ = try await client.send([SampleRequest()])
             #expect(await client.allowances == [1])
             let token = try TestProvider().authorization(issuedAt: now)
-            let replies = try await client.send(requests(3000), authorization: token)
+            let replies = try await client.send(SampleRequest.many(3000), authorization: token)
             #expect(replies.count == 3000)
             let areGood = replies.allSatisfy { $0.status == 200 }
             #expect(areGood)
@@ -136,7 +123,7 @@ struct SimulatorTests {
         } _: { simulator, loop in
             let client = try await TestClient.connect(to: simulator, on: loop)
             let token = try TestProvider().authorization(issuedAt: now)
-            let replies = try await client.send(requests(100), authorization: token)
+            let replies = try await client.send(SampleRequest.many(100), authorization: token)
             let areGood = replies.allSatisfy { $0.status == 200 }
             #expect(areGood)
             #expect(await client.allowances == [7])
@@ -171,20 +158,17 @@ struct SimulatorTests {
         } _: { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
-            func push(_ prefix: String) -> SampleRequest {
-                SampleRequest(path: "/3/device/" + prefix + String(repeating: "0", count: 64 - prefix.count))
-            }
-            let replies = try await client.send([
-                push("0123"), push("ab"), push("ab"), push("cd"), push("ee"), push("00"),
-            ])
+            let replies = try await client.send(
+                ["0123", "ab", "ab", "cd", "ee", "00"].map { SampleRequest(tokenPrefix: $0) }
+            )
             #expect(replies.map(\.status) == [410, 429, 200, 503, 0, 200])
             #expect(replies[0].body == #"{"reason":"Unregistered","timestamp":1700000000123}"#)
             #expect(replies[1].body == #"{"reason":"TooManyRequests"}"#)
             #expect(replies[1].retryAfter == 30)
             #expect(replies[2].body == "")
             #expect(replies[4].ending == .internalError)
-            _ = try await client.submit(push("ef"), authorization: nil)
-            _ = try await client.send([push("00")])
+            _ = try await client.submit(SampleRequest(tokenPrefix: "ef"), authorization: nil)
+            _ = try await client.send([SampleRequest(tokenPrefix: "00")])
             let statistics = await simulator.statistics()
             #expect(statistics.requests == 8)
             #expect(statistics.unanswered == 2)
@@ -198,7 +182,7 @@ struct SimulatorTests {
         } _: { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
-            let replies = try await client.send(requests(50))
+            let replies = try await client.send(SampleRequest.many(50))
             let answered = replies.filter { $0.status == 200 }
             let unprocessed = replies.filter { $0.isSurelyUnprocessed }
             #expect(answered.count == 10)
@@ -216,7 +200,7 @@ struct SimulatorTests {
         } _: { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
-            let replies = try await client.send(requests(5))
+            let replies = try await client.send(SampleRequest.many(5))
             #expect(replies.count == 5)
             #expect(replies.last?.ending != nil)
             #expect(await client.isClosed)
@@ -234,7 +218,7 @@ struct SimulatorTests {
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
             let start = MonotonicInstant.now
-            let replies = try await client.send(requests(100))
+            let replies = try await client.send(SampleRequest.many(100))
             let areGood = replies.allSatisfy { $0.status == 200 }
             #expect(areGood)
             #expect(MonotonicInstant.now - start >= .milliseconds(50))
@@ -248,7 +232,7 @@ struct SimulatorTests {
             } _: { simulator, loop in
                 let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
                 let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
-                let replies = try await client.send(requests(100))
+                let replies = try await client.send(SampleRequest.many(100))
                 struct Line: Decodable {
                     let apns_id: String
                     let token: String
@@ -274,7 +258,7 @@ struct SimulatorTests {
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
             let whole = #"{"a":""# + String(repeating: "x", count: 4088) + #""}"#
-            let replies = try await client.send(requests(300).map { $0.with(payload: whole) })
+            let replies = try await client.send(SampleRequest.many(300).map { $0.with(payload: whole) })
             let areGood = replies.allSatisfy { $0.status == 200 }
             #expect(areGood)
             let huge = String(repeating: "x", count: 200_000)

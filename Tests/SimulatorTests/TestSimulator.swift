@@ -6,9 +6,10 @@ import TestSupport
 
 /// A simulator around a test, and ways to it.
 enum TestSimulator {
-    /// Started before and stopped after, with what it says of connections that failed.
+    /// Starts a simulator, runs the body, and stops the simulator. Its time limits follow a clock that stands still: on a
+    /// busy machine a client may need longer than any of them.
     static func with(
-        clock: any LimitClock = LoopClock(),
+        clock: any LimitClock = ManualClock(),
         _ change: (inout SimulatorConfiguration) throws -> Void = { _ in },
         _ body: (APNsSimulator, Failures, EventLoop) async throws -> Void
     ) async throws {

@@ -9,6 +9,7 @@ actor FeedbackServer: SimulatorService {
     private static let writeTimeout = Duration.seconds(30)
 
     nonisolated let loop: EventLoop
+    nonisolated let clock: any LimitClock
     private let context: TLSContext
     private let environment: SimulatorConfiguration.Environment
     private let distance: Distance?
@@ -28,10 +29,12 @@ actor FeedbackServer: SimulatorService {
         identity: Identity,
         deadTokens: DeadTokens,
         distance: Distance?,
+        clock: any LimitClock,
         loop: EventLoop,
         failed: @escaping @Sendable (ConnectionFailure) -> Void
     ) throws(SimulatorError) {
         self.loop = loop
+        self.clock = clock
         self.deadTokens = deadTokens
         environment = configuration.environment
         self.distance = distance

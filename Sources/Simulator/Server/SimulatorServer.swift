@@ -19,10 +19,10 @@ actor SimulatorServer: SimulatorService {
     private static let lookInterval = Duration.seconds(1)
 
     nonisolated let loop: EventLoop
+    nonisolated let clock: any LimitClock
     private let context: TLSContext
     private let environment: SimulatorConfiguration.Environment
     private let distance: Distance?
-    private let clock: any LimitClock
     private var isLooking = false
     private var desk: Desk
     private var listener: Listener?

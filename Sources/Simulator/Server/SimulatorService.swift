@@ -4,6 +4,8 @@ import TLS
 /// Something of the simulator's that listens on a port, on the loop that it lives on.
 protocol SimulatorService: Actor {
     nonisolated var loop: EventLoop { get }
+    /// What a handshake is limited by.
+    nonisolated var clock: any LimitClock { get }
 
     /// Somebody has come, perhaps after the service was stopped; the descriptor is the service's now.
     func accepted(_ descriptor: CInt)
@@ -14,7 +16,7 @@ extension SimulatorService {
     func shakeHands(_ descriptor: CInt, _ context: TLSContext) async throws(TLSError) -> TLSStream {
         var stream = try TLSStream(server: context, socket: Socket(owning: descriptor))
         do throws(TLSError) {
-            try await stream.shakeHands(until: .now + Stall.limit, on: loop)
+            try await stream.shakeHands(until: clock.deadline(in: Stall.limit), on: loop)
         } catch {
             Farewell.begin(over: stream.descriptor, on: loop)
             throw error

@@ -18,6 +18,19 @@ struct SampleRequest {
         for (name, value) in more { self.fields.append((name, value)) }
     }
 
+    /// A request to a device token that begins so; the rest of it is zeros.
+    init(tokenPrefix prefix: String) {
+        self.init(path: "/3/device/" + prefix + String(repeating: "0", count: 64 - prefix.utf8.count))
+    }
+
+    /// Requests to different device tokens.
+    static func many(_ count: Int) -> [SampleRequest] {
+        (0..<count).map { index in
+            let digits = String(index, radix: 16)
+            return SampleRequest(tokenPrefix: String(repeating: "0", count: 64 - digits.utf8.count) + digits)
+        }
+    }
+
     func with(payload: String) -> SampleRequest {
         var copy = self
         copy.payload = Array(payload.utf8)

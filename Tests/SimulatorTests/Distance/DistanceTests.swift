@@ -12,38 +12,24 @@ import Testing
         _ change: (inout SimulatorConfiguration) throws -> Void,
         _ body: (APNsSimulator, TestClient) async throws -> Void
     ) async throws {
-        var configuration = SimulatorConfiguration()
-        configuration.distance = .milliseconds(100)
-        configuration.recordsDeliveries = true
-        try change(&configuration)
-        let simulator = try APNsSimulator(configuration)
-        try await simulator.start()
-        try await attempt {
-            try await TestLoop.with { loop in
-                let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
-                let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
-                try await body(simulator, client)
-            }
-        } finally: {
-            await simulator.stop()
-        }
-    }
-
-    private func requests(_ count: Int) -> [SampleRequest] {
-        (0..<count).map { index in
-            let digits = String(index, radix: 16)
-            return SampleRequest(path: "/3/device/" + String(repeating: "0", count: 64 - digits.count) + digits)
+        try await TestSimulator.with {
+            $0.distance = .milliseconds(100)
+            $0.recordsDeliveries = true
+            try change(&$0)
+        } _: { simulator, _, loop in
+            let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
+            try await body(simulator, TestClient.connect(to: simulator, certificate: certificate, on: loop))
         }
     }
 
     @Test func `an answer takes a round trip, and a hundred take no longer`() async throws {
-        try await self.withSimulator { _ in
+        try await withSimulator { _ in
         } _: { _, client in
             var start = MonotonicInstant.now
-            #expect(try await client.send(self.requests(1)).map(\.status) == [200])
+            #expect(try await client.send(SampleRequest.many(1)).map(\.status) == [200])
             #expect(MonotonicInstant.now - start >= .milliseconds(100))
             start = .now
-            let replies = try await client.send(self.requests(200))
+            let replies = try await client.send(SampleRequest.many(200))
             #expect(replies.allSatisfy { $0.status == 200 })
             let time = MonotonicInstant.now - start
             #expect(time >= .milliseconds(100) && time < .seconds(10), "\(time)")
@@ -133,9 +119,9 @@ import Testing
 
     @Test func `a window is used once a round trip`() async throws {
         let payload = Array((#"{"aps":{},"x":""# + String(repeating: "x", count: 4_000) + #""}"#).utf8)
-        try await self.withSimulator { _ in
+        try await withSimulator { _ in
         } _: { _, client in
-            var requests = self.requests(64)
+            var requests = SampleRequest.many(64)
             for index in requests.indices { requests[index].payload = payload }
             let start = MonotonicInstant.now
             let replies = try await client.send(requests)
@@ -146,10 +132,10 @@ import Testing
     }
 
     @Test func `a reset comes over as a reset`() async throws {
-        try await self.withSimulator {
+        try await withSimulator {
             $0.resetAfter = 5
         } _: { simulator, client in
-            let replies = try await client.send(self.requests(5))
+            let replies = try await client.send(SampleRequest.many(5))
             #expect(replies.count == 5 && replies.last?.ending != nil)
             #expect(await client.isClosed)
             #expect(await simulator.deliveries().count == 5)
@@ -157,10 +143,10 @@ import Testing
     }
 
     @Test func `a goodbye comes over, and then the end`() async throws {
-        try await self.withSimulator {
+        try await withSimulator {
             $0.goAwayAfter = 5
         } _: { _, client in
-            let replies = try await client.send(self.requests(5))
+            let replies = try await client.send(SampleRequest.many(5))
             #expect(replies.allSatisfy { $0.status == 200 })
             #expect(await client.goAway != nil)
         }
@@ -176,7 +162,7 @@ import Testing
                 for _ in 0..<5 {
                     let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
                     let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
-                    #expect(try await client.send(self.requests(1)).map(\.status) == [200])
+                    #expect(try await client.send(SampleRequest.many(1)).map(\.status) == [200])
                 }
                 try await loop.eventually("all connections are closed") {
                     await simulator.statistics().openConnections == 0

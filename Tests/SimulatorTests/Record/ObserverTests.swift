@@ -12,15 +12,12 @@ struct ObserverTests {
         configuration.answers = [try AnswerRule(parsing: "dead=410:Unregistered"), try AnswerRule(parsing: "51=reset")]
         configuration.delay = delay
         configuration.observer = { event in events.withLock { $0.append(event) } }
-        let simulator = try APNsSimulator(configuration)
+        let simulator = try APNsSimulator(configuration, clock: ManualClock())
         try await simulator.start()
         try await TestLoop.with { loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
-            let paths = ["aa", "dead", "51"].map {
-                "/3/device/" + $0 + String(repeating: "0", count: 64 - $0.utf8.count)
-            }
-            _ = try await client.send(paths.map { SampleRequest(path: $0) })
+            _ = try await client.send(["aa", "dead", "51"].map { SampleRequest(tokenPrefix: $0) })
             // Told after the write, so the client may have read it before.
             try await loop.eventually("two were answered") { events.withLock { $0.count } == 5 }
         }
@@ -44,15 +41,12 @@ struct ObserverTests {
         configuration.recordsDeliveries = true
         configuration.recordedPrefix = "5e"
         configuration.observer = { _ in told.withLock { $0 += 1 } }
-        let simulator = try APNsSimulator(configuration)
+        let simulator = try APNsSimulator(configuration, clock: ManualClock())
         try await simulator.start()
         try await TestLoop.with { loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
-            let paths = ["aa", "5e", "5f"].map {
-                "/3/device/" + $0 + String(repeating: "0", count: 64 - $0.utf8.count)
-            }
-            _ = try await client.send(paths.map { SampleRequest(path: $0) })
+            _ = try await client.send(["aa", "5e", "5f"].map { SampleRequest(tokenPrefix: $0) })
             try await loop.eventually("one was answered") { told.withLock { $0 } == 2 }
         }
         await simulator.stop()

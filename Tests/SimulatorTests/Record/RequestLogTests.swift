@@ -8,6 +8,7 @@ import Testing
 
 /// The log has a line for each request, and each line is true.
 struct RequestLogTests {
+    /// The body can read the lines that are there so far, by connection and stream.
     private func withSimulator(
         _ change: (inout SimulatorConfiguration) throws -> Void = { _ in },
         _ body: (APNsSimulator, () throws -> [RequestLine], EventLoop) async throws -> Void
@@ -17,7 +18,12 @@ struct RequestLogTests {
                 $0.logFile = folder.file("log")
                 try change(&$0)
             } _: { simulator, _, loop in
-                try await body(simulator, { try RequestLine.all(in: Array(folder.read("log").utf8)) }, loop)
+                let lines = {
+                    try RequestLine.all(in: Array(folder.read("log").utf8)).sorted {
+                        ($0.connection ?? 0, $0.stream ?? 0) < ($1.connection ?? 0, $1.stream ?? 0)
+                    }
+                }
+                try await body(simulator, lines, loop)
             }
         }
     }
@@ -119,8 +125,10 @@ struct RequestLogTests {
         try await withSimulator { simulator, lines, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
-            _ = try await client.send([SampleRequest(topic: nil), SampleRequest(topic: "com.example.other")])
-            #expect(try lines().map(\.topic) == ["com.example.app", "com.example.other"])
+            let replies = try await client.send([SampleRequest(topic: nil), SampleRequest(topic: "com.example.other")])
+            #expect(replies.map(\.status) == [200, 400])
+            let found = try lines()
+            #expect(found.map(\.topic) == ["com.example.app", "com.example.other"])
         }
     }
 
@@ -165,10 +173,13 @@ struct RequestLogTests {
         try await withSimulator { simulator, lines, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
-            _ = try await client.send([SampleRequest(method: "PUT"), SampleRequest(path: "/4/device"), SampleRequest()])
-            #expect(try lines().map(\.status) == [405, 404, 200])
-            #expect(try lines().map(\.method) == ["PUT", "POST", nil])
-            #expect(try lines().map(\.path) == ["/3/device/" + SampleRequest.token, "/4/device", nil])
+            let requests = [SampleRequest(method: "PUT"), SampleRequest(path: "/4/device"), SampleRequest()]
+            let replies = try await client.send(requests)
+            #expect(replies.map(\.status) == [405, 404, 200])
+            let found = try lines()
+            #expect(found.map(\.status) == [405, 404, 200])
+            #expect(found.map(\.method) == ["PUT", "POST", nil])
+            #expect(found.map(\.path) == ["/3/device/" + SampleRequest.token, "/4/device", nil])
         }
     }
 }
