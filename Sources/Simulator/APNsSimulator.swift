@@ -13,16 +13,14 @@ import TLS
 /// await simulator.stop()
 /// ```
 ///
-/// It makes an authority of its own, whose root clients must trust, or goes on with the one in
-/// ``SimulatorConfiguration/stateFolder``. It may be started again after it was stopped: then it has the same root and the
-/// same port, and counts anew.
+/// It makes a certificate authority, whose root clients must trust, or uses the one in
+/// ``SimulatorConfiguration/stateFolder``. It can be started again after it was stopped: it then has the same root and the
+/// same port, and its counts begin at 0.
 public final class APNsSimulator: Sendable {
     private struct Running {
         let server: SimulatorServer
         let feedback: FeedbackServer?
-        let loop: EventLoop
-        let distance: Distance?
-        let ports: Ports
+        let context: ServiceContext
     }
 
     private struct Ports {
@@ -30,10 +28,20 @@ public final class APNsSimulator: Sendable {
         var feedback: UInt16?
     }
 
-    private enum State {
-        case stopped(Ports, SimulatorStatistics, [Delivery])
+    private typealias Record = (statistics: SimulatorStatistics, deliveries: [Delivery])
+
+    private enum Phase {
+        case stopped
         case changing
         case running(Running)
+    }
+
+    private struct State {
+        var phase = Phase.stopped
+        /// Those of the last start.
+        var ports: Ports
+        /// What is left of it after the stop.
+        var record: Record = (SimulatorStatistics(), [])
     }
 
     private let configuration: SimulatorConfiguration
@@ -51,167 +59,117 @@ public final class APNsSimulator: Sendable {
 
     init(_ configuration: SimulatorConfiguration, clock: any LimitClock) throws(SimulatorError) {
         try configuration.check()
-        authority = try Self.authority(configuration)
+        if let folder = configuration.stateFolder {
+            authority = try AuthorityFile(in: folder).authority()
+        } else {
+            authority = try AuthorityFile.newAuthority()
+        }
         self.configuration = configuration
         self.clock = clock
         deadTokens = configuration.feedbackPort == nil ? nil : DeadTokens()
-        for dead in configuration.deadTokens { deadTokens?.add(dead) }
         let ports = Ports(gateway: configuration.port, feedback: configuration.feedbackPort)
-        state = Guarded(.stopped(ports, SimulatorStatistics(), []))
-    }
-
-    private static func authority(_ configuration: SimulatorConfiguration) throws(SimulatorError)
-        -> CertificateAuthority
-    {
-        let name = "APNs simulator"
-        guard let folder = configuration.stateFolder else { return try AuthorityFile.made(named: name) }
-        return try AuthorityFile(in: folder).authority(named: name)
+        state = Guarded(State(ports: ports))
+        for dead in configuration.deadTokens { reportDead(dead) }
     }
 
     /// The certificate, in PEM, of the authority that clients must trust.
     public var rootPEM: String { authority.pem }
 
     /// The port it listens on, or listened on last.
-    public var port: UInt16 { ports?.gateway ?? 0 }
+    public var port: UInt16 { state.withLock { $0.ports.gateway } }
 
     /// The port that its feedback service listens on, or listened on last; nil where it has none.
-    public var feedbackPort: UInt16? { ports?.feedback }
+    public var feedbackPort: UInt16? { state.withLock { $0.ports.feedback } }
 
-    private var ports: Ports? {
-        state.withLock { state in
-            switch state {
-            case .running(let running): running.ports
-            case .stopped(let ports, _, _): ports
-            case .changing: nil
-            }
-        }
-    }
+    /// Adds a dead device token to the list of the feedback service.
+    public func reportDead(_ dead: DeadToken) { deadTokens?.list.withLock { $0.add(dead.entry) } }
 
-    /// Has the feedback service tell of a token that is dead.
-    public func reportDead(_ dead: DeadToken) { deadTokens?.add(dead) }
-
-    /// Makes a client certificate that names these topics in Apple's way.
+    /// Issues a client certificate that names these topics as Apple's do.
     public func issueCertificate(
         topics: [String],
         commonName: String? = nil,
         environments: Set<SimulatorConfiguration.Environment> = [.production, .sandbox],
         isExpired: Bool = false
     ) throws(SimulatorError) -> IssuedCertificate {
-        do {
-            var good: CertificateFacts.Environments = []
-            if environments.contains(.production) { good.insert(.production) }
-            if environments.contains(.sandbox) { good.insert(.sandbox) }
-            let pair = try authority.issue(
+        var facts: CertificateFacts.Environments = []
+        if environments.contains(.production) { facts.insert(.production) }
+        if environments.contains(.sandbox) { facts.insert(.sandbox) }
+        let pair = try SimulatorError.unavailable {
+            try authority.issue(
                 commonName: commonName ?? "Apple Push Services: \(topics.first ?? "any")",
                 topics: topics,
-                environments: good,
+                environments: facts,
                 notAfter: isExpired ? 1_500_000_000 : nil
             )
-            return IssuedCertificate(certificate: pair.certificatePEM, privateKey: pair.privateKeyPEM)
-        } catch {
-            throw SimulatorError(.unavailable, error.message, underlying: error)
         }
+        return IssuedCertificate(certificate: pair.certificatePEM, privateKey: pair.privateKeyPEM)
     }
 
     /// Starts to listen.
     public func start() async throws(SimulatorError) {
-        let previous: State? = state.withLock { state in
-            guard case .stopped = state else { return nil }
-            defer { state = .changing }
-            return state
+        let ports: Ports? = state.withLock { state in
+            guard case .stopped = state.phase else { return nil }
+            state = State(phase: .changing, ports: state.ports)
+            return state.ports
         }
-        guard case .stopped(let ports, _, _) = previous else {
+        guard let ports else {
             throw SimulatorError(.unavailable, "The simulator runs already: stop it before it is started again.")
         }
         do throws(SimulatorError) {
-            let running = try await run(on: ports)
-            state.withLock { $0 = .running(running) }
+            let (running, opened) = try await run(on: ports)
+            state.withLock { $0 = State(phase: .running(running), ports: opened) }
         } catch {
-            state.withLock { $0 = .stopped(ports, SimulatorStatistics(), []) }
+            state.withLock { $0.phase = .stopped }
             throw error
         }
     }
 
-    /// Closes all connections and the port. What was counted and recorded stays readable.
+    /// Closes all connections and the port. Its counts and deliveries can still be read.
     public func stop() async {
         let running: Running? = state.withLock { state in
-            guard case .running(let running) = state else { return nil }
-            state = .changing
+            guard case .running(let running) = state.phase else { return nil }
+            state.phase = .changing
             return running
         }
         guard let running else { return }
         await running.server.stop()
-        await running.feedback?.stop()
-        let (statistics, deliveries) = await running.server.told
-        running.loop.stop()
-        running.loop.join()
-        running.distance?.stop()
-        state.withLock { $0 = .stopped(running.ports, statistics, deliveries) }
+        await running.feedback?.stopListening()
+        let record = await running.server.record
+        running.context.stop()
+        state.withLock { $0 = State(ports: $0.ports, record: record) }
     }
 
-    /// What it has seen and answered since it was started.
-    public func statistics() async -> SimulatorStatistics {
-        await told().statistics
+    /// The counts since it was started.
+    public func statistics() async -> SimulatorStatistics { await record().statistics }
+
+    /// The requests since it was started, in order, if ``SimulatorConfiguration/recordsDeliveries`` is set.
+    public func deliveries() async -> [Delivery] { await record().deliveries }
+
+    private func record() async -> Record {
+        let (phase, record) = state.withLock { ($0.phase, $0.record) }
+        if case .running(let running) = phase { return await running.server.record }
+        return record
     }
 
-    /// The requests since it was started, in the order they came, where the configuration asks for them.
-    public func deliveries() async -> [Delivery] {
-        await told().deliveries
-    }
-
-    private func told() async -> (statistics: SimulatorStatistics, deliveries: [Delivery]) {
-        let now = state.withLock { $0 }
-        switch now {
-        case .running(let running): return await running.server.told
-        case .stopped(_, let statistics, let deliveries): return (statistics, deliveries)
-        case .changing: return (SimulatorStatistics(), [])
+    private func run(on ports: Ports) async throws(SimulatorError) -> (Running, Ports) {
+        let identity = try SimulatorError.unavailable("The simulator cannot start: ") {
+            let names = configuration.serverNames
+            let pair = try authority.issue(commonName: names.first ?? "localhost", subjectAlternativeNames: names)
+            return try Identity(certificate: pair.certificatePEM, privateKey: pair.privateKeyPEM)
         }
-    }
-
-    private func run(on ports: Ports) async throws(SimulatorError) -> Running {
-        let loop: EventLoop
-        var distance: Distance?
-        let identity: Identity
-        do {
-            let pair = try authority.issue(
-                commonName: configuration.serverNames.first ?? "localhost",
-                subjectAlternativeNames: configuration.serverNames
-            )
-            identity = try Identity(certificate: pair.certificatePEM, privateKey: pair.privateKeyPEM)
-            loop = try EventLoop(name: "simulator")
-        } catch {
-            throw SimulatorError(.unavailable, "The simulator cannot start: \(error).", underlying: error)
-        }
+        let context = try ServiceContext(configuration, identity, deadTokens, clock: clock)
         do throws(SimulatorError) {
-            distance = try Distance(configuration.distance, window: configuration.window)
-            let server = try SimulatorServer(
-                configuration,
-                identity: identity,
-                deadTokens: deadTokens,
-                distance: distance,
-                clock: clock,
-                loop: loop
-            )
-            var opened = Ports(gateway: try await server.listen(host: configuration.host, port: ports.gateway))
+            let server = try SimulatorServer(context)
+            var opened = Ports(gateway: try await server.listen(on: ports.gateway))
             var feedback: FeedbackServer?
-            if let deadTokens, let port = ports.feedback {
-                let service = try FeedbackServer(
-                    configuration,
-                    identity: identity,
-                    deadTokens: deadTokens,
-                    distance: distance,
-                    clock: clock,
-                    loop: loop,
-                    failed: { [weak server] failure in server?.assumeIsolated { $0.failed(failure) } }
-                )
-                opened.feedback = try await service.listen(host: configuration.host, port: port)
+            if let port = ports.feedback {
+                let service = try FeedbackServer(context, gateway: server)
+                opened.feedback = try await service.listen(on: port)
                 feedback = service
             }
-            return Running(server: server, feedback: feedback, loop: loop, distance: distance, ports: opened)
+            return (Running(server: server, feedback: feedback, context: context), opened)
         } catch {
-            loop.stop()
-            loop.join()
-            distance?.stop()
+            context.stop()
             throw error
         }
     }

@@ -1,6 +1,6 @@
 /// How a simulator behaves.
 public struct SimulatorConfiguration: Sendable {
-    /// Which of Apple's two environments is played.
+    /// Apple's two environments.
     public enum Environment: String, Sendable, CaseIterable {
         /// api.push.apple.com.
         case production
@@ -12,90 +12,85 @@ public struct SimulatorConfiguration: Sendable {
     public var host = "127.0.0.1"
     /// The port to listen on; 0 lets the system choose.
     public var port: UInt16 = 0
-    /// The names and addresses in the server's certificate: what clients may reach it by.
+    /// The names and addresses that clients may use: those of the server certificate.
     public var serverNames = ["localhost", "127.0.0.1", "::1"]
-    /// Which of Apple's environments is played.
+    /// The environment that the simulator stands in for.
     public var environment = Environment.production
     /// The only bundle identifiers that provider tokens may push to; empty allows every one.
     public var topics: [String] = []
-    /// The keys whose provider tokens are believed. With none, each key is learnt from the first tokens it signs:
-    /// see ``ProviderKey``.
+    /// The keys whose provider tokens are accepted. With none, keys are learnt from provider tokens: see ``ProviderKey``.
     public var providerKeys: [ProviderKey] = []
-    /// Refuses what Apple takes though it should not be: provider tokens with a DER signature or an `iat` in quotes, and
-    /// connections that do not agree on `h2`.
+    /// Refuses incorrect requests that Apple accepts: provider tokens with a DER signature or an `iat` in quotes, and
+    /// connections that do not negotiate `h2`.
     public var isPedantic = false
-    /// Whether a device token belongs to the app that it was first taken for, and is refused to others
-    /// (`DeviceTokenNotForTopic`). The tokens seen last are remembered, up to a million.
+    /// Whether a device token belongs to the app of its first accepted push, and is refused to others
+    /// (`DeviceTokenNotForTopic`). Up to a million device tokens are remembered, the most recently used ones.
     public var bindsTokens = true
-    /// A folder that keeps the simulator's authority, so that its root stays the same from start to start; nil: each has a
-    /// new one.
+    /// A folder that keeps the simulator's authority, so that its root stays the same; nil: each simulator has a new one.
     public var stateFolder: String?
-    /// Answers by token prefix, the longest first.
+    /// Answers by device token prefix. The longest prefix wins.
     public var answers: [AnswerRule] = []
     /// How long each answer is held back.
     public var delay = Duration.zero
-    /// GOAWAY after so many requests of a connection.
+    /// After how many requests a connection gets GOAWAY.
     public var goAwayAfter: Int?
-    /// The connection is reset (RST) after so many requests, the last of them unanswered.
+    /// After how many requests a connection is reset (RST). The last of them is not answered.
     public var resetAfter: Int?
-    /// Concurrent streams, announced from the first SETTINGS on. With nil it is as at Apple's: 1000, but 1 until the
-    /// first valid provider token where there is no client certificate.
+    /// Concurrent streams, announced in the first SETTINGS. Nil: as at Apple, 1000, but without a client certificate 1 until
+    /// the first good provider token.
     public var maximumStreams: UInt32?
-    /// How many bytes of bodies may be on their way to the simulator, on each connection and on each stream of it, as the
-    /// windows of HTTP/2 have it. 65,535 is what HTTP/2 begins with.
+    /// The HTTP/2 flow-control window of each connection and each stream: how many bytes of bodies clients may send ahead.
+    /// 65,535 is the default of HTTP/2.
     public var window = 65_535
-    /// How far away the simulator seems to be: the round trip. All bytes take half of it in either direction. As many are
-    /// under way as the windows of HTTP/2 allow; a peer that does not heed them waits at ``window`` and four megabytes.
+    /// How far away the simulator seems to be: the round-trip time, half of it in either direction. A link holds
+    /// ``window`` and four megabytes, which is more than clients that heed the window send ahead.
     public var distance = Duration.zero
-    /// The port of the legacy feedback service; 0 lets the system choose. With nil there is none.
+    /// The port of the legacy feedback service; 0 lets the system choose; nil: there is none.
     public var feedbackPort: UInt16?
-    /// Tokens that are dead from the start, as the feedback service reports them.
+    /// What the feedback service lists from the start.
     public var deadTokens: [DeadToken] = []
-    /// The feedback service's first connection is reset after so many bytes of the list; later ones are not.
+    /// After how many bytes of the list the feedback service's first connection ends; later ones end after the list.
     public var feedbackCutAfter: Int?
-    /// A file that gets a JSON line for each request and each connection that failed, appended; `-` is standard output.
+    /// A file to which a JSON line is appended for each request and each failed connection; `-` is standard output.
     public var logFile: String?
     /// Keeps every request in memory, for ``APNsSimulator/deliveries()``.
     public var recordsDeliveries = false
-    /// Told of every request when it has come and when it was answered, on the simulator's own thread: nothing else goes
-    /// on until it returns, so it should be quick. A test can break something at just that moment.
+    /// Called for each request when it was received and when it was answered. It runs on the simulator's thread, which does
+    /// nothing else meanwhile. A test can break something at that very moment.
     public var observer: (@Sendable (SimulatorEvent) -> Void)?
-    /// Told of each connection that failed: in its handshake, because its client broke the rules of HTTP/2, or because it
-    /// left a frame incomplete for too long. On the simulator's own thread, too.
+    /// Called for each connection that failed: in its handshake, because its client broke the rules of HTTP/2, or because a
+    /// frame was incomplete for too long. It runs on the simulator's thread, too.
     public var failureObserver: (@Sendable (ConnectionFailure) -> Void)?
-    /// Only requests to tokens that begin so are logged, kept and told of; the others are just counted, which costs little.
+    /// Only requests to device tokens with this prefix are logged, kept and observed. The others are counted, which is cheap.
     public var recordedPrefix = ""
 
-    /// Apple's own behaviour on a port of 127.0.0.1 that the system chooses.
+    /// Apple's behaviour, on a port of 127.0.0.1 that the system chooses.
     public init() {}
 
     func check() throws(SimulatorError) {
+        func require(_ isRight: Bool, _ message: @autoclosure () -> String) throws(SimulatorError) {
+            if !isRight { throw SimulatorError(.badConfiguration, message()) }
+        }
         for (name, value) in [
             ("goaway-after", goAwayAfter), ("reset-after", resetAfter), ("feedback-cut-after", feedbackCutAfter),
         ] {
-            if let value, value < 1 {
-                throw SimulatorError(.badConfiguration, "\(name) counts requests from 1, so it cannot be \(value).")
-            }
+            try require(value ?? 1 >= 1, "\(name) counts from 1, so it cannot be \(value ?? 0).")
         }
-        if distance < .zero { throw SimulatorError(.badConfiguration, "The distance cannot be negative.") }
-        if !(1...Int(Int32.max)).contains(window) {
-            throw SimulatorError(.badConfiguration, "A window has 1 to \(Int32.max) bytes, not \(window).")
-        }
-        if delay < .zero { throw SimulatorError(.badConfiguration, "The delay of answers cannot be negative.") }
-        for topic in topics where !HeaderForm.isTopic(Array(topic.utf8).span) {
-            throw SimulatorError(
-                .badConfiguration,
-                "\"\(topic)\" is no topic: it has 1 to 255 letters, digits, dots, hyphens and underscores."
+        try require(distance >= .zero, "The distance cannot be negative.")
+        try require(1...Int(Int32.max) ~= window, "A window has 1 to \(Int32.max) bytes, not \(window).")
+        try require(delay >= .zero, "The delay of answers cannot be negative.")
+        for topic in topics {
+            try require(
+                HeaderForm.isTopic(Array(topic.utf8).span),
+                "\"\(topic)\" is not a topic, which has 1 to 255 letters, digits, dots, hyphens and underscores."
             )
         }
-        if serverNames.isEmpty {
-            throw SimulatorError(.badConfiguration, "The server's certificate needs a name, such as localhost.")
-        }
-        for name in serverNames where !ServerName.isValid(name) {
-            throw SimulatorError(
-                .badConfiguration,
-                "The server's certificate cannot have the name \"\(name)\": give a host name in ASCII, such as apns.test, or an "
-                    + "address in figures."
+        try require(!serverNames.isEmpty, "The server certificate needs a name, such as localhost.")
+        for name in serverNames {
+            try require(
+                ServerName.isValid(name),
+                "The server certificate cannot have the name \"\(name)\": give a host name in ASCII, such as apns.test, "
+                    + "or a numeric address."
             )
         }
     }

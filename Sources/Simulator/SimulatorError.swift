@@ -1,25 +1,25 @@
 /// Why the simulator could not be set up, in a sentence that says what to do.
 public struct SimulatorError: Error, Sendable, CustomStringConvertible {
-    /// What kind of thing went wrong.
+    /// The kind of the error.
     public struct Code: Sendable, Hashable {
         private enum Kind { case badRule, badKey, badConfiguration, unavailable }
         private let kind: Kind
 
         /// An answer rule that cannot be read.
         public static let badRule = Code(kind: .badRule)
-        /// A key that is no P-256 key, or whose file holds none.
+        /// A text that is not a P-256 key.
         public static let badKey = Code(kind: .badKey)
         /// A setting outside its range.
         public static let badConfiguration = Code(kind: .badConfiguration)
-        /// A port, a file or the network that would not open.
+        /// A port, a file or the network that cannot be opened.
         public static let unavailable = Code(kind: .unavailable)
     }
 
-    /// What kind of thing went wrong.
+    /// The kind of the error.
     public let code: Code
     /// The sentence.
     public let message: String
-    /// What lay below, where something did.
+    /// The error that caused this one, if there is one.
     public let underlying: (any Error)?
 
     init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
@@ -30,4 +30,13 @@ public struct SimulatorError: Error, Sendable, CustomStringConvertible {
 
     /// The sentence.
     public var description: String { message }
+
+    /// Calls the body. Its error, behind these words, is why the simulator is unavailable.
+    static func unavailable<R: ~Copyable>(_ words: String = "", _ body: () throws -> R) throws(SimulatorError) -> R {
+        do {
+            return try body()
+        } catch {
+            throw SimulatorError(.unavailable, words + "\(error)", underlying: error)
+        }
+    }
 }

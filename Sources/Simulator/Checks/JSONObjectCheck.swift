@@ -1,23 +1,24 @@
-/// Says whether bytes are one JSON object (RFC 8259), without building it.
+/// Checks that bytes are one JSON object (RFC 8259), without building it.
 ///
-/// It walks with a stack of its own, kept between payloads: ten thousand nested brackets cost memory, never the
-/// program's stack.
+/// It keeps a stack of its own: ten thousand nested brackets cost memory, never the program's stack.
 struct JSONObjectCheck {
     private enum Step {
         case value, valueOrEnd, key, keyOrEnd, colon, commaOrEnd
     }
 
+    /// For each open bracket whether it is an object's. The memory is kept between payloads.
     private var isObject: [Bool] = []
 
-    mutating func accepts(_ bytes: Span<UInt8>) -> Bool {
-        var at = 0
-        return passes(bytes, &at)
-    }
-
-    /// Where the first byte is that no JSON object has there, or the end that comes too soon; nil where all is well.
+    /// The offset of the first byte that no JSON object has there, or the count where it ends too soon; nil for an object.
     mutating func faultOffset(in bytes: Span<UInt8>) -> Int? {
         var at = 0
-        return passes(bytes, &at) ? nil : at
+        let isObject = passes(bytes, &at)
+        do {
+            _ = try UTF8Span(validating: bytes)
+            return isObject ? nil : at
+        } catch {
+            return isObject ? error.byteOffsets.lowerBound : min(at, error.byteOffsets.lowerBound)
+        }
     }
 
     private mutating func passes(_ bytes: Span<UInt8>, _ at: inout Int) -> Bool {
@@ -61,7 +62,7 @@ struct JSONObjectCheck {
         return at == bytes.count
     }
 
-    /// Passes a scalar or opens a container; says what must follow, or nil where there is no value.
+    /// Passes a scalar or opens a container. Returns what must follow, or nil where there is no value.
     private mutating func value(_ bytes: Span<UInt8>, _ at: inout Int) -> Step? {
         switch bytes[at] {
         case UInt8(ascii: "{"):
@@ -73,26 +74,22 @@ struct JSONObjectCheck {
             isObject.append(false)
             return .valueOrEnd
         case UInt8(ascii: "\""): return string(bytes, &at) ? .commaOrEnd : nil
-        case UInt8(ascii: "t"): return word("true", bytes, &at) ? .commaOrEnd : nil
-        case UInt8(ascii: "f"): return word("false", bytes, &at) ? .commaOrEnd : nil
-        case UInt8(ascii: "n"): return word("null", bytes, &at) ? .commaOrEnd : nil
+        case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
+            let isWord = word("true", bytes, &at) || word("false", bytes, &at) || word("null", bytes, &at)
+            return isWord ? .commaOrEnd : nil
         default: return number(bytes, &at) ? .commaOrEnd : nil
         }
     }
 
     private func skipSpace(_ bytes: Span<UInt8>, _ at: inout Int) {
-        while at < bytes.count {
-            switch bytes[at] {
-            case 0x20, 0x09, 0x0A, 0x0D: at += 1
-            default: return
-            }
+        while at < bytes.count, bytes[at] == 0x20 || bytes[at] == 0x0A || bytes[at] == 0x0D || bytes[at] == 0x09 {
+            at += 1
         }
     }
 
     private func word(_ word: StaticString, _ bytes: Span<UInt8>, _ at: inout Int) -> Bool {
-        let end = at + word.utf8CodeUnitCount
-        guard end <= bytes.count, bytes.extracting(at..<end).equals(word) else { return false }
-        at = end
+        guard bytes.extracting(at...).hasPrefix(word) else { return false }
+        at += word.utf8CodeUnitCount
         return true
     }
 
@@ -131,8 +128,7 @@ struct JSONObjectCheck {
                 return true
             case UInt8(ascii: "\\"): guard escape(bytes, &at) else { return false }
             case 0x00..<0x20: return false
-            case 0x20..<0x80: at += 1
-            default: guard multibyte(bytes, &at) else { return false }
+            default: at += 1
             }
         }
         return false
@@ -143,33 +139,13 @@ struct JSONObjectCheck {
         switch bytes[at + 1] {
         case UInt8(ascii: "u"):
             guard at + 6 <= bytes.count else { return false }
-            for index in at + 2..<at + 6 where HeaderForm.nibble(bytes[index]) == nil { return false }
+            for index in at + 2..<at + 6 where Hexadecimal.value(of: bytes[index]) == nil { return false }
             at += 6
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
             UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
             at += 2
         default: return false
         }
-        return true
-    }
-
-    /// One well-formed UTF-8 sequence of two to four bytes (the Unicode Standard, table 3-7).
-    private func multibyte(_ bytes: Span<UInt8>, _ at: inout Int) -> Bool {
-        let length: Int
-        var second: ClosedRange<UInt8> = 0x80...0xBF
-        switch bytes[at] {
-        case 0xC2...0xDF: length = 2
-        case 0xE0: (length, second) = (3, 0xA0...0xBF)
-        case 0xED: (length, second) = (3, 0x80...0x9F)
-        case 0xE1...0xEF: length = 3
-        case 0xF0: (length, second) = (4, 0x90...0xBF)
-        case 0xF4: (length, second) = (4, 0x80...0x8F)
-        case 0xF1...0xF3: length = 4
-        default: return false
-        }
-        guard at + length <= bytes.count, second ~= bytes[at + 1] else { return false }
-        for index in at + 2..<at + length where bytes[index] & 0xC0 != 0x80 { return false }
-        at += length
         return true
     }
 }

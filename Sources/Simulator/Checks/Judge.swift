@@ -1,10 +1,10 @@
-/// Decides on requests: form, credential, whose the device token is, then the rules. Knows no socket and no clock.
+/// Decides on requests: form, credential, the app of the device token, then the rules. It has no socket and no clock.
 struct Judge {
     private var check: RequestCheck
     private var keys: ProviderKeys
     private var rules: AnswerRules
-    /// Nil where any topic may have any token.
-    private var owners: TokenOwners?
+    /// Nil where any topic may push to any device token.
+    private var owners: DeviceTokenOwners?
 
     init(_ configuration: SimulatorConfiguration) {
         check = RequestCheck(topics: configuration.topics)
@@ -14,13 +14,11 @@ struct Judge {
             isPedantic: configuration.isPedantic
         )
         rules = AnswerRules(configuration.answers)
-        owners = configuration.bindsTokens ? TokenOwners() : nil
+        owners = configuration.bindsTokens ? DeviceTokenOwners() : nil
     }
 
-    /// How many different provider tokens were good.
-    var goodTokens: Int { keys.goodTokens }
+    var acceptedProviderTokens: Int { keys.acceptedTokens }
 
-    /// How often a rule of limited times did not hold because no further token is counted.
     var uncounted: Int { rules.uncounted }
 
     /// The verdict on a request that came at `now`, in seconds since 1970.
@@ -42,35 +40,30 @@ struct Judge {
             return .refused(refusal)
         }
         if owners == nil, rules.isEmpty { return .accepted }
-        let token = bytes.extracting(RequestCheck.token(of: head, in: bytes))
+        let token = bytes.extracting(head.deviceToken(in: bytes))
         guard let app = app(of: head, in: bytes, credential), let key = owners?.key(of: token) else {
-            return verdictOfRules(on: token)
+            return rules.verdict(on: token)
         }
         let owner = owners?.owner(of: key)
         if let owner, owner != app { return .refused(.deviceTokenNotForTopic) }
-        let verdict = verdictOfRules(on: token)
+        let verdict = rules.verdict(on: token)
         if owner == nil, rules.isDelivered(verdict) { owners?.set(key, to: app) }
         return verdict
     }
 
-    private mutating func verdictOfRules(on token: Span<UInt8>) -> Verdict {
-        if rules.isEmpty { return .accepted }
-        return rules.take(token).map { .ruled($0) } ?? .accepted
-    }
-
-    /// The app of a request that passed: what its topic, named or the certificate's only one, says without the ending of
-    /// its push type. Nil where nobody asks.
+    /// The app of a good request: its topic, named or the certificate's only one, without the suffix of its push type. Nil
+    /// where device tokens have no owners.
     private mutating func app(
         of head: RequestHead,
         in bytes: Span<UInt8>,
         _ credential: ClientCredential
-    ) -> TokenOwners.App? {
+    ) -> DeviceTokenOwners.App? {
         guard owners != nil, let rule = PushTypeRule(of: head, in: bytes) else { return nil }
         if head.topic.isPresent {
             let topic = bytes.extracting(head.topic.range)
             return owners?.app(named: topic.extracting(rule.app(in: topic)))
         }
-        guard case .certificate(let certificate) = credential, let topic = certificate.topics.first else { return nil }
+        guard let topic = credential.onlyTopic else { return nil }
         return owners?.app(named: topic.span.extracting(rule.app(in: topic.span)))
     }
 }

@@ -1,119 +1,88 @@
-/// What Apple asks of one push type: the ending of its topic, its priorities, its room, its credential.
+/// What Apple asks of one push type.
 struct PushTypeRule: Sendable {
-    /// The values of `apns-priority`.
+    /// The values of `apns-priority`. A request without the header has 10.
     struct Priorities: OptionSet, Sendable {
         let rawValue: UInt8
-        /// 10, and what a request without the header has.
-        static let immediate = Priorities(rawValue: 1)
-        /// 5.
-        static let considerate = Priorities(rawValue: 2)
-        /// 1.
-        static let asleep = Priorities(rawValue: 4)
-        static let any: Priorities = [.immediate, .considerate, .asleep]
-
-        /// The one priority that a header's value names, or nil.
-        init?(_ value: Span<UInt8>) {
-            if value.equals("10") {
-                self = .immediate
-            } else if value.equals("5") {
-                self = .considerate
-            } else if value.equals("1") {
-                self = .asleep
-            } else {
-                return nil
-            }
-        }
+        static let ten = Priorities(rawValue: 1)
+        static let five = Priorities(rawValue: 2)
+        static let one = Priorities(rawValue: 4)
+        static let any: Priorities = [.ten, .five, .one]
 
         init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        init?(_ value: Span<UInt8>) {
+            switch value.count {
+            case 2 where value.equals("10"): self = .ten
+            case 1 where value.equals("5"): self = .five
+            case 1 where value.equals("1"): self = .one
+            default: return nil
+            }
+        }
     }
 
-    let name: StaticString
-    let topicSuffix: StaticString
-    let priorities: Priorities
-    let payloadLimit: Int
-    let needsProviderToken: Bool
+    /// Empty where a request names none.
+    var name: StaticString = ""
+    var topicSuffix: StaticString = ""
+    var priorities = Priorities.any
+    var payloadLimit = 4096
+    var needsProviderToken = false
 
-    private init(
-        _ name: StaticString,
-        topic suffix: StaticString = "",
-        priorities: Priorities = .any,
-        payloadLimit: Int = 4096,
-        needsProviderToken: Bool = false
-    ) {
-        self.name = name
-        self.topicSuffix = suffix
-        self.priorities = priorities
-        self.payloadLimit = payloadLimit
-        self.needsProviderToken = needsProviderToken
-    }
-
-    /// The eleven push types, the commonest first.
+    /// All push types, the most frequent first.
     static let all = [
-        PushTypeRule("alert"),
-        PushTypeRule("background", priorities: .considerate),
-        PushTypeRule("voip", topic: ".voip", payloadLimit: 5120),
-        PushTypeRule("liveactivity", topic: ".push-type.liveactivity", priorities: [.immediate, .considerate]),
-        PushTypeRule("complication", topic: ".complication"),
-        PushTypeRule("controls", topic: ".push-type.controls"),
-        PushTypeRule("fileprovider", topic: ".pushkit.fileprovider"),
-        PushTypeRule("location", topic: ".location-query", needsProviderToken: true),
-        PushTypeRule("mdm"),
-        PushTypeRule("pushtotalk", topic: ".voip-ptt"),
-        PushTypeRule("widgets", topic: ".push-type.widgets"),
+        PushTypeRule(name: "alert"),
+        PushTypeRule(name: "background", priorities: .five),
+        PushTypeRule(name: "voip", topicSuffix: ".voip", payloadLimit: 5120),
+        PushTypeRule(name: "liveactivity", topicSuffix: ".push-type.liveactivity", priorities: [.ten, .five]),
+        PushTypeRule(name: "complication", topicSuffix: ".complication"),
+        PushTypeRule(name: "controls", topicSuffix: ".push-type.controls"),
+        PushTypeRule(name: "fileprovider", topicSuffix: ".pushkit.fileprovider"),
+        PushTypeRule(name: "location", topicSuffix: ".location-query", needsProviderToken: true),
+        PushTypeRule(name: "mdm"),
+        PushTypeRule(name: "pushtotalk", topicSuffix: ".voip-ptt"),
+        PushTypeRule(name: "widgets", topicSuffix: ".push-type.widgets"),
     ]
+}
 
-    /// What holds where `apns-push-type` is left out, as older systems may: any topic, and the room of an alert
-    /// or, by the ending of the topic, of a call.
-    static func unnamed(topic: Span<UInt8>) -> PushTypeRule {
-        PushTypeRule("", payloadLimit: topic.hasSuffix(".voip") ? 5120 : 4096)
-    }
-
-    /// The rule for a request; nil where it names a push type that there is none of.
+extension PushTypeRule {
+    /// The rule for a request; nil where it names a push type that does not exist.
     init?(of head: RequestHead, in bytes: Span<UInt8>) {
         guard head.pushType.isPresent else {
-            self = .unnamed(topic: bytes.extracting(head.topic.range))
+            // Older clients leave it out: then any topic goes.
+            self.init(payloadLimit: bytes.extracting(head.topic.range).hasSuffix(".voip") ? 5120 : 4096)
             return
         }
-        guard let named = Self.named(bytes.extracting(head.pushType.range)) else { return nil }
-        self = named
-    }
-
-    static func named(_ name: Span<UInt8>) -> PushTypeRule? {
-        for rule in all where name.equals(rule.name) { return rule }
+        let name = bytes.extracting(head.pushType.range)
+        for rule in Self.all where name.equals(rule.name) {
+            self = rule
+            return
+        }
         return nil
     }
 
-    /// Whether a topic ends as some push type has it.
-    static func hasEnding(_ topic: Span<UInt8>) -> Bool { withEnding(of: topic) != nil }
-
-    /// The push type whose topics end so.
-    static func withEnding(of topic: Span<UInt8>) -> PushTypeRule? {
-        for rule in all where !rule.topicSuffix.isEmpty && rule.isEnding(of: topic) { return rule }
+    /// The push type whose suffix the topic has; nil where it has none.
+    init?(suffixOf topic: Span<UInt8>) {
+        for rule in Self.all where rule.topicSuffix.utf8CodeUnitCount > 0 && rule.isSuffix(of: topic) {
+            self = rule
+            return
+        }
         return nil
     }
 
-    private func isEnding(of topic: Span<UInt8>) -> Bool {
+    private func isSuffix(of topic: Span<UInt8>) -> Bool {
         topic.count > topicSuffix.utf8CodeUnitCount && topic.hasSuffix(topicSuffix)
     }
 
-    /// Why no push of this type goes to that topic, which may end as another type has it. Without a type any may.
-    func refusal(of topic: Span<UInt8>, hasEnding: Bool) -> Refusal? {
-        if name.isEmpty { return nil }
-        let fits = topicSuffix.isEmpty ? !hasEnding : isEnding(of: topic)
+    /// Why no push of this type goes to the topic, which may have the suffix of this or another type.
+    func refusal(of topic: Span<UInt8>, hasSuffix: Bool) -> Refusal? {
+        if name.utf8CodeUnitCount == 0 { return nil }
+        let fits = topicSuffix.utf8CodeUnitCount == 0 ? !hasSuffix : isSuffix(of: topic)
         if fits { return nil }
-        return hasEnding ? .invalidPushType : .topicDisallowed
+        return hasSuffix ? .invalidPushType : .topicDisallowed
     }
 
-    /// Which bytes of a topic name the app: all but the ending that some push type has.
+    /// The bytes of a topic that name the app: all but the suffix of a push type.
     func app(in topic: Span<UInt8>) -> Range<Int> {
-        if !name.isEmpty { return 0..<topic.count - topicSuffix.utf8CodeUnitCount }
-        for rule in Self.all where !rule.topicSuffix.isEmpty && topic.hasSuffix(rule.topicSuffix) {
-            return 0..<topic.count - rule.topicSuffix.utf8CodeUnitCount
-        }
-        return 0..<topic.count
+        let rule = name.utf8CodeUnitCount > 0 ? self : PushTypeRule(suffixOf: topic)
+        return 0..<topic.count - (rule?.topicSuffix.utf8CodeUnitCount ?? 0)
     }
-}
-
-extension StaticString {
-    fileprivate var isEmpty: Bool { utf8CodeUnitCount == 0 }
 }

@@ -1,102 +1,129 @@
-/// Every reason that the simulator itself can have to refuse a request, in Apple's words and with Apple's status.
+/// Each cause for which the simulator itself refuses a request. Several causes share one of Apple's reasons.
 ///
-/// Reasons that only a rule brings (`Unregistered`, `TooManyRequests`, `Shutdown`…) are text in ``AnswerRule``.
+/// Reasons that only rules give (`Unregistered`, `TooManyRequests`, `Shutdown`) are text in ``AnswerRule``.
 enum Refusal: UInt8, CaseIterable, Error, Sendable {
-    case badCollapseID
-    case badDeviceToken
-    case badExpirationDate
-    case badMessageID
-    case badPriority
-    case badDefaultPriority
-    case badTopic
-    case deviceTokenNotForTopic
-    case duplicateHeaders
-    case invalidPushType
-    case missingDeviceToken
-    case missingTopic
-    case payloadEmpty
-    case topicDisallowed
-    case badCertificate
-    case badCertificateEnvironment
-    case badEnvironmentKeyIDInToken
-    case expiredProviderToken
-    case invalidProviderToken
-    case derSignature
-    case malformedToken
-    case paddedToken
-    case tokenBase64
-    case tokenAlgorithm
-    case tokenWithoutKeyID
-    case tokenWithoutTeamID
-    case tokenWithoutTime
-    case tokenInMilliseconds
-    case tokenFromFuture
-    case tokenSignature
-    case tokenSignatureLength
-    case otherTeam
-    case unknownKey
-    case unknownTeam
-    case keyTaken
-    case quotedIssueTime
-    case missingProviderToken
-    case unrelatedKeyIDInToken
-    case badPath
-    case methodNotAllowed
-    case payloadTooLarge
-    case headerListTooLarge
+    // The route.
+    case duplicateHeaders, headerListTooLarge, methodNotAllowed, badPath, missingDeviceToken
+    // The client certificate.
+    case badCertificate, badCertificateEnvironment
+    // The provider token.
+    case missingProviderToken, malformedToken, paddedToken, tokenBase64, tokenAlgorithm, tokenWithoutKeyID
+    case tokenWithoutTeamID, tokenWithoutTime, tokenInMilliseconds, tokenFromFuture, tokenSignatureLength
+    case derSignature, quotedIssueTime, unknownKey, unknownTeam, tokenSignature, keyTaken, invalidProviderToken
+    case badEnvironmentKeyIDInToken, expiredProviderToken, otherTeam, unrelatedKeyIDInToken
     case tooManyProviderTokenUpdates
+    // The other header fields, the payload and the device token.
+    case badMessageID, badExpirationDate, badCollapseID, invalidPushType, badPriority, badDefaultPriority
+    case missingTopic, badTopic, topicDisallowed, payloadEmpty, payloadTooLarge, badDeviceToken
+    case deviceTokenNotForTopic
 
-    var status: UInt16 {
+    var status: UInt16 { description.status }
+    /// Apple's word; nil for 431, of which Apple says nothing.
+    var reason: StaticString? { description.reason }
+    /// A sentence for the log, since one reason has several causes.
+    var detail: String { description.detail }
+
+    /// Slow: read once for each, when the answers are made.
+    private var description: (status: UInt16, reason: StaticString?, detail: String) {
         switch self {
-        case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badDefaultPriority,
-            .badTopic, .deviceTokenNotForTopic, .duplicateHeaders, .invalidPushType, .missingDeviceToken, .missingTopic,
-            .payloadEmpty, .topicDisallowed:
-            400
-        case .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyIDInToken, .expiredProviderToken,
-            .invalidProviderToken, .derSignature, .quotedIssueTime, .missingProviderToken, .unrelatedKeyIDInToken,
-            .malformedToken, .paddedToken, .tokenBase64, .tokenAlgorithm, .tokenWithoutKeyID, .tokenWithoutTeamID,
-            .tokenWithoutTime, .tokenInMilliseconds, .tokenFromFuture, .tokenSignature, .tokenSignatureLength,
-            .otherTeam, .unknownKey, .unknownTeam, .keyTaken:
-            403
-        case .badPath: 404
-        case .methodNotAllowed: 405
-        case .payloadTooLarge: 413
-        case .tooManyProviderTokenUpdates: 429
-        case .headerListTooLarge: 431
+        case .duplicateHeaders:
+            (400, "DuplicateHeaders", "A header field that APNs reads came more than once.")
+        case .headerListTooLarge:
+            (
+                431, nil,
+                "There are more than 64 header fields, or more than the 8,000 bytes of SETTINGS_MAX_HEADER_LIST_SIZE, "
+                    + "where each field counts 32 bytes more."
+            )
+        case .methodNotAllowed: (405, "MethodNotAllowed", "The method must be POST.")
+        case .badPath: (404, "BadPath", "The path must be /3/device/ and the device token.")
+        case .missingDeviceToken: (400, "MissingDeviceToken", "The path ends before the device token.")
+        case .badCertificate: (403, "BadCertificate", "The client certificate is not valid yet.")
+        case .badCertificateEnvironment:
+            (403, "BadCertificateEnvironment", "The client certificate is for the other environment.")
+        case .missingProviderToken:
+            (
+                403, "MissingProviderToken",
+                "There is no client certificate, and no authorization field with the word bearer and a provider token."
+            )
+        case .malformedToken:
+            Self.invalidToken(
+                "The provider token is not a JSON Web Token: three parts in base64url with dots between them, of which "
+                    + "the first two are JSON objects."
+            )
+        case .paddedToken: Self.invalidToken("The provider token has base64 padding (=); a JSON Web Token has none.")
+        case .tokenBase64:
+            Self.invalidToken("The provider token has + or /, as base64 does; a JSON Web Token has - and _.")
+        case .tokenAlgorithm:
+            Self.invalidToken("The provider token's header needs \"alg\":\"ES256\".")
+        case .tokenWithoutKeyID: Self.invalidToken("The provider token's header has no kid that is a string.")
+        case .tokenWithoutTeamID:
+            Self.invalidToken("The provider token's claims have no iss that is a string.")
+        case .tokenWithoutTime:
+            Self.invalidToken("The provider token's claims have no iat that is a number of seconds since 1970.")
+        case .tokenInMilliseconds:
+            Self.invalidToken("The provider token's iat is in milliseconds; it must be in seconds.")
+        case .tokenFromFuture:
+            Self.invalidToken("The provider token's iat is over a minute ahead of the simulator's clock.")
+        case .tokenSignatureLength:
+            Self.invalidToken(
+                "The provider token's signature is neither 64 bytes long nor DER; ES256 needs a key on the curve P-256."
+            )
+        case .derSignature:
+            Self.invalidToken("The provider token's signature is DER; a JSON Web Token has r and s in 64 bytes.")
+        case .quotedIssueTime: Self.invalidToken("The provider token's iat is a string; a JSON Web Token has a number.")
+        case .unknownKey: Self.invalidToken("The provider token's kid is not that of --key-id.")
+        case .unknownTeam: Self.invalidToken("The provider token's iss is not that of --team-id.")
+        case .tokenSignature:
+            Self.invalidToken("The provider token's signature does not fit this key, or not its header and claims.")
+        case .keyTaken:
+            Self.invalidToken(
+                "Until the simulator ends, this kid belongs to the key and the iss of the first provider token that had "
+                    + "it. This one has another key or iss, or one of the two signatures is wrong. Use another kid, or give "
+                    + "the key with --file, which finds out."
+            )
+        case .invalidProviderToken:
+            Self.invalidToken("More keys have signed provider tokens than the simulator remembers.")
+        case .badEnvironmentKeyIDInToken:
+            (403, "BadEnvironmentKeyIdInToken", "The provider token's key is for the other environment.")
+        case .expiredProviderToken:
+            (403, "ExpiredProviderToken", "The provider token's iat is an hour old or older.")
+        case .otherTeam: Self.invalidToken("The connection belongs to the team (iss) of its first push.")
+        case .unrelatedKeyIDInToken:
+            (403, "UnrelatedKeyIdInToken", "The connection belongs to the key (kid) of its first push.")
+        case .tooManyProviderTokenUpdates:
+            (
+                429, "TooManyProviderTokenUpdates",
+                "The connection had another provider token less than 20 minutes ago, by the clock or by iat."
+            )
+        case .badMessageID:
+            (400, "BadMessageId", "apns-id must be a UUID: 8-4-4-4-12 hexadecimal digits in lower case.")
+        case .badExpirationDate: (400, "BadExpirationDate", "apns-expiration must be seconds since 1970 in digits.")
+        case .badCollapseID: (400, "BadCollapseId", "apns-collapse-id must have 1 to 64 bytes.")
+        case .invalidPushType:
+            (400, "InvalidPushType", "Apple has no such apns-push-type, or it does not fit the topic.")
+        case .badPriority:
+            (
+                400, "BadPriority",
+                "apns-priority must be 10, 5 or 1; 5 for a background push, 10 or 5 for a Live Activity."
+            )
+        case .badDefaultPriority:
+            (400, "BadPriority", "Without apns-priority a push has priority 10; a background push must have 5.")
+        case .missingTopic:
+            (400, "MissingTopic", "Only a client certificate with exactly one topic may leave apns-topic out.")
+        case .badTopic:
+            (400, "BadTopic", "A topic has 1 to 255 letters, digits, dots, hyphens and underscores.")
+        case .topicDisallowed:
+            (400, "TopicDisallowed", "The credential, or the push type, does not allow this topic.")
+        case .payloadEmpty: (400, "PayloadEmpty", "The body is empty, or not a JSON object.")
+        case .payloadTooLarge:
+            (413, "PayloadTooLarge", "The body is longer than 4,096 bytes, or 5,120 for voip.")
+        case .badDeviceToken: (400, "BadDeviceToken", "A device token has 32 to 100 bytes in hexadecimal digits.")
+        case .deviceTokenNotForTopic:
+            (400, "DeviceTokenNotForTopic", "The device token was first accepted for another topic.")
         }
     }
 
-    /// Nil for the one that HTTP itself has, of which Apple says nothing.
-    var reason: StaticString? {
-        switch self {
-        case .badCollapseID: "BadCollapseId"
-        case .badDeviceToken: "BadDeviceToken"
-        case .badExpirationDate: "BadExpirationDate"
-        case .badMessageID: "BadMessageId"
-        case .badPriority, .badDefaultPriority: "BadPriority"
-        case .badTopic: "BadTopic"
-        case .deviceTokenNotForTopic: "DeviceTokenNotForTopic"
-        case .duplicateHeaders: "DuplicateHeaders"
-        case .invalidPushType: "InvalidPushType"
-        case .missingDeviceToken: "MissingDeviceToken"
-        case .missingTopic: "MissingTopic"
-        case .payloadEmpty: "PayloadEmpty"
-        case .topicDisallowed: "TopicDisallowed"
-        case .badCertificate: "BadCertificate"
-        case .badCertificateEnvironment: "BadCertificateEnvironment"
-        case .badEnvironmentKeyIDInToken: "BadEnvironmentKeyIdInToken"
-        case .expiredProviderToken: "ExpiredProviderToken"
-        case .invalidProviderToken, .derSignature, .quotedIssueTime, .malformedToken, .paddedToken, .tokenBase64,
-            .tokenAlgorithm, .tokenWithoutKeyID, .tokenWithoutTeamID, .tokenWithoutTime, .tokenInMilliseconds,
-            .tokenFromFuture, .tokenSignature, .tokenSignatureLength, .otherTeam, .unknownKey, .unknownTeam, .keyTaken:
-            "InvalidProviderToken"
-        case .missingProviderToken: "MissingProviderToken"
-        case .unrelatedKeyIDInToken: "UnrelatedKeyIdInToken"
-        case .badPath: "BadPath"
-        case .methodNotAllowed: "MethodNotAllowed"
-        case .payloadTooLarge: "PayloadTooLarge"
-        case .tooManyProviderTokenUpdates: "TooManyProviderTokenUpdates"
-        case .headerListTooLarge: nil
-        }
+    private static func invalidToken(_ detail: String) -> (UInt16, StaticString?, String) {
+        (403, "InvalidProviderToken", detail)
     }
 }

@@ -1,38 +1,29 @@
-/// Judges the form of a request as APNs does; knows nothing of connections, time or keys.
+/// Checks the form of a request as APNs does. Connections, time and keys play no part.
 struct RequestCheck {
-    /// The path of a push, up to the token.
-    static let pathPrefix: StaticString = "/3/device/"
-
     /// The bundle identifiers that provider tokens may push to; empty: any.
     private let topics: [[UInt8]]
     private var json = JSONObjectCheck()
-    /// The last payload found good: one payload for many tokens is walked once.
+    /// The last good payload: one payload for many device tokens is parsed once.
     private var goodPayload: [UInt8] = []
-    /// The last good topic without the ending of a push type: most requests name it, and it is walked once.
+    /// The last good topic without a push type's suffix: most requests have the same one, which is checked once.
     private var plainTopic: [UInt8] = []
 
     init(topics: [String]) {
         self.topics = topics.map { Array($0.utf8) }
     }
 
-    /// What can be said before the credential is looked at.
+    /// What is wrong before the credential is looked at.
     func refusalOfRoute(_ head: RequestHead, in bytes: Span<UInt8>) -> Refusal? {
         if head.duplicate != nil { return .duplicateHeaders }
         guard bytes.extracting(head.method.range).equals("POST") else { return .methodNotAllowed }
         let path = bytes.extracting(head.path.range)
-        if path.hasPrefix(Self.pathPrefix) {
-            return path.count == Self.pathPrefix.utf8CodeUnitCount ? .missingDeviceToken : nil
+        if path.hasPrefix(RequestHead.pathPrefix) {
+            return path.count == RequestHead.pathPrefix.utf8CodeUnitCount ? .missingDeviceToken : nil
         }
         return path.equals("/3/device") ? .missingDeviceToken : .badPath
     }
 
-    /// Where the token lies in the path of a push; nowhere in any other path.
-    static func token(of head: RequestHead, in bytes: Span<UInt8>) -> Range<Int> {
-        guard bytes.extracting(head.path.range).hasPrefix(pathPrefix) else { return 0..<0 }
-        return head.path.range.dropFirst(pathPrefix.utf8CodeUnitCount)
-    }
-
-    /// What can be said of headers, topic, payload and token, once the credential is good.
+    /// What is wrong with fields, topic, payload and device token, once the credential is good.
     mutating func refusalOfContent(
         _ head: RequestHead,
         in bytes: Span<UInt8>,
@@ -47,45 +38,39 @@ struct RequestCheck {
             return .badCollapseID
         }
         guard let rule = PushTypeRule(of: head, in: bytes) else { return .invalidPushType }
-        let topic = bytes.extracting(head.topic.range)
         if head.priority.isPresent {
             guard let priority = PushTypeRule.Priorities(bytes.extracting(head.priority.range)),
                 rule.priorities.contains(priority)
             else { return .badPriority }
-        } else if !rule.priorities.contains(.immediate) {
+        } else if !rule.priorities.contains(.ten) {
             return .badDefaultPriority
         }
-        if let refusal = refusalOfTopic(topic, isPresent: head.topic.isPresent, rule: rule, credential: credential) {
-            return refusal
-        }
+        if let refusal = refusalOfTopic(head.topic, in: bytes, rule: rule, credential: credential) { return refusal }
         if let refusal = refusalOfPayload(payload, limit: rule.payloadLimit) { return refusal }
-        return HeaderForm.isDeviceToken(bytes.extracting(Self.token(of: head, in: bytes))) ? nil : .badDeviceToken
+        return HeaderForm.isDeviceToken(bytes.extracting(head.deviceToken(in: bytes))) ? nil : .badDeviceToken
     }
 
     private mutating func refusalOfTopic(
-        _ topic: Span<UInt8>,
-        isPresent: Bool,
+        _ part: RequestHead.Part,
+        in bytes: Span<UInt8>,
         rule: PushTypeRule,
         credential: ClientCredential
     ) -> Refusal? {
-        guard isPresent else {
-            // A certificate of one topic means that one; anybody else must say which.
-            guard case .certificate(let certificate) = credential, certificate.topics.count == 1 else {
-                return .missingTopic
-            }
-            let only = certificate.topics[0]
-            return rule.refusal(of: only.span, hasEnding: PushTypeRule.hasEnding(only.span))
+        guard part.isPresent else {
+            guard let only = credential.onlyTopic else { return .missingTopic }
+            return rule.refusal(of: only.span, hasSuffix: PushTypeRule(suffixOf: only.span) != nil)
         }
-        var hasEnding = false
+        let topic = bytes.extracting(part.range)
+        var hasSuffix = false
         if topic.isEmpty || !topic.equals(plainTopic.span) {
             guard HeaderForm.isTopic(topic) else { return .badTopic }
-            hasEnding = PushTypeRule.hasEnding(topic)
-            if !hasEnding {
+            hasSuffix = PushTypeRule(suffixOf: topic) != nil
+            if !hasSuffix {
                 plainTopic.removeAll(keepingCapacity: true)
                 plainTopic.append(topic)
             }
         }
-        if let refusal = rule.refusal(of: topic, hasEnding: hasEnding) { return refusal }
+        if let refusal = rule.refusal(of: topic, hasSuffix: hasSuffix) { return refusal }
         switch credential {
         case .certificate(let certificate):
             return certificate.allows(topic) && !rule.needsProviderToken ? nil : .topicDisallowed
@@ -97,14 +82,14 @@ struct RequestCheck {
         }
     }
 
-    /// Apple has no reason of its own for a body that is no JSON object: it counts as empty.
+    /// Apple has no reason of its own for a body that is not a JSON object: it counts as empty.
     private mutating func refusalOfPayload(_ payload: Span<UInt8>, limit: Int) -> Refusal? {
         if payload.isEmpty { return .payloadEmpty }
         if payload.count > limit { return .payloadTooLarge }
         if payload.equals(goodPayload.span) { return nil }
-        guard json.accepts(payload) else { return .payloadEmpty }
+        guard json.faultOffset(in: payload) == nil else { return .payloadEmpty }
         goodPayload.removeAll(keepingCapacity: true)
-        payload.withUnsafeBytes { goodPayload.append(contentsOf: $0) }
+        goodPayload.append(payload)
         return nil
     }
 }

@@ -1,15 +1,13 @@
 import HTTP2
 
-/// Where the parts of one request's head lie in the bytes it came in.
+/// Where the fields of one request lie in the bytes it came in.
 struct RequestHead: Sendable {
-    /// A run of bytes; `isPresent` tells an empty value from a missing one.
+    /// A run of bytes. `isPresent` tells an empty value from a missing one.
     struct Part: Sendable {
         private var start: Int32 = 0
         private var length: Int32 = -1
 
-        static let absent = Part()
-
-        private init() {}
+        init() {}
 
         init(_ range: Range<Int>) {
             start = Int32(truncatingIfNeeded: range.lowerBound)
@@ -20,16 +18,18 @@ struct RequestHead: Sendable {
         var range: Range<Int> { isPresent ? Int(start)..<Int(start + length) : 0..<0 }
     }
 
-    private(set) var method = Part.absent
-    private(set) var path = Part.absent
-    private(set) var authorization = Part.absent
-    private(set) var id = Part.absent
-    private(set) var expiration = Part.absent
-    private(set) var priority = Part.absent
-    private(set) var pushType = Part.absent
-    private(set) var topic = Part.absent
-    private(set) var collapseID = Part.absent
-    /// The name of a field that came more than once: the last such.
+    static let pathPrefix: StaticString = "/3/device/"
+
+    private(set) var method = Part()
+    private(set) var path = Part()
+    private(set) var authorization = Part()
+    private(set) var id = Part()
+    private(set) var expiration = Part()
+    private(set) var priority = Part()
+    private(set) var pushType = Part()
+    private(set) var topic = Part()
+    private(set) var collapseID = Part()
+    /// The name of the last field that came more than once.
     private(set) var duplicate: StaticString?
 
     init() {}
@@ -40,7 +40,7 @@ struct RequestHead: Sendable {
         }
     }
 
-    /// Takes one field; what APNs does not know it does not look at.
+    /// Takes one field. Fields that APNs does not know are ignored.
     mutating func note(_ name: Span<UInt8>, at value: Range<Int>) {
         switch name.count {
         case 5 where name.equals(":path"): Self.set(&path, value, ":path", &duplicate)
@@ -64,5 +64,11 @@ struct RequestHead: Sendable {
     ) {
         if part.isPresent { duplicate = name }
         part = Part(range)
+    }
+
+    /// Where the device token lies; empty unless the path is that of a push.
+    func deviceToken(in bytes: Span<UInt8>) -> Range<Int> {
+        guard bytes.extracting(path.range).hasPrefix(Self.pathPrefix) else { return 0..<0 }
+        return path.range.dropFirst(Self.pathPrefix.utf8CodeUnitCount)
     }
 }

@@ -1,7 +1,69 @@
 /// What the simulator makes of one request.
-enum Verdict: Sendable {
+enum Verdict: Sendable, Equatable {
     case accepted
     case refused(Refusal)
-    /// The rule of this index says.
+    /// The rule with this index applies.
     case ruled(Int)
+
+    /// What is wrong with this very request, for the log, where its refusal covers several causes; nil where the refusal's
+    /// own detail says it all.
+    func cause(
+        of head: RequestHead,
+        in bytes: Span<UInt8>,
+        _ payload: Span<UInt8>,
+        _ credential: ClientCredential
+    ) -> String? {
+        guard case .refused(let refusal) = self else { return nil }
+        switch refusal {
+        case .duplicateHeaders: return head.duplicate.map { "\($0) came more than once." }
+        case .payloadEmpty: return Self.fault(of: payload)
+        case .invalidPushType, .topicDisallowed:
+            guard let rule = PushTypeRule(of: head, in: bytes) else {
+                return "apns-push-type is none of \(PushTypeRule.all.map(\.name.description).joined(separator: ", "))."
+            }
+            if head.topic.isPresent { return Self.fault(of: bytes.extracting(head.topic.range), rule, credential) }
+            return credential.onlyTopic.map { Self.fault(of: $0.span, rule, credential) }
+        default: return nil
+        }
+    }
+
+    private static func fault(of topic: Span<UInt8>, _ rule: PushTypeRule, _ credential: ClientCredential) -> String {
+        let owner = PushTypeRule(suffixOf: topic)
+        if rule.refusal(of: topic, hasSuffix: owner != nil) != nil {
+            guard let owner else {
+                return "The push type \(rule.name) needs a topic of the bundle ID and then \(rule.topicSuffix)."
+            }
+            return "The topic has \(owner.topicSuffix), the suffix of \(owner.name); apns-push-type is \(rule.name)."
+        }
+        guard case .certificate(let certificate) = credential else {
+            return "--allow-topic does not name the app of the topic."
+        }
+        if certificate.allows(topic) {
+            return "The push type \(rule.name) needs a provider token in place of a client certificate."
+        }
+        let names = certificate.topics.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ")
+        return "The client certificate does not name the topic: it names \(names)."
+    }
+
+    private static func fault(of payload: Span<UInt8>) -> String? {
+        if payload.isEmpty { return "The body is empty." }
+        if payload.count >= 3, payload[0] == 0xEF, payload[1] == 0xBB, payload[2] == 0xBF {
+            return "The body begins with a byte order mark (EF BB BF), which JSON does not have."
+        }
+        var check = JSONObjectCheck()
+        guard let offset = check.faultOffset(in: payload) else { return nil }
+        let subject = "The body is not a JSON object: it"
+        if offset >= payload.count { return "\(subject) ends after \(payload.count) bytes, before the object does." }
+        var before = offset
+        while before > 0, " \t\r\n".utf8.contains(payload[before - 1]) { before -= 1 }
+        let byte = name(of: payload[offset])
+        if before == 0 { return "\(subject) begins with \(byte)." }
+        let isAfterComma = payload[before - 1] == UInt8(ascii: ",")
+        return "\(subject) has \(byte) at offset \(offset)\(isAfterComma ? ", after a comma" : "")."
+    }
+
+    private static func name(of byte: UInt8) -> String {
+        if (0x21..<0x7F).contains(byte) { return "\"\(Character(Unicode.Scalar(byte)))\"" }
+        return (byte < 16 ? "0x0" : "0x") + String(byte, radix: 16, uppercase: true)
+    }
 }

@@ -1,21 +1,16 @@
-/// How a connection proves who it is.
+import TLS
+
+/// How a connection authenticates.
 enum ClientCredential: Sendable {
-    /// Each request brings a provider token.
+    /// By the provider token of each request.
     case providerToken
-    /// The handshake brought a certificate, and any `authorization` is ignored.
+    /// By the certificate of the handshake. Any `authorization` is ignored.
     case certificate(Certificate)
 
-    /// The topic of a request that names none: the one of a certificate that has no other.
-    var onlyTopic: [UInt8]? {
-        guard case .certificate(let certificate) = self, certificate.topics.count == 1 else { return nil }
-        return certificate.topics[0]
-    }
-
-    /// What matters of a client certificate.
     struct Certificate: Sendable {
-        /// What it may push to; empty for a certificate that names nothing, which may push anywhere.
+        /// The topics it may push to; empty for a certificate that names none, which may push to any.
         let topics: [[UInt8]]
-        /// Set where the certificate is good for nothing here.
+        /// Why each push is refused; nil for a usable certificate.
         let refusal: Refusal?
 
         init(topics: [String], refusal: Refusal? = nil) {
@@ -28,5 +23,30 @@ enum ClientCredential: Sendable {
             for known in topics where topic.equals(known.span) { return true }
             return false
         }
+    }
+
+    /// The topic of a request that names none: that of a certificate with exactly one.
+    var onlyTopic: [UInt8]? {
+        guard case .certificate(let certificate) = self, certificate.topics.count == 1 else { return nil }
+        return certificate.topics[0]
+    }
+
+    /// The credential of a handshake at `now`, in seconds since 1970.
+    ///
+    /// Any certificate is accepted: Apple's, the simulator's own or a self-signed one. Its topics, its environments and its
+    /// first day decide what it may do. An expired one is refused in the handshake.
+    init(_ facts: CertificateFacts?, environment: SimulatorConfiguration.Environment, now: Int64) {
+        guard let facts else {
+            self = .providerToken
+            return
+        }
+        let needed: CertificateFacts.Environments = environment == .sandbox ? .sandbox : .production
+        var refusal: Refusal?
+        if now < facts.notBefore {
+            refusal = .badCertificate
+        } else if !facts.environments.isEmpty, !facts.environments.contains(needed) {
+            refusal = .badCertificateEnvironment
+        }
+        self = .certificate(Certificate(topics: facts.topics, refusal: refusal))
     }
 }

@@ -1,18 +1,18 @@
 import TLS
 
-/// A key that signs provider tokens, as the simulator needs to know it: its public half, and whose it is.
+/// A registered key that signs provider tokens: its public half, its key ID and its team.
 ///
-/// Where any key is registered, only tokens of registered keys are believed, and each is verified with its key.
+/// Once any key is registered, only provider tokens of registered keys are accepted, and each is verified with its key.
 ///
-/// Where none is, the simulator learns keys by itself. An ES256 signature tells which (two) public keys it may come
-/// from: those of a key's first token are remembered, and from the second token on there is one left. So a signer that
-/// signs wrongly may get its first token accepted, and not its second; and whoever comes first with a key ID has it.
+/// With none registered, the simulator learns keys from provider tokens. An ES256 signature fits (usually) two public keys,
+/// which are remembered with the key ID; the second provider token leaves one of them. So a wrong signature may be accepted
+/// in a key's first provider token but not in its second, and a key ID belongs to whoever uses it first.
 public struct ProviderKey: Sendable {
-    /// The ten characters that Apple names the key by (`kid`).
+    /// Apple's name of the key, ten characters (`kid`).
     public let keyID: String
-    /// The ten characters of the team (`iss`).
+    /// The team, ten characters (`iss`).
     public let teamID: String
-    /// The one environment that the key is good for, or nil for both.
+    /// The one environment that the key is for; nil for both.
     public let environment: SimulatorConfiguration.Environment?
     let key: VerifyingKey
 

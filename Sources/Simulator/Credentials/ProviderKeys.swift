@@ -1,42 +1,33 @@
 import TLS
 
-/// The keys whose provider tokens are believed, by key ID.
+/// The keys whose provider tokens are accepted, by key ID.
 struct ProviderKeys {
-    /// A key that nobody registered: what its tokens have told of it so far.
+    /// What the provider tokens of an unregistered key say about it so far.
     private struct Learnt {
         let teamID: String
-        /// Uncompressed points. Two after a first token as a rule, one from the second on.
+        /// Uncompressed points: usually two after the first provider token, and one from the second on.
         var candidates: [[UInt8]]
     }
 
-    private struct Registered {
-        let key: VerifyingKey
-        let teamID: String
-        let environment: SimulatorConfiguration.Environment?
-    }
-
-    /// Enough for any test, too few to fill the memory with made-up key IDs.
+    /// Enough for any test, and too few to fill the memory with made-up key IDs.
     private static let learntLimit = 10_000
 
     private let environment: SimulatorConfiguration.Environment
     private let isPedantic: Bool
-    private var registered: [String: Registered] = [:]
+    private let registered: [String: ProviderKey]
     private var learnt: [String: Learnt] = [:]
-    /// Accepted tokens by signature, to count the different ones.
+    /// The signatures of accepted provider tokens.
     private var seen: Set<[UInt8]> = []
 
     init(_ keys: [ProviderKey], environment: SimulatorConfiguration.Environment, isPedantic: Bool = false) {
         self.environment = environment
         self.isPedantic = isPedantic
-        for key in keys {
-            registered[key.keyID] = Registered(key: key.key, teamID: key.teamID, environment: key.environment)
-        }
+        registered = Dictionary(keys.map { ($0.keyID, $0) }, uniquingKeysWith: { $1 })
     }
 
-    /// How many different provider tokens were good.
-    var goodTokens: Int { seen.count }
+    var acceptedTokens: Int { seen.count }
 
-    /// Believes the token, or throws the reason why not.
+    /// Accepts the provider token, or throws why not.
     mutating func verify(_ token: ProviderToken) throws(Refusal) {
         if isPedantic, let oddity = token.oddity { throw oddity }
         if registered.isEmpty {

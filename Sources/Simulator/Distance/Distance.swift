@@ -1,7 +1,7 @@
 import IO
 
-/// How far away the simulator seems to be. Its links have a thread of their own: how long the simulator is busy must not
-/// show in how long the way is.
+/// How far away the simulator seems to be. Its links have a thread of their own, so that a busy simulator does not seem to be
+/// farther away.
 final class Distance: Sendable {
     /// What HTTP/2 sends beside the bodies that its windows count: a thousand streams' fields, and handshakes.
     private static let beyondWindow = 4 << 20
@@ -11,21 +11,15 @@ final class Distance: Sendable {
     private let limit: Int
     private let loop: EventLoop
 
-    /// Nil where the simulator is next door.
-    ///
-    /// - Parameter window: What a client may send of bodies before it must wait: no client that heeds it waits for a link.
+    /// - Parameter window: How much of bodies a client may send ahead. One that heeds it never waits for a link.
     init?(_ roundTrip: Duration, window: Int) throws(SimulatorError) {
         guard roundTrip > .zero else { return nil }
         self.roundTrip = roundTrip
         limit = window + Self.beyondWindow
-        do {
-            loop = try EventLoop(name: "distance")
-        } catch {
-            throw SimulatorError(.unavailable, "There is no thread for the distance: \(error).", underlying: error)
-        }
+        loop = try SimulatorError.unavailable("The distance cannot have a thread: ") { try EventLoop(name: "distance") }
     }
 
-    /// Moves a client so far away: calls, on that loop, with the descriptor that stands for it from now on.
+    /// Moves a client that far away. Calls `accept` on the destination with the descriptor that replaces the client's.
     func move(
         _ client: consuming Socket,
         on destination: EventLoop,
@@ -33,7 +27,7 @@ final class Distance: Sendable {
     ) {
         let descriptor = client.release()
         let isTaken = loop.submit { [self] in
-            // Without descriptors for a link the client is turned away, as it is where there is none for itself.
+            // Without free descriptors for a link the client is closed, as it is without one for itself.
             guard let near = try? DistantLink.open(to: Socket(owning: descriptor), roundTrip, limit, on: loop) else {
                 return
             }
@@ -42,7 +36,7 @@ final class Distance: Sendable {
         if !isTaken { _ = Socket(owning: descriptor) }
     }
 
-    /// Breaks off what is under way.
+    /// Closes all links.
     func stop() {
         loop.stop()
         loop.join()

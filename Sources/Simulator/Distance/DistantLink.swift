@@ -1,205 +1,177 @@
 import IO
 
-/// Lies between a client and the simulator and holds up all that passes, as a long way does: handshakes, bytes, ends and
-/// resets. Of what is under way it keeps so much and no more: then it reads no further, as a kernel does whose buffers are
-/// full, until the other side takes something.
+/// Delays all that passes between a client and the simulator: handshakes, bytes, ends and resets. What is under way is
+/// limited; then it reads no further until the other side takes something, as a kernel with full buffers does.
 ///
-/// Confined to the loop, which keeps it for as long as either side may still say something.
+/// It is confined to the loop, whose watches and timers keep it alive.
 final class DistantLink {
-    private enum Side {
-        case client
-        case server
-
-        var other: Side { self == .client ? .server : .client }
-    }
-
-    /// What one side says to the other.
-    private struct Lane {
+    /// One of the two connections, and what comes from it.
+    private final class End {
+        let socket: Socket
+        var watch: WatchToken?
+        var interest: Interest = []
+        /// What this end has sent, until it arrives at the other.
         var line: DelayLine
-        /// What has arrived and the other side has not taken yet.
+        /// What has arrived at the other end, which has not taken it yet.
         var output: [UInt8] = []
         var written = 0
+        /// The other end takes nothing.
         var isBlocked = false
         var timer: TimerToken?
-        /// Its source may say more.
+        /// This end may send more.
         var isOpen = true
 
-        /// Its source is listened to.
+        init(_ socket: consuming Socket, _ line: DelayLine) {
+            self.socket = socket
+            self.line = line
+        }
+
         var isReading: Bool { isOpen && !line.isFull }
-
-        init(_ delay: Duration, limit: Int) { line = DelayLine(delay: delay, limit: limit) }
     }
 
-    /// What is watched of a socket, while something is.
-    private struct Watched {
-        var token: WatchToken
-        var interest: Interest
-    }
-
-    /// A turn reads so often before others have theirs.
     private static let readsPerTurn = 16
 
     private let loop: EventLoop
-    private let client: Socket
-    private let server: Socket
-    private var fromClient: Lane
-    private var fromServer: Lane
-    private var watches: [Side: Watched] = [:]
+    private let client: End
+    private let server: End
     private var room = [UInt8](repeating: 0, count: 65_536)
 
-    /// Returns the descriptor that stands for the client from now on, a round trip of that time away.
+    /// Returns the descriptor that replaces the client's, that round trip away.
     static func open(
         to client: consuming Socket,
-        _ distance: Duration,
+        _ roundTrip: Duration,
         _ limit: Int,
         on loop: EventLoop
     ) throws(IOError) -> CInt {
         let (near, far) = try LoopbackPair().release()
-        let link = DistantLink(client, Socket(owning: far), distance, limit, on: loop)
-        link.updateWatch(.client)
-        link.updateWatch(.server)
+        let line = DelayLine(delay: roundTrip / 2, limit: limit)
+        DistantLink(End(client, line), End(Socket(owning: far), line), loop).updateWatches()
         return near
     }
 
-    private init(
-        _ client: consuming Socket,
-        _ server: consuming Socket,
-        _ distance: Duration,
-        _ limit: Int,
-        on loop: EventLoop
-    ) {
-        self.client = client
-        self.server = server
-        self.loop = loop
-        fromClient = Lane(distance / 2, limit: limit)
-        fromServer = Lane(distance / 2, limit: limit)
+    private init(_ client: End, _ server: End, _ loop: EventLoop) {
+        (self.client, self.server, self.loop) = (client, server, loop)
     }
 
-    private subscript(lane side: Side) -> Lane {
-        get { side == .client ? fromClient : fromServer }
-        _modify { if side == .client { yield &fromClient } else { yield &fromServer } }
-    }
+    private func other(than end: End) -> End { end === client ? server : client }
 
     // MARK: In
 
-    private func ready(_ side: Side, _ interest: Interest) {
-        if interest.contains(.write), self[lane: side.other].isBlocked { write(side.other) }
-        if interest.contains(.read), self[lane: side].isReading { read(side) }
-        updateWatch(.client)
-        updateWatch(.server)
+    private func ready(_ end: End, _ interest: Interest) {
+        let other = other(than: end)
+        if interest.contains(.write), other.isBlocked { write(from: other) }
+        if interest.contains(.read), end.isReading { read(end) }
+        updateWatches()
     }
 
-    private func read(_ side: Side) {
-        for _ in 0..<Self.readsPerTurn where self[lane: side].isReading {
-            let freight: DelayLine.Freight
+    private func read(_ end: End) {
+        for _ in 0..<Self.readsPerTurn where end.isReading {
+            let item: DelayLine.Item
             do throws(IOError) {
-                switch try side == .client ? client.read(into: &room) : server.read(into: &room) {
-                case .bytes(let count): freight = .bytes(Array(room[..<count]))
-                case .closed: freight = .end
-                case .wantsRead, .wantsWrite: return arm(side)
+                switch try end.socket.read(into: &room) {
+                case .bytes(let count): item = .bytes(Array(room[..<count]))
+                case .closed: item = .end
+                case .wantsRead, .wantsWrite: return arm(end)
                 }
             } catch {
-                freight = .reset
+                item = .reset
             }
-            self[lane: side].line.put(freight, at: .now)
-            if freight == .end || freight == .reset {
-                self[lane: side].isOpen = false
-            }
+            end.line.put(item, at: .now)
+            if item == .end || item == .reset { end.isOpen = false }
         }
-        arm(side)
+        arm(end)
     }
 
     // MARK: Out
 
-    /// Comes back when the next piece arrives. While the other side takes nothing, that has time.
-    private func arm(_ side: Side) {
-        guard self[lane: side].timer == nil, !self[lane: side].isBlocked, !self[lane: side].line.isClosed,
-            let due = self[lane: side].line.nextDue
-        else { return }
-        self[lane: side].timer = loop.schedule(at: due) { [self] in
-            self[lane: side].timer = nil
-            write(side)
-            updateWatch(.client)
-            updateWatch(.server)
+    /// Writes the next item when it is due, unless the other end takes nothing.
+    private func arm(_ end: End) {
+        guard end.timer == nil, !end.isBlocked, !end.line.isClosed, let due = end.line.nextDue else { return }
+        end.timer = loop.schedule(at: due) { [self] in
+            end.timer = nil
+            write(from: end)
+            updateWatches()
         }
     }
 
-    /// Writes what has arrived to the other side.
-    private func write(_ side: Side) {
-        self[lane: side].isBlocked = false
-        while !self[lane: side].line.isClosed {
-            if self[lane: side].written == self[lane: side].output.count {
-                guard let freight = self[lane: side].line.take(at: .now) else { break }
-                guard case .bytes(let bytes) = freight else { return end(side, isReset: freight == .reset) }
-                self[lane: side].output = bytes
-                self[lane: side].written = 0
+    /// Writes what is due to the other end.
+    private func write(from end: End) {
+        let other = other(than: end)
+        end.isBlocked = false
+        while !end.line.isClosed {
+            if end.written == end.output.count {
+                guard let item = end.line.take(at: .now) else { break }
+                guard case .bytes(let bytes) = item else { return finish(end, isReset: item == .reset) }
+                (end.output, end.written) = (bytes, 0)
             }
-            let bytes = self[lane: side].output
-            let rest = bytes.span.bytes.extracting(self[lane: side].written...)
             do throws(IOError) {
-                switch try side == .client ? server.write(rest) : client.write(rest) {
-                case .bytes(let count): self[lane: side].written += count
+                switch try other.socket.write(end.output.span.bytes.extracting(end.written...)) {
+                case .bytes(let count): end.written += count
                 case .wantsRead, .wantsWrite:
-                    self[lane: side].isBlocked = true
+                    end.isBlocked = true
                     return
                 }
             } catch {
-                // Nobody hears it any more, as the other side's own lane will tell. What still comes is read and dropped.
-                self[lane: side].line.close()
-                resetIfUnheard(side)
+                // The other end is gone, as reading from it will show. What still comes is read and dropped.
+                end.line.close()
+                resetIfUnread(end)
             }
         }
-        arm(side)
+        arm(end)
     }
 
-    private func end(_ side: Side, isReset: Bool) {
-        self[lane: side].line.close()
+    /// The end, or the reset, of this end has arrived at the other.
+    private func finish(_ end: End, isReset: Bool) {
+        let other = other(than: end)
+        end.line.close()
         guard isReset else {
-            if side == .client { server.closeWriting() } else { client.closeWriting() }
-            return resetIfUnheard(side.other)
+            other.socket.closeWriting()
+            return resetIfUnread(other)
         }
-        if side == .client { server.resetWhenClosed() } else { client.resetWhenClosed() }
-        self[lane: side.other].line.close()
-        self[lane: side.other].isOpen = false
-        // The kernel tells the other side when the socket closes, which is when nothing waits here any more.
-        if let timer = self[lane: side.other].timer.take() { loop.cancel(timer) }
+        // The kernel sends the reset when the link, which has nothing to wait for any more, closes the socket.
+        other.socket.resetWhenClosed()
+        other.line.close()
+        other.isOpen = false
+        if let timer = other.timer.take() { loop.cancel(timer) }
     }
 
-    /// Whoever goes on talking to a side that is gone, and whose end has come over, is reset: after as long as that takes.
-    private func resetIfUnheard(_ side: Side) {
-        let other = side.other
-        guard self[lane: side].isOpen, self[lane: side].line.isClosed, !self[lane: other].isOpen,
-            self[lane: other].line.isClosed
-        else { return }
-        _ = loop.schedule(at: .now + self[lane: side].line.delay) { [self] in
-            if side == .client { client.resetWhenClosed() } else { server.resetWhenClosed() }
-            self[lane: side].isOpen = false
-            updateWatch(side)
+    /// Resets an end that goes on sending when the other end is gone and its end has arrived: after the time that takes.
+    private func resetIfUnread(_ end: End) {
+        let other = other(than: end)
+        guard end.isOpen, end.line.isClosed, !other.isOpen, other.line.isClosed else { return }
+        _ = loop.schedule(at: .now + end.line.delay) { [self] in
+            end.socket.resetWhenClosed()
+            end.isOpen = false
+            updateWatch(end)
         }
     }
 
-    /// A socket is watched for what the link waits for. With nothing to wait for on either, and nothing under way, the
-    /// loop lets go of the link, and both sockets close.
-    private func updateWatch(_ side: Side) {
+    private func updateWatches() {
+        updateWatch(client)
+        updateWatch(server)
+    }
+
+    /// Watches a socket for what the link waits for. Once there is nothing to wait for and nothing under way, the loop
+    /// drops the link, and both sockets close.
+    private func updateWatch(_ end: End) {
         var interest: Interest = []
-        if self[lane: side].isReading { interest.insert(.read) }
-        if self[lane: side.other].isBlocked { interest.insert(.write) }
-        guard interest != watches[side]?.interest ?? [] else { return }
+        if end.isReading { interest.insert(.read) }
+        if other(than: end).isBlocked { interest.insert(.write) }
+        guard interest != end.interest else { return }
         if interest.isEmpty {
-            if let watched = watches.removeValue(forKey: side) { loop.cancel(watched.token) }
-        } else if let watched = watches[side] {
-            loop.update(watched.token, to: interest)
-            watches[side]?.interest = interest
+            if let watch = end.watch.take() { loop.cancel(watch) }
+        } else if let watch = end.watch {
+            loop.update(watch, to: interest)
         } else {
-            let descriptor = side == .client ? client.descriptor : server.descriptor
             do throws(IOError) {
-                let token = try loop.watch(descriptor, for: interest) { [self] in ready(side, $0) }
-                watches[side] = Watched(token: token, interest: interest)
+                end.watch = try loop.watch(end.socket.descriptor, for: interest) { [self] in ready(end, $0) }
             } catch {
-                // Without memory for a watch the link is as good as broken.
-                self[lane: side].isOpen = false
-                self[lane: side.other].line.close()
+                // Without memory for a watch the link cannot go on.
+                end.isOpen = false
+                other(than: end).line.close()
+                return
             }
         }
+        end.interest = interest
     }
 }

@@ -1,4 +1,4 @@
-/// A connection that ended by a fault of its client's: in its handshake, or in its HTTP/2.
+/// A connection that ended because of its client: in its handshake, or in its HTTP/2.
 public struct ConnectionFailure: Sendable, Hashable {
     /// When it failed, in milliseconds since 1970.
     public let time: Int64

@@ -1,11 +1,11 @@
-/// Counts on the fast path: plain numbers by refusal and rule, told as ``SimulatorStatistics`` when asked.
+/// Counts on the hot path: plain numbers by refusal and rule, from which ``SimulatorStatistics`` are made on request.
 struct Counters {
     private let rules: [AnswerRule]
     private var refusals = [Int](repeating: 0, count: Refusal.allCases.count)
     private var ruled: [Int]
     private var accepted = 0
     private var payloadBytes = 0
-    /// What happens too seldom to matter is counted where it is told.
+    /// What is too rare to matter on the hot path is counted here at once.
     var rare = SimulatorStatistics()
 
     init(rules: [AnswerRule]) {
@@ -13,21 +13,14 @@ struct Counters {
         ruled = Array(repeating: 0, count: rules.count)
     }
 
-    /// A request waits for its answer: until it has it, there is none.
-    mutating func requestHeld(payload: Int) {
-        payloadBytes += payload
-        rare.requests += 1
-        rare.unanswered += 1
-    }
-
-    /// A request that waited has its answer.
+    /// Counts the answer to a request that was counted as unanswered.
     mutating func heldAnswered(_ verdict: Verdict) {
         rare.requests -= 1
         rare.unanswered -= 1
         requestJudged(verdict, payload: 0)
     }
 
-    /// No verdict: the request was taken and nobody is there to answer.
+    /// Counts a request. Without a verdict there is no answer, or not yet.
     mutating func requestJudged(_ verdict: Verdict?, payload: Int) {
         payloadBytes += payload
         switch verdict {
@@ -41,26 +34,26 @@ struct Counters {
     }
 
     var statistics: SimulatorStatistics {
-        var told = rare
-        told.payloadBytes = payloadBytes
-        told.note(accepted, status: 200, reason: nil)
-        for refusal in Refusal.allCases {
-            told.note(refusals[Int(refusal.rawValue)], status: refusal.status, reason: refusal.reason?.description)
+        var statistics = rare
+        statistics.payloadBytes = payloadBytes
+        statistics.count(accepted, status: 200, reason: nil)
+        for (refusal, count) in zip(Refusal.allCases, refusals) {
+            statistics.count(count, status: refusal.status, reason: refusal.reason?.description)
         }
         for (rule, count) in zip(rules, ruled) {
             if case .answer(let status, let reason, _) = rule.action {
-                told.note(count, status: status, reason: reason)
+                statistics.count(count, status: status, reason: reason)
             } else {
-                told.unanswered += count
-                told.requests += count
+                statistics.unanswered += count
+                statistics.requests += count
             }
         }
-        return told
+        return statistics
     }
 }
 
 extension SimulatorStatistics {
-    fileprivate mutating func note(_ count: Int, status: UInt16, reason: String?) {
+    fileprivate mutating func count(_ count: Int, status: UInt16, reason: String?) {
         guard count > 0 else { return }
         requests += count
         byStatus[String(status), default: 0] += count

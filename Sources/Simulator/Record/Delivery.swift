@@ -1,16 +1,16 @@
-/// One request as the simulator saw it, kept in memory when the configuration asks for it.
+/// One request as the simulator received it.
 public struct Delivery: Sendable, Hashable {
-    /// When it was taken, in milliseconds since 1970.
+    /// When it was received, in milliseconds since 1970.
     public let time: Int64
     /// The connection it came on, counted from 1.
     public let connection: Int
     /// Its stream on that connection.
     public let stream: Int32
-    /// The `apns-id` that the answer carried: the request's own, or one made for it.
+    /// The `apns-id` of the answer: the request's own, or one made for it.
     public let apnsID: String
     /// The device token.
     public let token: String
-    /// The topic as the request named it.
+    /// `apns-topic`.
     public let topic: String?
     /// `apns-push-type`.
     public let pushType: String?
@@ -20,11 +20,11 @@ public struct Delivery: Sendable, Hashable {
     public let expiration: String?
     /// `apns-collapse-id`.
     public let collapseID: String?
-    /// `authorization`, whole.
+    /// `authorization`.
     public let authorization: String?
     /// The body, byte for byte.
     public let payload: [UInt8]
-    /// The answer's status; nil where a rule left the request without an answer.
+    /// The answer's status; nil where the request was not answered.
     public let status: Int?
     /// The reason in the answer's body.
     public let reason: String?

@@ -3,23 +3,23 @@ import IO
 
 /// A file that lines are appended to, a whole batch a write; `-` is standard output.
 ///
-/// A pipe or a terminal may have a reader who stands still. It is waited for, so that no line is lost to a slow one, but
-/// not for ever: the simulator's loop waits with it.
+/// It waits for a slow reader of a pipe or a terminal, so that no line is lost, but not for ever: the simulator's loop is
+/// blocked meanwhile.
 struct LogFile: ~Copyable {
-    /// What a pipe takes without blocking once it is said to be ready (`PIPE_BUF`).
+    /// What a ready pipe takes without blocking (`PIPE_BUF`).
     private static let pieceLimit = 4096
 
     private let descriptor: CInt
     private let mayBlock: Bool
-    private let patience: Duration
-    /// Whoever has let it run out is not waited for again until they have read.
-    private var isPatient = true
-    /// The last line is not whole.
+    private let readerTimeout: Duration
+    /// False after a time-out, until the reader has read again.
+    private var waitsForReader = true
+    /// The last line is incomplete.
     private var isCut = false
 
-    init(appendingTo path: String, patience: Duration = .seconds(5)) throws(SimulatorError) {
-        self.patience = patience
-        // Without O_NONBLOCK a pipe that nobody reads would never be open.
+    init(appendingTo path: String, readerTimeout: Duration = .seconds(5)) throws(SimulatorError) {
+        self.readerTimeout = readerTimeout
+        // Without O_NONBLOCK opening a pipe without a reader never returns.
         descriptor =
             path == "-"
             ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
@@ -27,7 +27,7 @@ struct LogFile: ~Copyable {
         guard descriptor >= 0 else {
             let why =
                 errno == ENXIO
-                ? "nobody reads this pipe. Start its reader first."
+                ? "this pipe has no reader. Start its reader first."
                 : "\(String(cString: strerror(errno))). Name a file in a folder that may be written."
             throw SimulatorError(
                 .unavailable,
@@ -38,11 +38,9 @@ struct LogFile: ~Copyable {
         mayBlock = fstat(descriptor, &facts) != 0 || facts.st_mode & S_IFMT != S_IFREG
     }
 
-    deinit {
-        close(descriptor)
-    }
+    deinit { close(descriptor) }
 
-    /// Writes all of it; false where the file takes no more.
+    /// Writes all of it. False where the file takes no more.
     mutating func write(_ bytes: [UInt8]) -> Bool {
         if isCut {
             guard writeAll([UInt8(ascii: "\n")]) else { return false }
@@ -73,14 +71,14 @@ struct LogFile: ~Copyable {
 
     /// Waits until a pipe or a terminal takes more.
     private mutating func isReady() -> Bool {
-        let deadline = MonotonicInstant.now + (isPatient ? patience : .zero)
+        let deadline = MonotonicInstant.now + (waitsForReader ? readerTimeout : .zero)
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         while true {
             let left = max(.zero, deadline - MonotonicInstant.now).components
             let count = poll(&wanted, 1, CInt(left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000))
             if count < 0, errno == EINTR { continue }
-            isPatient = count > 0
-            return isPatient
+            waitsForReader = count > 0
+            return waitsForReader
         }
     }
 }

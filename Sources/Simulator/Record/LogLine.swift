@@ -4,42 +4,36 @@ import TLS
 struct LogLine {
     private var time = TimeText()
     private var lastPayload: [UInt8] = []
-    /// The end of a line with that payload: one payload for many tokens is hashed and quoted once.
+    /// The end of a line with that payload: one payload for many device tokens is hashed and quoted once.
     private var lastEnd: [UInt8] = []
 
-    /// What a line says of a request beside its own words.
+    /// What a line says of a request besides its own bytes.
     struct Facts {
         let now: Int64
         let connection: Int
         let stream: Int32
         var status: UInt16?
         var reason: String?
-        /// What the reason leaves open.
+        /// More on the cause than the reason says.
         var detail: String?
-        /// The topic of the certificate that counts where the request names none.
+        /// The certificate's topic, for a request that names none.
         var onlyTopic: [UInt8]?
-        /// The whole body's length and hash, where only its beginning is at hand.
-        var longBody: LongBody?
+        /// Length and hash of the whole body, where only its beginning was kept.
+        var longBody: (count: Int, digest: [UInt8])?
     }
 
-    /// A body that is longer than what is kept of one.
-    struct LongBody {
-        let count: Int
-        let digest: [UInt8]
-    }
-
-    /// A connection's end by a fault, of which no request tells.
-    mutating func append(_ failure: ConnectionFailure, to line: inout [UInt8]) {
-        time.set(failure.time)
+    private mutating func begin(_ now: Int64, _ connection: Int, _ line: inout [UInt8]) {
+        time.set(now)
         line.append("{\"time\":\"")
         line.append(contentsOf: time.bytes)
-        line.append("\",\"connection\":")
-        line.append(decimal: failure.connection)
-        line.append(",\"failed\":\"")
-        line.append(failure.isHandshake ? "handshake" : "connection")
-        line.append("\",\"error\":")
-        let message = Array(failure.message.utf8)
-        line.appendQuoted(message.span)
+        line.append("\"")
+        line.appendMember("connection", connection)
+    }
+
+    mutating func append(_ failure: ConnectionFailure, to line: inout [UInt8]) {
+        begin(failure.time, failure.connection, &line)
+        line.appendMember("failed", failure.isHandshake ? "handshake" : "connection")
+        line.appendMember("error", failure.message)
         line.append("}\n")
     }
 
@@ -51,19 +45,14 @@ struct LogLine {
         payload: Span<UInt8>,
         to line: inout [UInt8]
     ) {
-        time.set(facts.now)
-        line.append("{\"time\":\"")
-        line.append(contentsOf: time.bytes)
-        line.append("\",\"connection\":")
-        line.append(decimal: facts.connection)
-        line.append(",\"stream\":")
-        line.append(decimal: facts.stream)
-        line.append(",\"apns_id\":")
+        begin(facts.now, facts.connection, &line)
+        line.appendMember("stream", facts.stream)
+        line.appendName("apns_id")
         if id.isEmpty { line.append("null") } else { line.appendQuoted(id) }
-        line.append(",\"token\":")
-        line.appendQuoted(repairing: bytes.extracting(RequestCheck.token(of: head, in: bytes)))
+        line.appendName("token")
+        line.appendQuoted(repairing: bytes.extracting(head.deviceToken(in: bytes)))
         if let topic = facts.onlyTopic, !head.topic.isPresent {
-            line.append(",\"topic\":")
+            line.appendName("topic")
             line.appendQuoted(repairing: topic.span)
         } else {
             Self.append("topic", head.topic, in: bytes, to: &line)
@@ -72,20 +61,9 @@ struct LogLine {
         Self.append("priority", head.priority, in: bytes, isNumber: true, to: &line)
         Self.append("expiration", head.expiration, in: bytes, isNumber: true, to: &line)
         Self.append("collapse_id", head.collapseID, in: bytes, to: &line)
-        line.append(",\"status\":")
-        if let status = facts.status { line.append(decimal: status) } else { line.append("null") }
-        line.append(",\"reason\":")
-        if let reason = facts.reason {
-            let text = Array(reason.utf8)
-            line.appendQuoted(text.span)
-        } else {
-            line.append("null")
-        }
-        if let detail = facts.detail {
-            line.append(",\"detail\":")
-            let text = Array(detail.utf8)
-            line.appendQuoted(repairing: text.span)
-        }
+        line.appendMember("status", facts.status)
+        line.appendMember("reason", facts.reason)
+        if let detail = facts.detail { line.appendMember("detail", detail) }
         if facts.status == 404 || facts.status == 405 {
             Self.append("method", head.method, in: bytes, to: &line)
             Self.append("path", head.path, in: bytes, to: &line)
@@ -104,9 +82,7 @@ struct LogLine {
         isNumber: Bool = false,
         to line: inout [UInt8]
     ) {
-        line.append(",\"")
-        line.append(name)
-        line.append("\":")
+        line.appendName(name)
         let value = bytes.extracting(part.range)
         if !part.isPresent {
             line.append("null")
@@ -127,14 +103,11 @@ struct LogLine {
     }
 
     private static func appendEnd(_ count: Int, _ digest: [UInt8], _ payload: Span<UInt8>, to line: inout [UInt8]) {
-        line.append(",\"bytes\":")
-        line.append(decimal: count)
+        line.appendMember("bytes", count)
         line.append(",\"sha256\":\"")
-        for byte in digest {
-            line.append(Hexadecimal.digit(byte >> 4))
-            line.append(Hexadecimal.digit(byte))
-        }
-        line.append("\",\"payload\":")
+        for byte in digest { line.append(hexadecimal: byte) }
+        line.append("\"")
+        line.appendName("payload")
         line.appendQuoted(repairing: payload)
         line.append("}\n")
     }

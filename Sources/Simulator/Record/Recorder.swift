@@ -1,6 +1,6 @@
-/// Keeps what was asked to be kept of each request: counts always, log lines and deliveries on demand.
+/// Keeps what the configuration asks for of each request: counts always, log lines and deliveries on demand.
 struct Recorder: ~Copyable {
-    private(set) var counters: Counters
+    var counters: Counters
     private(set) var deliveries: [Delivery] = []
     private let keepsDeliveries: Bool
     private let observer: (@Sendable (SimulatorEvent) -> Void)?
@@ -23,30 +23,17 @@ struct Recorder: ~Copyable {
         }
     }
 
-    /// Whether anything but counts is kept of a request.
+    var logs: Bool { log != nil }
+
+    /// Whether more than counts is kept of a request.
     func keeps(_ head: RequestHead, in bytes: Span<UInt8>) -> Bool {
-        guard keepsDeliveries || observer != nil || log != nil else { return false }
+        guard keepsDeliveries || observer != nil || logs else { return false }
         guard !prefix.isEmpty else { return true }
-        let token = bytes.extracting(RequestCheck.token(of: head, in: bytes))
+        let token = bytes.extracting(head.deviceToken(in: bytes))
         return token.count >= prefix.count && token.extracting(0..<prefix.count).equals(prefix.span)
     }
 
-    mutating func count(_ verdict: Verdict?, payload: Int) {
-        counters.requestJudged(verdict, payload: payload)
-    }
-
-    mutating func countHeld(payload: Int) {
-        counters.requestHeld(payload: payload)
-    }
-
-    mutating func countRare(_ change: (inout SimulatorStatistics) -> Void) {
-        change(&counters.rare)
-    }
-
-    /// Whether there is a log.
-    var logs: Bool { log != nil }
-
-    /// Gathers the line of a request, if there is a log.
+    /// Adds the line of a request, if there is a log.
     mutating func log(
         _ facts: LogLine.Facts,
         _ head: RequestHead,
@@ -58,8 +45,8 @@ struct Recorder: ~Copyable {
         line.append(facts, head: head, in: bytes, id: id, payload: payload, to: &lines)
     }
 
-    /// A request that waited for its answer has it, or will have none for that reason.
-    mutating func settle(_ held: HeldAnswers.Held, unanswered reason: String?) {
+    /// A held answer was sent, or will not be sent for that reason.
+    mutating func settle(_ held: HeldAnswer, unanswered reason: String?) {
         if reason == nil { counters.heldAnswered(held.verdict) }
         guard let request = held.request else { return }
         var facts = request.facts
@@ -69,7 +56,7 @@ struct Recorder: ~Copyable {
         log(facts, request.head, in: bytes, id: request.id.span, payload: payload)
     }
 
-    /// Returns what is to be told again once it is answered.
+    /// Keeps the request and tells the observer. Returns what to pass to ``answered(_:)``.
     mutating func keepDelivery(
         _ facts: LogLine.Facts,
         _ head: RequestHead,
@@ -86,7 +73,7 @@ struct Recorder: ~Copyable {
             connection: facts.connection,
             stream: facts.stream,
             apnsID: id.text,
-            token: bytes.extracting(RequestCheck.token(of: head, in: bytes)).text,
+            token: bytes.extracting(head.deviceToken(in: bytes)).text,
             topic: text(head.topic, bytes),
             pushType: text(head.pushType, bytes),
             priority: text(head.priority, bytes),
@@ -103,20 +90,17 @@ struct Recorder: ~Copyable {
         return delivery
     }
 
-    /// A connection failed. Its line is written at once: nothing may come after it.
+    /// Records a connection that failed, at once: nothing may come after it.
     mutating func failed(_ failure: ConnectionFailure) {
         if failure.isHandshake { counters.rare.failedHandshakes += 1 }
-        if log != nil { line.append(failure, to: &lines) }
+        if logs { line.append(failure, to: &lines) }
         flush()
         failureObserver?(failure)
     }
 
-    /// The answer to a request went out.
-    func answered(_ delivery: Delivery) {
-        observer?(.answered(delivery))
-    }
+    func answered(_ delivery: Delivery) { observer?(.answered(delivery)) }
 
-    /// Writes the lines gathered so far: before the answers go out, so that whoever has an answer finds its line.
+    /// Writes the lines: before the answers, so that a client with an answer finds its line.
     mutating func flush() {
         guard !lines.isEmpty else { return }
         if log?.write(lines) == false { counters.rare.logErrors += 1 }

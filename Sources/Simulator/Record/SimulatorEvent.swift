@@ -1,8 +1,8 @@
-/// What a simulator tells its observer: see ``SimulatorConfiguration/observer``.
+/// An event that the observer gets: see ``SimulatorConfiguration/observer``.
 public enum SimulatorEvent: Sendable, Hashable {
-    /// A request has come and its answer is decided; it goes out after the observer has returned. What there is no answer
-    /// to has no status.
+    /// A request was received. Its answer is sent after the observer has returned. One that will not be answered has no
+    /// status.
     case received(Delivery)
-    /// The answer has been handed to the operating system.
+    /// The answer was handed to the operating system.
     case answered(Delivery)
 }

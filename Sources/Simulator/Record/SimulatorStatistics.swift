@@ -1,24 +1,24 @@
 import FoundationEssentials
 
-/// What a simulator has seen and answered since it started.
+/// The counts of a simulator since it started.
 public struct SimulatorStatistics: Sendable, Hashable, Codable {
-    /// Requests taken.
+    /// Requests received.
     public var requests = 0
     /// Requests answered with 200.
     public var delivered = 0
     /// Requests answered with another status.
     public var refused = 0
-    /// Requests without an answer: a rule or a reset left them so, or they still wait for it.
+    /// Requests without an answer, because of a rule or a reset, or because they still wait for it.
     public var unanswered = 0
     /// Answers by status.
     public var byStatus: [String: Int] = [:]
     /// Answers other than 200 by reason.
     public var byReason: [String: Int] = [:]
-    /// Bytes of payload taken.
+    /// Bytes of payload received.
     public var payloadBytes = 0
     /// Connections that finished their handshake.
     public var connections = 0
-    /// Those still open.
+    /// Connections that are open now.
     public var openConnections = 0
     /// Handshakes that failed.
     public var failedHandshakes = 0
@@ -28,16 +28,15 @@ public struct SimulatorStatistics: Sendable, Hashable, Codable {
     public var goAways = 0
     /// Connections reset because of ``SimulatorConfiguration/resetAfter``.
     public var resets = 0
-    /// Dead tokens that the feedback service has told of.
+    /// Dead tokens that the feedback service has sent.
     public var deadTokensTold = 0
-    /// Dead tokens that nobody has asked it for yet.
+    /// Dead tokens that it has not sent yet.
     public var deadTokensWaiting = 0
-    /// Requests whose stream was reset before they were taken: they broke the rules of HTTP/2, or there were too many at
-    /// once.
+    /// Requests whose stream was reset before they were complete: they broke the rules of HTTP/2, or too many were open.
     public var streamsRefused = 0
-    /// Times that a rule of limited times was left out, because such rules count a million device tokens and no more.
+    /// How often a rule of limited times did not apply because such rules count a million device tokens and no more.
     public var uncounted = 0
-    /// Times that the log could not be written.
+    /// How often the log could not be written.
     public var logErrors = 0
 
     enum CodingKeys: String, CodingKey {
@@ -55,11 +54,11 @@ public struct SimulatorStatistics: Sendable, Hashable, Codable {
         case logErrors = "log_errors"
     }
 
-    /// The same as one JSON object with its keys in order: what `GET /stats` answers.
+    /// The counts as one JSON object with sorted keys: the answer to `GET /stats`.
     public var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
-        // Numbers and words: there is nothing in it that cannot be encoded.
+        // Numbers and strings can always be encoded.
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 }

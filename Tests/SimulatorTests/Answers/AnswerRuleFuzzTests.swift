@@ -24,7 +24,7 @@ import Testing
                 let rule = try AnswerRule(parsing: text)
                 read += 1
                 #expect(rule.prefix.utf8.count <= 200 && rule.times != 0, "seed \(seed): \(text)")
-                #expect(rule.prefix.utf8.allSatisfy { HeaderForm.nibble($0) != nil }, "seed \(seed): \(text)")
+                #expect(rule.prefix.utf8.allSatisfy { Hexadecimal.value(of: $0) != nil }, "seed \(seed): \(text)")
                 #expect(rule.oddity?.hasSuffix(".") != false, "seed \(seed): \(text)")
                 let answer = Answer(rule)
                 #expect(answer.detail?.hasSuffix(".") == true, "seed \(seed): \(text)")
@@ -36,24 +36,24 @@ import Testing
         #expect(read > 0)
     }
 
-    /// The same, said slowly.
+    /// The same by a slower way.
     private struct Model {
         let rules: [AnswerRule]
         var uses: [String: UInt32] = [:]
 
-        mutating func take(_ token: String) -> Int? {
+        mutating func verdict(on token: String) -> Verdict {
             let token = token.lowercased()
             var places: [String: Int] = [:]
             for (index, rule) in rules.enumerated() { places[rule.prefix] = index }
             for length in (0...token.utf8.count).reversed() {
                 guard let index = places[String(token.prefix(length))] else { continue }
-                guard let times = rules[index].times else { return index }
+                guard let times = rules[index].times else { return .ruled(index) }
                 let use = "\(index) \(token)"
                 guard uses[use, default: 0] < times else { continue }
                 uses[use, default: 0] += 1
-                return index
+                return .ruled(index)
             }
-            return nil
+            return .accepted
         }
     }
 
@@ -73,7 +73,7 @@ import Testing
             for _ in 0..<100 {
                 let token = digits(5)
                 let bytes = Array(token.utf8)
-                let (found, expected) = (tree.take(bytes.span), model.take(token))
+                let (found, expected) = (tree.verdict(on: bytes.span), model.verdict(on: token))
                 #expect(found == expected, "seed \(seed): \(token)")
             }
         }

@@ -9,7 +9,8 @@ struct AnswerRulesTests {
 
     private func take(_ token: String, from rules: inout AnswerRules) -> Int? {
         let bytes = Array(token.utf8)
-        return rules.take(bytes.span)
+        if case .ruled(let rule) = rules.verdict(on: bytes.span) { return rule }
+        return nil
     }
 
     @Test(
@@ -123,15 +124,16 @@ struct AnswerRulesTests {
         #expect(take("ab", from: &rules) == nil)
     }
 
-    @Test func `bodies carry reason and time as Apple writes them`() {
-        let now: Int64 = 1_700_000_000_000
-        func body(_ reason: String?, _ timestamp: AnswerRule.Timestamp) -> String {
-            String(decoding: AnswerBody.of(reason: reason, timestamp: timestamp, now: now), as: UTF8.self)
+    @Test func `bodies carry reason and time as Apple writes them`() throws {
+        func body(_ reason: String?, _ timestamp: AnswerRule.Timestamp) throws -> String {
+            let action = AnswerRule.Action.answer(status: 410, reason: reason, timestamp: timestamp)
+            let answer = Answer(try AnswerRule(prefix: "ab", action: action))
+            return String(decoding: answer.body(now: 1_700_000_000_000), as: UTF8.self)
         }
-        #expect(body("Unregistered", .now) == #"{"reason":"Unregistered","timestamp":1700000000000}"#)
-        #expect(body("Unregistered", .milliseconds(-1)) == #"{"reason":"Unregistered","timestamp":-1}"#)
-        #expect(body("Unregistered", .none) == #"{"reason":"Unregistered"}"#)
-        #expect(body("a\"b", .none) == #"{"reason":"a\"b"}"#)
-        #expect(body(nil, .now) == "")
+        #expect(try body("Unregistered", .now) == #"{"reason":"Unregistered","timestamp":1700000000000}"#)
+        #expect(try body("Unregistered", .milliseconds(-1)) == #"{"reason":"Unregistered","timestamp":-1}"#)
+        #expect(try body("Unregistered", .none) == #"{"reason":"Unregistered"}"#)
+        #expect(try body("a\"b", .none) == #"{"reason":"a\"b"}"#)
+        #expect(try body(nil, .now) == "")
     }
 }

@@ -5,7 +5,7 @@ import Testing
 struct JSONObjectCheckTests {
     private func accepts(_ bytes: [UInt8]) -> Bool {
         var check = JSONObjectCheck()
-        return check.accepts(bytes.span)
+        return check.faultOffset(in: bytes.span) == nil
     }
 
     @Test(arguments: [

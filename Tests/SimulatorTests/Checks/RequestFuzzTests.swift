@@ -50,7 +50,9 @@ import Testing
 
     @Test func `any request has one verdict, a sentence why, and one line of JSON`() throws {
         let rules = try ["ab=410", "cd=429*1", "*=503*1"].map { try AnswerRule(parsing: $0) }
-        let answers = Answers(rules: rules)
+        var ruled = SimulatorConfiguration()
+        ruled.answers = rules
+        let server = try ServerState(ruled, deadTokens: nil)
         let credentials: [ClientCredential] = [
             .providerToken, .certificate(.init(topics: [])), .certificate(.init(topics: ["com.example.app"])),
             .certificate(.init(topics: ["com.example.app", "com.example.app.voip", "com.example.app.location-query"])),
@@ -87,8 +89,8 @@ import Testing
                 } else {
                     verdict = judge.verdict(on: head, in: bytes.span, payload: payload.span, from: &connection, now: 0)
                 }
-                let answer = answers[verdict]
-                let detail = verdict.culprit(of: head, in: bytes.span, payload.span, credential) ?? answer.detail
+                let answer = server.answer(to: verdict)
+                let detail = verdict.cause(of: head, in: bytes.span, payload.span, credential) ?? answer.detail
                 if case .accepted = verdict {
                     #expect(detail == nil, "seed \(seed)")
                 } else {
@@ -116,6 +118,7 @@ import Testing
 
     private func isJSONObject(_ line: [UInt8]) -> Bool {
         var check = JSONObjectCheck()
-        return check.accepts(line.span) && (try? JSONDecoder().decode(Line.self, from: Data(line))) != nil
+        let isRead = (try? JSONDecoder().decode(Line.self, from: Data(line))) != nil
+        return isRead && check.faultOffset(in: line.span) == nil
     }
 }

@@ -9,17 +9,17 @@ import Testing
     @Test func `what goes in comes out in order, and not before its time`() {
         var line = DelayLine(delay: .milliseconds(100), limit: 1_000)
         #expect(line.nextDue == nil)
-        line.put(.bytes([1]), at: self.start)
-        line.put(.bytes([2]), at: self.start + .milliseconds(10))
-        line.put(.end, at: self.start + .milliseconds(20))
-        #expect(line.nextDue == self.start + .milliseconds(100))
-        let early = line.take(at: self.start + .milliseconds(99))
+        line.put(.bytes([1]), at: start)
+        line.put(.bytes([2]), at: start + .milliseconds(10))
+        line.put(.end, at: start + .milliseconds(20))
+        #expect(line.nextDue == start + .milliseconds(100))
+        let early = line.take(at: start + .milliseconds(99))
         #expect(early == nil)
-        let first = line.take(at: self.start + .milliseconds(100))
-        let none = line.take(at: self.start + .milliseconds(100))
+        let first = line.take(at: start + .milliseconds(100))
+        let none = line.take(at: start + .milliseconds(100))
         #expect(first == .bytes([1]) && none == nil)
-        let second = line.take(at: self.start + .milliseconds(500))
-        let third = line.take(at: self.start + .milliseconds(500))
+        let second = line.take(at: start + .milliseconds(500))
+        let third = line.take(at: start + .milliseconds(500))
         #expect(second == .bytes([2]) && third == .end)
         #expect(line.nextDue == nil)
     }
@@ -28,8 +28,8 @@ import Testing
         var line = DelayLine(delay: .milliseconds(5), limit: 1_000_000)
         var taken: [Int] = []
         for number in 0..<5_000 {
-            line.put(.bytes([UInt8(number & 255), UInt8(number >> 8)]), at: self.start + .microseconds(number))
-            while case .bytes(let bytes) = line.take(at: self.start + .microseconds(number)) {
+            line.put(.bytes([UInt8(number & 255), UInt8(number >> 8)]), at: start + .microseconds(number))
+            while case .bytes(let bytes) = line.take(at: start + .microseconds(number)) {
                 taken.append(Int(bytes[0]) | Int(bytes[1]) << 8)
             }
         }
@@ -41,18 +41,18 @@ import Testing
 
     @Test func `a line is full once so much is under way, and what comes out makes room`() {
         var line = DelayLine(delay: .milliseconds(5), limit: 1_000)
-        line.put(.bytes(Array(repeating: 1, count: 900)), at: self.start)
+        line.put(.bytes(Array(repeating: 1, count: 900)), at: start)
         #expect(!line.isFull)
         // Small pieces cost more than their bytes.
-        line.put(.bytes([1]), at: self.start)
+        line.put(.bytes([1]), at: start)
         #expect(line.isFull)
         _ = line.take(at: .distantFuture)
         #expect(!line.isFull)
-        for _ in 0..<100 { line.put(.end, at: self.start) }
+        for _ in 0..<100 { line.put(.end, at: start) }
         #expect(line.isFull)
         while line.take(at: .distantFuture) != nil {}
         #expect(!line.isFull)
-        for _ in 0..<100 { line.put(.bytes([1]), at: self.start) }
+        for _ in 0..<100 { line.put(.bytes([1]), at: start) }
         #expect(line.isFull)
         line.close()
         #expect(!line.isFull)
@@ -60,9 +60,9 @@ import Testing
 
     @Test func `nothing is kept of what goes into a line that nobody takes from any more`() {
         var line = DelayLine(delay: .milliseconds(5), limit: 1_000_000)
-        line.put(.bytes([1]), at: self.start)
+        line.put(.bytes([1]), at: start)
         line.close()
-        line.put(.bytes([2]), at: self.start)
+        line.put(.bytes([2]), at: start)
         #expect(line.nextDue == nil)
         let taken = line.take(at: .distantFuture)
         #expect(taken == nil)

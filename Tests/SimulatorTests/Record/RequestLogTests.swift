@@ -37,7 +37,7 @@ struct RequestLogTests {
     func `a request that is reset for breaking HTTP/2 has its line`(
         name: String,
         value: String,
-        culprit: String
+        field: String
     ) async throws {
         try await withSimulator { simulator, lines, loop in
             var client = try await RawClient.connect(to: simulator, on: loop)
@@ -49,7 +49,7 @@ struct RequestLogTests {
             #expect(found.first?.stream == 1)
             #expect(found.first?.status == nil && found.first?.reason == nil)
             #expect(found.first?.detail?.contains("PROTOCOL_ERROR") == true)
-            #expect(found.first?.detail?.contains(culprit) == true)
+            #expect(found.first?.detail?.contains(field) == true)
             let statistics = await simulator.statistics()
             #expect(statistics.requests == 0 && statistics.streamsRefused == 1)
         }
@@ -132,19 +132,19 @@ struct RequestLogTests {
         }
     }
 
-    /// What the detail says, and what it does not: the other causes of that reason.
-    private static let culprits: [(SampleRequest, String, not: String)] = [
-        (SampleRequest(topic: "com.example.other"), "names com.example.app, com.example.app.location-query.", "ending"),
+    /// What the detail says, and what it does not say: the other causes of that reason.
+    private static let causes: [(SampleRequest, String, not: String)] = [
+        (SampleRequest(topic: "com.example.other"), "names com.example.app, com.example.app.location-query.", "suffix"),
         (SampleRequest(["apns-push-type": "voip"]), "bundle ID and then .voip.", "certificate"),
         (
             SampleRequest(topic: "com.example.app.location-query", ["apns-push-type": "location"]), "provider token",
-            "ending"
+            "suffix"
         ),
         (
-            SampleRequest(topic: "com.example.app.voip", ["apns-push-type": "alert"]), "ends in .voip, as voip has it",
-            "eleven"
+            SampleRequest(topic: "com.example.app.voip", ["apns-push-type": "alert"]), ".voip, the suffix of voip",
+            "Apple"
         ),
-        (SampleRequest(["apns-push-type": "Alert"]), "liveactivity", "ending"),
+        (SampleRequest(["apns-push-type": "Alert"]), "liveactivity", "suffix"),
         (SampleRequest(["apns-priority": "5", "apns-priority": "5"]), "apns-priority", "apns-id"),
         (SampleRequest().with(payload: ""), "empty", "JSON"),
         (SampleRequest().with(payload: "\u{FEFF}{}"), "byte order mark", "empty"),
@@ -155,9 +155,9 @@ struct RequestLogTests {
         (SampleRequest().with(payload: "[1]"), #"begins with "[""#, "empty"),
     ]
 
-    @Test(arguments: culprits.indices)
-    func `the detail names the cause at hand`(index: Int) async throws {
-        let (request, expected, other) = Self.culprits[index]
+    @Test(arguments: causes.indices)
+    func `the detail names the one cause`(index: Int) async throws {
+        let (request, expected, other) = Self.causes[index]
         try await withSimulator { simulator, lines, loop in
             let certificate = try simulator.issueCertificate(topics: [
                 "com.example.app", "com.example.app.location-query",

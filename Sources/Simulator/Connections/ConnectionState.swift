@@ -1,0 +1,70 @@
+/// What one connection has shown so far: its credential and its requests. It is fed requests and the time.
+struct ConnectionState {
+    private struct Accepted {
+        let token: ProviderToken
+        var changedAt: Double?
+    }
+
+    /// For how many seconds Apple accepts a provider token, and how many must lie between two of them.
+    static let tokenLife = 3600.0
+    static let tokenRest = 1200.0
+    /// By how many seconds a provider's clock may be ahead.
+    static let clockSkew = 60.0
+
+    let credential: ClientCredential
+    private var accepted: Accepted?
+    /// The bytes of the accepted `authorization` value: the same bytes need no second check.
+    private var acceptedBytes: [UInt8] = []
+    private var acceptedUntil = 0.0
+    var requests = 0
+
+    init(credential: ClientCredential) { self.credential = credential }
+
+    /// Whether the connection has shown a good credential. Until then it may have one stream.
+    var isTrusted: Bool {
+        switch credential {
+        case .certificate: true
+        case .providerToken: accepted != nil
+        }
+    }
+
+    /// Checks the credential of one request at `now`, in seconds since 1970.
+    mutating func refusalOfCredential(
+        _ authorization: Span<UInt8>,
+        isPresent: Bool,
+        now: Double,
+        keys: inout ProviderKeys
+    ) -> Refusal? {
+        if case .certificate(let certificate) = credential { return certificate.refusal }
+        guard isPresent else { return .missingProviderToken }
+        if now < acceptedUntil, authorization.equals(acceptedBytes.span) { return nil }
+        do throws(Refusal) {
+            let token = try ProviderToken(authorization: authorization)
+            try admit(token, now: now, keys: &keys)
+            acceptedBytes = authorization.array
+            acceptedUntil = token.issuedAt + Self.tokenLife
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private mutating func admit(_ token: ProviderToken, now: Double, keys: inout ProviderKeys) throws(Refusal) {
+        guard token.issuedAt <= now + Self.clockSkew else {
+            // In milliseconds the time is a thousand times as large.
+            throw token.issuedAt > 100 * now ? .tokenInMilliseconds : .tokenFromFuture
+        }
+        try keys.verify(token)
+        guard now < token.issuedAt + Self.tokenLife else { throw .expiredProviderToken }
+        guard let current = accepted else {
+            accepted = Accepted(token: token)
+            return
+        }
+        guard token.teamID == current.token.teamID else { throw .otherTeam }
+        guard token.keyID == current.token.keyID else { throw .unrelatedKeyIDInToken }
+        if let changedAt = current.changedAt, now - changedAt < Self.tokenRest { throw .tooManyProviderTokenUpdates }
+        let age = abs(token.issuedAt - current.token.issuedAt)
+        guard age >= Self.tokenRest else { throw .tooManyProviderTokenUpdates }
+        accepted = Accepted(token: token, changedAt: now)
+    }
+}

@@ -1,0 +1,24 @@
+import HTTP2
+import IO
+
+/// An answer that is held back for the configured delay.
+struct HeldAnswer {
+    /// A copy of the request. Its line in the log says how it was answered.
+    struct Copy {
+        let facts: LogLine.Facts
+        let head: RequestHead
+        let bytes: [UInt8]
+        let payload: Range<Int>
+        let id: [UInt8]
+    }
+
+    let due: MonotonicInstant
+    let stream: Int32
+    let block: HeaderBlock
+    let body: [UInt8]
+    let verdict: Verdict
+    /// For the log, if there is one.
+    let request: Copy?
+    /// For the observer, once the answer is sent.
+    let delivery: Delivery?
+}

@@ -1,0 +1,23 @@
+import IO
+
+/// The clock of the time limits of connections.
+protocol LimitClock: Sendable {
+    var now: MonotonicInstant { get }
+
+    /// When a wait of at most that long must end, by the clock of this machine.
+    func deadline(in limit: Duration) -> MonotonicInstant
+
+    /// Calls the action on the loop, which the caller is on, at that instant.
+    func wake(at instant: MonotonicInstant, on loop: EventLoop, _ action: @escaping @Sendable () -> Void)
+}
+
+/// The clock of this machine, and the loop's own timers.
+struct LoopClock: LimitClock {
+    var now: MonotonicInstant { .now }
+
+    func deadline(in limit: Duration) -> MonotonicInstant { .now + limit }
+
+    func wake(at instant: MonotonicInstant, on loop: EventLoop, _ action: @escaping @Sendable () -> Void) {
+        _ = loop.schedule(at: instant, action)
+    }
+}

@@ -1,0 +1,45 @@
+import Glibc
+import IO
+
+/// Reads what a client still sends, for a while, before its socket is closed. Closing a socket with unread bytes resets the
+/// connection, and the last bytes to the client, which say why, would be lost.
+final class LingeringClose {
+    private static let timeLimit = Duration.seconds(5)
+    private static let byteLimit = 1 << 20
+
+    private let socket: Socket
+    private let loop: EventLoop
+    private var watch: WatchToken?
+    private var timer: TimerToken?
+    private var bytesLeft = byteLimit
+
+    /// Nothing more will be written to that descriptor. Closing it stays its owner's task.
+    static func begin(over descriptor: CInt, on loop: EventLoop) {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        // Without a free descriptor the client may miss the last bytes.
+        guard copy >= 0 else { return }
+        let lingering = LingeringClose(Socket(owning: copy), loop)
+        lingering.socket.closeWriting()
+        // The loop keeps it alive until one of these ends it.
+        lingering.watch = try? loop.watch(copy, for: .read) { _ in lingering.read() }
+        guard lingering.watch != nil else { return }
+        lingering.timer = loop.schedule(at: .now + timeLimit) { lingering.end() }
+    }
+
+    private init(_ socket: consuming Socket, _ loop: EventLoop) {
+        self.socket = socket
+        self.loop = loop
+    }
+
+    private func read() {
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        guard case .some(.bytes(let count)) = try? socket.read(into: &buffer) else { return end() }
+        bytesLeft -= count
+        if bytesLeft <= 0 { end() }
+    }
+
+    private func end() {
+        if let watch = watch.take() { loop.cancel(watch) }
+        if let timer = timer.take() { loop.cancel(timer) }
+    }
+}

@@ -1,0 +1,47 @@
+import HTTP2
+
+/// What all connections of a server share: the judge, the recorder, and memory that each request uses again.
+struct ServerState: ~Copyable {
+    private static let usualStreams: UInt32 = 1000
+
+    var judge: Judge
+    var recorder: Recorder
+    var ids = MessageIDMaker()
+    let configuration: SimulatorConfiguration
+    let isSandbox: Bool
+    /// Gets the device tokens that are answered with 410; nil without a feedback service.
+    let deadTokens: DeadTokens?
+    private let refusals = Refusal.allCases.map { Answer($0) }
+    private let rules: [Answer]
+
+    /// The last input, and the next answer.
+    var input = [UInt8](repeating: 0, count: 32_768)
+    var block = HeaderBlock(status: 200)
+    var id: [UInt8] = []
+    /// Milliseconds since 1970, read once for each turn of a connection.
+    private(set) var now: Int64 = 0
+
+    init(_ configuration: SimulatorConfiguration, deadTokens: DeadTokens?) throws(SimulatorError) {
+        self.configuration = configuration
+        judge = Judge(configuration)
+        recorder = try Recorder(configuration)
+        rules = configuration.answers.map { Answer($0) }
+        isSandbox = configuration.environment == .sandbox
+        self.deadTokens = deadTokens
+    }
+
+    func answer(to verdict: Verdict) -> Answer {
+        switch verdict {
+        case .accepted: .accepted
+        case .refused(let refusal): refusals[Int(refusal.rawValue)]
+        case .ruled(let rule): rules[rule]
+        }
+    }
+
+    /// How many streams a connection may have, before and after it has shown a good credential.
+    func streams(isTrusted: Bool) -> UInt32 {
+        configuration.maximumStreams ?? (isTrusted ? Self.usualStreams : 1)
+    }
+
+    mutating func readClock() { now = TimeText.now }
+}

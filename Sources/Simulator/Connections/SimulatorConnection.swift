@@ -1,0 +1,382 @@
+import HTTP2
+import IO
+import TLS
+
+/// One connection after its handshake: bytes in, verdicts, bytes out. It is confined to the server's loop.
+final class SimulatorConnection {
+    /// What the connection waits for.
+    enum Next: Equatable {
+        case ready(Interest)
+        /// There may be more to read already: give others their turn and come back.
+        case again
+        case closed
+    }
+
+    /// What ``judge(_:_:_:_:instead:)`` returns for each request. What only some tests need lies beside it.
+    private struct Judged {
+        let verdict: Verdict
+        let answer: Answer
+        /// An answer to HEAD has no body.
+        var isHead = false
+    }
+
+    private static let readsPerTurn = 16
+
+    let number: Int
+    private var stream: TLSStream
+    private let session: ServerSession
+    private var state: ConnectionState
+    private var isTrusted: Bool
+    private var held = FIFO<HeldAnswer>()
+    private var outbox = Outbox()
+    /// Of the last request judged: what the observer is told once it is answered, and what is kept with a held answer.
+    private var judgedDelivery: Delivery?
+    private var judgedRequest: HeldAnswer.Copy?
+    /// What the observer is told once all output is written.
+    private var answered: [Delivery] = []
+    private var highestStream: Int32 = 0
+    /// Set by GOAWAY: requests on higher streams are ignored.
+    private var lastStream = Int32.max
+    private var hasRead = false
+    /// The client broke a rule, and the connection ends.
+    private(set) var hasFailed = false
+
+    init(
+        number: Int,
+        stream: consuming TLSStream,
+        credential: ClientCredential,
+        server: borrowing ServerState
+    ) throws(HTTP2Error) {
+        self.number = number
+        self.stream = stream
+        state = ConnectionState(credential: credential)
+        isTrusted = state.isTrusted
+        var settings = ServerSettings()
+        settings.maxConcurrentStreams = server.streams(isTrusted: isTrusted)
+        settings.connectionWindow = Int32(server.configuration.window)
+        settings.initialWindow = UInt32(server.configuration.window)
+        settings.bodyLimit = 16_384  // More than any push may have, so that the log shows what was wrong.
+        if server.recorder.logs { settings.longBodyReader = { RunningDigest() } }
+        session = try ServerSession(settings)
+    }
+
+    var descriptor: CInt { stream.descriptor }
+
+    var nextDue: MonotonicInstant? { held.first?.due }
+
+    /// What the client has begun to send and not completed: see ``ServerSession/unfinished``.
+    var unfinished: Int? { session.unfinished }
+
+    /// Reads, judges and answers. The log is written before the answers, so that a client with an answer finds its line.
+    func turn(_ server: inout ServerState) -> Next {
+        server.readClock()
+        do {
+            let mayRead = try flush(&server) == .ready(.read)
+            let reading = mayRead ? try read(&server) : .ready(.write)
+            if reading == .closed { return .closed }
+            try answerHeld(&server)
+            let writing = try answer(&server)
+            if session.isFinished, session.failure != nil || nextDue == nil {
+                if let failure = session.failure { fail(failure.message, &server) }
+                stream.closeNotify()
+                return .closed
+            }
+            return writing == .ready(.read) ? reading : writing
+        } catch {
+            if let failure = error as? HTTP2Error { fail(failure.message, &server) } else { failIfCut(&server) }
+            server.recorder.flush()
+            // The session has a GOAWAY ready that says what is wrong.
+            _ = try? flush(&server)
+            stream.closeNotify()
+            return .closed
+        }
+    }
+
+    /// The client has left something incomplete for too long.
+    func stalled(_ server: inout ServerState) {
+        server.readClock()
+        fail(Stall.message(unfinished), &server)
+        close(&server)
+    }
+
+    /// Sends GOAWAY, as far as the socket takes it at once.
+    func close(_ server: inout ServerState) {
+        do {
+            try session.goAway()
+            _ = try flush(&server)
+        } catch {
+            return
+        }
+        stream.closeNotify()
+    }
+
+    /// The connection is over: requests without an answer will get none.
+    func ended(_ server: inout ServerState) {
+        while let answer = held.removeFirst() { server.recorder.settle(answer, unanswered: UnansweredDetail.ended) }
+        session.abandon()
+        while let event = session.nextEvent() {
+            recordUnanswered(event, &server)
+            guard case .request(let request) = event, request.stream <= lastStream else { continue }
+            logUnanswered(request, UnansweredDetail.ended, &server)
+        }
+        server.recorder.flush()
+    }
+
+    private func fail(_ message: String, _ server: inout ServerState) {
+        hasFailed = true
+        server.recorder.failed(
+            ConnectionFailure(time: server.now, connection: number, isHandshake: false, message: message)
+        )
+    }
+
+    /// The client has closed the connection. What it left incomplete is a failure, unless the line of a request says so.
+    private func failIfCut(_ server: inout ServerState) {
+        guard hasRead, let unfinished, !session.hasIncompleteRequests, !session.isDraining else { return }
+        fail(Stall.messageOnEnd(unfinished), &server)
+    }
+
+    // MARK: Reading
+
+    private func read(_ server: inout ServerState) throws -> Next {
+        var unanswered = 0
+        for _ in 0..<Self.readsPerTurn {
+            switch try stream.read(into: &server.input) {
+            case .bytes(let count):
+                hasRead = true
+                try session.feed(server.input.span.bytes.extracting(0..<count))
+                guard try handleEvents(&server) else { return .closed }
+                unanswered += count
+                guard unanswered >= server.configuration.window / 2 else { continue }
+                // So that the client can send while the other half of its window is read.
+                guard try answer(&server) == .ready(.read) else { return .ready(.write) }
+                unanswered = 0
+            case .wantsRead: return .ready(.read)
+            case .wantsWrite: return .ready(.write)
+            case .closed:
+                failIfCut(&server)
+                return .closed
+            }
+        }
+        return .again
+    }
+
+    /// False when the connection was reset on purpose.
+    private func handleEvents(_ server: inout ServerState) throws -> Bool {
+        while let event = session.nextEvent() {
+            recordUnanswered(event, &server)
+            guard case .request(let request) = event, request.stream <= lastStream else { continue }
+            state.requests += 1
+            if state.requests == server.configuration.resetAfter {
+                try take(request, &server, instead: .connectionReset)
+                server.recorder.counters.rare.resets += 1
+                server.recorder.flush()
+                stream.resetWhenClosed()
+                return false
+            }
+            try take(request, &server)
+            if state.requests == server.configuration.goAwayAfter {
+                lastStream = highestStream
+                server.recorder.counters.rare.goAways += 1
+                try session.goAway(last: lastStream, debugData: Array(#"{"reason":"Shutdown"}"#.utf8))
+            }
+        }
+        return true
+    }
+
+    /// - Parameter instead: The answer that overrides the verdict.
+    private func take(_ request: Request, _ server: inout ServerState, instead: Answer? = nil) throws {
+        highestStream = max(highestStream, request.stream)
+        let instead = instead ?? (request.isGone ? .clientGone : nil)
+        let judged = session.withRequest(request) { bytes, fields in
+            judge(request, Span<UInt8>(_bytes: bytes), fields, &server, instead: instead)
+        }
+        if !isTrusted, state.isTrusted {
+            isTrusted = true
+            if server.configuration.maximumStreams == nil {
+                try session.allow(maxConcurrentStreams: server.streams(isTrusted: true))
+            }
+        }
+        let answer = judged.answer
+        // Taken, so that the next request has its own.
+        let delivery = judgedDelivery.take()
+        guard answer.status != nil else {
+            if answer.resetsStream { try session.reset(request.stream, .internalError) }
+            return
+        }
+        let body = judged.isHead ? [] : answer.body(now: server.now)
+        guard server.configuration.delay > .zero else {
+            try respond(to: request.stream, server.block, body)
+            if let delivery { answered.append(delivery) }
+            return
+        }
+        held.append(
+            HeldAnswer(
+                due: MonotonicInstant.now + server.configuration.delay,
+                stream: request.stream,
+                block: server.block,
+                body: body,
+                verdict: judged.verdict,
+                request: judgedRequest.take(),
+                delivery: delivery
+            )
+        )
+    }
+
+    /// Judges one request and records it. The fields of its answer are then in the server's block.
+    private func judge(
+        _ request: Request,
+        _ bytes: Span<UInt8>,
+        _ fields: Span<Field>,
+        _ server: inout ServerState,
+        instead: Answer?
+    ) -> Judged {
+        let head = RequestHead(fields, in: bytes)
+        let payload = bytes.extracting(request.body.bounds)
+        let seconds = Double(server.now) / 1000
+        let verdict: Verdict
+        if request.hasTooManyFields {
+            verdict = .refused(.headerListTooLarge)
+        } else {
+            verdict = server.judge.verdict(on: head, in: bytes, payload: payload, from: &state, now: seconds)
+        }
+        var judged = Judged(verdict: verdict, answer: instead ?? server.answer(to: verdict))
+        let answer = judged.answer
+        let isHeld = answer.status != nil && server.configuration.delay > .zero
+        let counted = instead == nil && !isHeld ? verdict : nil
+        server.recorder.counters.requestJudged(counted, payload: request.bodyCount)
+
+        // Taken out of the server, so that the server can be passed on.
+        var id = exchange(&server.id, with: [])
+        defer { server.id = id }
+        id.removeAll(keepingCapacity: true)
+        let given = bytes.extracting(head.id.range)
+        if head.id.isPresent, HeaderForm.isCanonicalUUID(given) {
+            id.append(given)
+        } else {
+            server.ids.append(to: &id)
+        }
+        if server.recorder.keeps(head, in: bytes) {
+            let cause = instead == nil ? verdict.cause(of: head, in: bytes, payload, state.credential) : nil
+            let facts = facts(of: request, server.now, answer, cause ?? answer.detail)
+            if isHeld {
+                let body = request.body.bounds
+                judgedRequest = .init(facts: facts, head: head, bytes: bytes.array, payload: body, id: id)
+            } else {
+                server.recorder.log(facts, head, in: bytes, id: id.span, payload: payload)
+            }
+            judgedDelivery = server.recorder.keepDelivery(facts, head, in: bytes, id: id.span, payload: payload)
+        }
+        if let deadTokens = server.deadTokens, let seconds = answer.death(now: server.now),
+            let token = Hexadecimal.bytes(of: bytes.extracting(head.deviceToken(in: bytes)))
+        {
+            let topic = head.topic.isPresent ? bytes.extracting(head.topic.range).array : state.credential.onlyTopic
+            deadTokens.list.withLock { $0.add(.init(token: token, topic: topic, seconds: seconds)) }
+        }
+        guard let status = answer.status else { return judged }
+        if status != 200 { judged.isHead = bytes.extracting(head.method.range).equals("HEAD") }
+        server.block.reset(status: status)
+        server.block.append("apns-id", id.span.bytes, indexing: .never)
+        if server.isSandbox {
+            id.removeAll(keepingCapacity: true)
+            server.ids.append(to: &id)
+            server.block.append("apns-unique-id", id.span.bytes, indexing: .never)
+        }
+        let retryAfter = answer.retryAfter
+        if !retryAfter.isEmpty { server.block.append("retry-after", retryAfter.span.bytes) }
+        return judged
+    }
+
+    // MARK: Recording
+
+    private func facts(of request: Request, _ now: Int64, _ answer: Answer?, _ detail: String?) -> LogLine.Facts {
+        var facts = LogLine.Facts(now: now, connection: number, stream: request.stream)
+        (facts.status, facts.reason, facts.detail) = (answer?.status, answer?.reason, detail)
+        facts.onlyTopic = state.credential.onlyTopic
+        if request.isBodyTooLarge, let digest = session.bodyReader(of: request) as? RunningDigest {
+            facts.longBody = (request.bodyCount, digest.finish())
+        }
+        return facts
+    }
+
+    /// Logs a request that did not come in full, and was not judged.
+    private func recordUnanswered(_ event: ServerEvent, _ server: inout ServerState) {
+        switch event {
+        case .refused(let request, let code):
+            server.recorder.counters.rare.streamsRefused += 1
+            let isFirst = !isTrusted && server.configuration.maximumStreams == nil
+            let detail = UnansweredDetail.reset(code, session.fault(of: request), isFirst: isFirst)
+            logUnanswered(request, detail, &server)
+        case .abandoned(let request, let code) where request.stream <= lastStream:
+            logUnanswered(request, UnansweredDetail.abandoned(code), &server)
+        default: break
+        }
+    }
+
+    private func logUnanswered(_ request: Request, _ detail: String, _ server: inout ServerState) {
+        session.withRequest(request) { bytes, fields in
+            let bytes = Span<UInt8>(_bytes: bytes)
+            let head = RequestHead(fields, in: bytes)
+            guard server.recorder.keeps(head, in: bytes) else { return }
+            let facts = facts(of: request, server.now, nil, detail)
+            let payload = bytes.extracting(request.body.bounds)
+            server.recorder.log(facts, head, in: bytes, id: bytes.extracting(head.id.range), payload: payload)
+        }
+    }
+
+    // MARK: Writing
+
+    private func answerHeld(_ server: inout ServerState) throws {
+        guard nextDue != nil else { return }
+        let now = MonotonicInstant.now
+        while let due = nextDue, due <= now, let answer = held.removeFirst() {
+            let isOpen = try respond(to: answer.stream, answer.block, answer.body)
+            server.recorder.settle(answer, unanswered: isOpen ? nil : Answer.clientGone.detail)
+            if isOpen, let delivery = answer.delivery { answered.append(delivery) }
+        }
+    }
+
+    /// Answers a request. False if its stream does not exist any more.
+    @discardableResult
+    private func respond(to stream: Int32, _ block: borrowing HeaderBlock, _ body: [UInt8]) throws -> Bool {
+        do throws(HTTP2Error) {
+            try session.respond(to: stream, block, body: body.span.bytes)
+            return true
+        } catch  where error.code == .unknownStream {
+            return false
+        }
+    }
+
+    /// Writes the log and then the answers, as far as the socket takes them.
+    private func answer(_ server: inout ServerState) throws -> Next {
+        server.recorder.flush()
+        let writing = try flush(&server)
+        if writing == .ready(.read) {
+            for delivery in answered { server.recorder.answered(delivery) }
+            answered.removeAll(keepingCapacity: true)
+        }
+        return writing
+    }
+
+    /// Writes the output. Ready to read when all of it is written.
+    private func flush(_ server: inout ServerState) throws -> Next {
+        while true {
+            if outbox.isEmpty {
+                try outbox.fill(from: session)
+                if session.hasEvents {
+                    // Draining resets streams. Their requests have their line in the log before that is written.
+                    while let event = session.nextEvent() { recordUnanswered(event, &server) }
+                    server.recorder.flush()
+                }
+                if outbox.isEmpty { return .ready(.read) }
+            }
+            switch try outbox.write(to: &stream) {
+            case .bytes: continue
+            case .wantsWrite: return .ready(.write)
+            case .wantsRead: return .ready(.read)
+            }
+        }
+    }
+}
+
+/// The log has the hash of bodies that are too long to be kept.
+extension RunningDigest: BodyReader {}

@@ -1,0 +1,146 @@
+import IO
+import TLS
+
+/// The gateway: it gives each connection its turns, all on one loop.
+actor SimulatorServer: SimulatorService {
+    /// A connection with what the loop holds of it.
+    private struct Open {
+        let connection: SimulatorConnection
+        var watch: WatchToken?
+        var interest: Interest = []
+        var timer: TimerToken?
+        var stall = Stall()
+
+        /// What the client has begun and not completed. It counts only while the simulator reads.
+        var unfinished: Int? { interest == .read ? connection.unfinished : nil }
+    }
+
+    /// How often connections are checked while a client has something incomplete.
+    private static let checkInterval = Duration.seconds(1)
+
+    nonisolated let context: ServiceContext
+    var entrance: Entrance
+    private var isChecking = false
+    private var state: ServerState
+    private var opened = 0
+    private var open: [Int: Open] = [:]
+
+    private var loop: EventLoop { context.loop }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { context.loop.asUnownedSerialExecutor() }
+
+    init(_ context: ServiceContext) throws(SimulatorError) {
+        self.context = context
+        state = try ServerState(context.configuration, deadTokens: context.deadTokens)
+        // Any certificate may connect: its contents decide what it is for.
+        let tls = try SimulatorError.unavailable {
+            try TLSContext.server(
+                identity: context.identity,
+                clients: .requested(),
+                alpn: ["h2"],
+                requiresProtocol: context.configuration.isPedantic
+            )
+        }
+        entrance = Entrance(tls)
+    }
+
+    var record: (statistics: SimulatorStatistics, deliveries: [Delivery]) {
+        var statistics = state.recorder.counters.statistics
+        statistics.connections = opened
+        statistics.openConnections = open.count
+        statistics.providerTokens = state.judge.acceptedProviderTokens
+        statistics.uncounted = state.judge.uncounted
+        if let counts = state.deadTokens?.list.withLock({ ($0.waiting, $0.sent) }) {
+            (statistics.deadTokensWaiting, statistics.deadTokensTold) = counts
+        }
+        return (statistics, state.recorder.deliveries)
+    }
+
+    /// Sends GOAWAY on every connection and closes all. Afterwards the loop has nothing of this server.
+    func stop() async {
+        let numbers = Array(open.keys)
+        for number in numbers {
+            open[number]?.connection.close(&state)
+            close(number)
+        }
+        await stopListening()
+    }
+
+    // MARK: A connection's life
+
+    func serve(_ stream: consuming TLSStream, as number: Int) throws {
+        state.readClock()
+        let environment = context.configuration.environment
+        let credential = ClientCredential(stream.peerCertificate, environment: environment, now: state.now / 1000)
+        let connection = try SimulatorConnection(number: number, stream: stream, credential: credential, server: state)
+        opened += 1
+        open[number] = Open(connection: connection)
+        turn(number)
+    }
+
+    /// A connection failed, here or in another service of this simulator.
+    func failed(_ failure: ConnectionFailure) { state.recorder.failed(failure) }
+
+    private func turn(_ number: Int) {
+        guard var entry = open[number] else { return }
+        if let timer = entry.timer.take() { loop.cancel(timer) }
+        let next = entry.connection.turn(&state)
+        switch next {
+        case .closed:
+            open[number] = entry
+            return close(number)
+        case .again:
+            entry.timer = loop.schedule(at: .now) { self.turn(number) }
+        case .ready(let interest):
+            if let due = entry.connection.nextDue { entry.timer = loop.schedule(at: due) { self.turn(number) } }
+            if interest != entry.interest {
+                entry.interest = interest
+                if let watch = entry.watch {
+                    loop.update(watch, to: interest)
+                } else {
+                    entry.watch = try? loop.watch(entry.connection.descriptor, for: interest) { _ in self.turn(number) }
+                }
+            }
+            if !isChecking, entry.unfinished != nil {
+                _ = entry.stall.isTooLong(entry.unfinished, at: context.clock.now)
+                scheduleCheck()
+            }
+        }
+        open[number] = entry
+        // Without memory for a watch the connection would never be read.
+        if entry.watch == nil, next != .again { close(number) }
+    }
+
+    private func close(_ number: Int) {
+        guard let entry = open.removeValue(forKey: number) else { return }
+        if let watch = entry.watch { loop.cancel(watch) }
+        if let timer = entry.timer { loop.cancel(timer) }
+        entry.connection.ended(&state)
+        if entry.connection.hasFailed { LingeringClose.begin(over: entry.connection.descriptor, on: loop) }
+    }
+
+    // MARK: Stalled clients
+
+    private func scheduleCheck() {
+        isChecking = true
+        let clock = context.clock
+        clock.wake(at: clock.now + Self.checkInterval, on: loop) { [weak self] in
+            self?.assumeIsolated { $0.endStalled() }
+        }
+    }
+
+    /// Ends the connections whose clients have left something incomplete for too long. An idle client may stay, as at Apple.
+    private func endStalled() {
+        let now = context.clock.now
+        for number in Array(open.keys) {
+            let unfinished = open[number]?.unfinished
+            guard open[number]?.stall.isTooLong(unfinished, at: now) == true else { continue }
+            // While an observer has held up this loop, the rest may have arrived.
+            turn(number)
+            guard let entry = open[number], entry.unfinished == unfinished else { continue }
+            entry.connection.stalled(&state)
+            close(number)
+        }
+        isChecking = false
+        if open.values.contains(where: { $0.unfinished != nil }) { scheduleCheck() }
+    }
+}

@@ -1,0 +1,127 @@
+import IO
+import TLS
+
+/// A service of the simulator: it listens on a port and completes TLS handshakes, on the loop it lives on.
+protocol SimulatorService: Actor {
+    nonisolated var context: ServiceContext { get }
+    var entrance: Entrance { get set }
+
+    /// Serves a client after its handshake.
+    func serve(_ stream: consuming TLSStream, as number: Int) async throws
+
+    /// The handshake of a client failed, or it could not be served.
+    func failed(_ failure: ConnectionFailure)
+}
+
+/// What the services of a simulator share.
+final class ServiceContext: Sendable {
+    let configuration: SimulatorConfiguration
+    let identity: Identity
+    let clock: any LimitClock
+    let deadTokens: DeadTokens?
+    let distance: Distance?
+    let loop: EventLoop
+
+    init(
+        _ configuration: SimulatorConfiguration,
+        _ identity: Identity,
+        _ deadTokens: DeadTokens?,
+        clock: any LimitClock
+    ) throws(SimulatorError) {
+        self.configuration = configuration
+        self.identity = identity
+        self.clock = clock
+        self.deadTokens = deadTokens
+        distance = try Distance(configuration.distance, window: configuration.window)
+        do {
+            loop = try EventLoop(name: "simulator")
+        } catch {
+            distance?.stop()
+            throw SimulatorError(.unavailable, "The simulator cannot have a thread: \(error)", underlying: error)
+        }
+    }
+
+    /// Ends the threads.
+    func stop() {
+        loop.stop()
+        loop.join()
+        distance?.stop()
+    }
+}
+
+/// Where clients of a service come in.
+struct Entrance {
+    let tls: TLSContext
+    /// Nil before the start and after the stop.
+    fileprivate(set) var listener: Listener?
+    fileprivate var lastNumber = 0
+    fileprivate var tasks: [Int: Task<Void, Never>] = [:]
+
+    init(_ tls: TLSContext) { self.tls = tls }
+}
+
+extension SimulatorService {
+    /// Listens from here on; returns the port.
+    func listen(on port: UInt16) throws(SimulatorError) -> UInt16 {
+        let (host, loop, distance) = (context.configuration.host, context.loop, context.distance)
+        let accept: @Sendable (CInt) -> Void = { [weak self] descriptor in
+            guard let self else {
+                _ = Socket(owning: descriptor)
+                return
+            }
+            self.assumeIsolated { $0.accept(descriptor) }
+        }
+        let listener = try SimulatorError.unavailable {
+            try Listener(host: host, port: port, on: loop) { socket in
+                guard let distance else { return accept(socket.release()) }
+                distance.move(socket, on: loop, accept)
+            }
+        }
+        entrance.listener = listener
+        return listener.port
+    }
+
+    /// Closes the port, and cancels the clients that are being served.
+    func stopListening() async {
+        entrance.listener?.close()
+        entrance.listener = nil
+        let tasks = Array(entrance.tasks.values)
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+
+    private func accept(_ descriptor: CInt) {
+        guard entrance.listener != nil else {
+            _ = Socket(owning: descriptor)
+            return
+        }
+        entrance.lastNumber += 1
+        let number = entrance.lastNumber
+        entrance.tasks[number] = Task {
+            do {
+                let stream = try await shakeHands(descriptor)
+                // The service may have stopped meanwhile.
+                if entrance.listener != nil { try await serve(stream, as: number) }
+            } catch {
+                // A stop cancels handshakes, which is not the client's fault.
+                if entrance.listener != nil {
+                    let (now, words) = (TimeText.now, "\(error)")
+                    failed(ConnectionFailure(time: now, connection: number, isHandshake: true, message: words))
+                }
+            }
+            entrance.tasks[number] = nil
+        }
+    }
+
+    /// A client that is refused may have sent more by then, and must still receive the alert.
+    private func shakeHands(_ descriptor: CInt) async throws(TLSError) -> TLSStream {
+        var stream = try TLSStream(server: entrance.tls, socket: Socket(owning: descriptor))
+        do throws(TLSError) {
+            try await stream.shakeHands(until: context.clock.deadline(in: Stall.limit), on: context.loop)
+        } catch {
+            LingeringClose.begin(over: stream.descriptor, on: context.loop)
+            throw error
+        }
+        return stream
+    }
+}

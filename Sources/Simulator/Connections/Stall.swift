@@ -1,0 +1,33 @@
+import IO
+
+/// For how long a client has left the same thing incomplete: its first frame, a later one, or a header block. It is fed
+/// what is incomplete, and the time.
+struct Stall {
+    /// How long a handshake, or a frame, may take.
+    static let limit = Duration.seconds(10)
+
+    private var piece: Int?
+    private var since = MonotonicInstant(nanoseconds: 0)
+
+    /// - Parameter piece: What is incomplete now; nil: nothing.
+    mutating func isTooLong(_ piece: Int?, at now: MonotonicInstant) -> Bool {
+        guard let piece, piece == self.piece else {
+            (self.piece, since) = (piece, now)
+            return false
+        }
+        return now - since >= Self.limit
+    }
+
+    /// The log's words on a client that has left that incomplete for too long.
+    static func message(_ piece: Int?) -> String {
+        let seconds = limit.components.seconds
+        return piece == 0
+            ? "the client did not begin to speak HTTP/2 within \(seconds) s of its handshake"
+            : "the client began an HTTP/2 frame and did not complete it within \(seconds) s"
+    }
+
+    /// The log's words on a client that has left that incomplete and closed the connection.
+    static func messageOnEnd(_ piece: Int) -> String {
+        "the client closed the connection within \(piece == 0 ? "the HTTP/2 preface" : "an HTTP/2 frame")"
+    }
+}

@@ -1,0 +1,70 @@
+import IO
+import TLS
+
+/// The legacy feedback service: it sends a client with a certificate the dead device tokens of its topics, once, and closes.
+actor FeedbackServer: SimulatorService {
+    /// How long one write to a client may take.
+    private static let writeTimeout = Duration.seconds(30)
+
+    nonisolated let context: ServiceContext
+    var entrance: Entrance
+    /// Records the connections that fail.
+    private let gateway: SimulatorServer
+    /// After how many bytes the first list breaks off.
+    private var cutAfter: Int?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { context.loop.asUnownedSerialExecutor() }
+
+    init(_ context: ServiceContext, gateway: SimulatorServer) throws(SimulatorError) {
+        self.context = context
+        self.gateway = gateway
+        cutAfter = context.configuration.feedbackCutAfter
+        let tls = try SimulatorError.unavailable {
+            try TLSContext.server(identity: context.identity, clients: .required())
+        }
+        entrance = Entrance(tls)
+    }
+
+    func failed(_ failure: ConnectionFailure) {
+        let (time, number, message) = (failure.time, failure.connection, "The feedback service: \(failure.message)")
+        gateway.assumeIsolated {
+            $0.failed(ConnectionFailure(time: time, connection: number, isHandshake: true, message: message))
+        }
+    }
+
+    func serve(_ stream: consuming TLSStream, as number: Int) async throws {
+        let (environment, now) = (context.configuration.environment, TimeText.now / 1000)
+        let credential = ClientCredential(stream.peerCertificate, environment: environment, now: now)
+        guard case .certificate(let certificate) = credential, certificate.refusal == nil else { return }
+        let entries = context.deadTokens?.list.withLock { $0.take(for: certificate) } ?? []
+        var stream = stream
+        let sent = await send(entries, over: &stream)
+        if sent < entries.count { context.deadTokens?.list.withLock { $0.putBack(entries[sent...]) } }
+    }
+
+    /// Returns how many were sent whole. A write that fails leaves the rest for the next client.
+    private func send(_ entries: [FeedbackList.Entry], over stream: inout TLSStream) async -> Int {
+        var room = cutAfter.take() ?? .max
+        var sent = 0
+        while sent < entries.count {
+            var bytes: [UInt8] = []
+            var next = sent
+            var whole = sent
+            while next < entries.count, bytes.count < 16_384 {
+                bytes += entries[next].tuple
+                next += 1
+                if bytes.count <= room { whole = next }
+            }
+            do {
+                try await stream.send(Array(bytes.prefix(room)), until: .now + Self.writeTimeout, on: context.loop)
+            } catch {
+                return sent
+            }
+            if bytes.count > room { return whole }
+            room -= bytes.count
+            sent = next
+        }
+        stream.closeNotify()
+        return sent
+    }
+}

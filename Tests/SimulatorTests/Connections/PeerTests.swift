@@ -1,0 +1,258 @@
+import FoundationEssentials
+import HTTP2
+import IO
+import TLS
+import TestSupport
+import Testing
+
+@testable import Simulator
+
+/// Clients that are not ours: what Apple takes from them is taken here, and what fails is told.
+struct PeerTests {
+    private func identity(from simulator: APNsSimulator, isExpired: Bool = false) throws -> Identity {
+        let issued = try simulator.issueCertificate(topics: ["com.example.app"], isExpired: isExpired)
+        return try Identity(certificate: issued.certificate, privateKey: issued.privateKey)
+    }
+
+    private var now: Int64 { Int64(Date().timeIntervalSince1970) }
+
+    @Test(arguments: [[], ["http/1.1"], ["http/1.1", "h2"], ["spdy/3", "http/1.1"]])
+    func `a client that does not ask for h2 speaks it all the same`(alpn: [String]) async throws {
+        try await TestSimulator.with { simulator, failures, loop in
+            let client = try await TestClient.connect(to: simulator, alpn: alpn, on: loop)
+            let token = try TestProvider().appleSample(issuedAt: now)
+            #expect(try await client.send([SampleRequest()], authorization: token).map(\.status) == [200])
+            #expect(failures.all.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        ([], "the client offered no application protocol (ALPN), and h2 is required"),
+        (["http/1.1"], "the client offered no application protocol that is spoken here"),
+    ])
+    func `pedants refuse a connection without h2, and say so`(alpn: [String], reason: String) async throws {
+        try await TestSimulator.with {
+            $0.isPedantic = true
+        } _: { simulator, failures, loop in
+            do {
+                let client = try await TestClient.connect(to: simulator, alpn: alpn, on: loop)
+                try await client.waitForClose()
+            } catch {
+                #expect((error as? TLSError)?.alert == 120)
+            }
+            try await loop.eventually("it was told") { failures.all.map(\.message) == [reason] }
+            let client = try await TestClient.connect(to: simulator, on: loop)
+            let token = try TestProvider().authorization(issuedAt: now)
+            #expect(try await client.send([SampleRequest()], authorization: token).map(\.status) == [200])
+        }
+    }
+
+    @Test func `a handshake that fails has its line in the log, and so has a connection that breaks the rules`()
+        async throws
+    {
+        try await TemporaryFolder.with { folder in
+            try await TestSimulator.with {
+                $0.logFile = folder.file("log")
+            } _: { simulator, failures, loop in
+                let port = simulator.port
+                let rude = try await TCP.connect(host: "127.0.0.1", port: port, timeout: .seconds(30), on: loop)
+                let text = Array("GET / HTTP/1.1\r\n\r\n".utf8)
+                _ = try rude.write(text.span.bytes)
+                try await loop.eventually("it was told") { failures.all.count == 1 }
+                var old = try await simulator.connect(alpn: [], on: loop)
+                try await old.send(text, until: .now + .seconds(30), on: loop)
+                try await loop.eventually("it was told") { failures.all.count == 2 }
+                let lines = try folder.read("log").split(separator: "\n")
+                #expect(lines.count == 2)
+                #expect(
+                    lines.first?.contains(
+                        #""connection":1,"failed":"handshake","error":"the client does not speak TLS"#
+                    ) == true
+                )
+                #expect(
+                    lines.last?.hasSuffix(
+                        #""connection":2,"failed":"connection","error":"the peer does not begin with the HTTP/2 preface"}"#
+                    ) == true
+                )
+                #expect(await simulator.statistics().failedHandshakes == 1)
+            }
+        }
+    }
+
+    @Test func `a handshake with the feedback service that fails has its line in the log too`() async throws {
+        try await TemporaryFolder.with { folder in
+            try await TestSimulator.with {
+                $0.feedbackPort = 0
+                $0.logFile = folder.file("log")
+            } _: { simulator, failures, loop in
+                let port = try #require(simulator.feedbackPort)
+                let rude = try await TCP.connect(host: "127.0.0.1", port: port, timeout: .seconds(30), on: loop)
+                _ = try rude.write("GET / HTTP/1.1\r\n\r\n".utf8.span.bytes)
+                try await loop.eventually("it was told") { failures.all.count == 1 }
+                let words = #""failed":"handshake","error":"The feedback service: the client does not speak TLS"#
+                #expect(try folder.read("log").contains(words))
+                #expect(await simulator.statistics().failedHandshakes == 1)
+            }
+        }
+    }
+
+    @Test func `an expired client certificate ends in the alert that is for it`() async throws {
+        try await TestSimulator.with { simulator, failures, loop in
+            let identity = try identity(from: simulator, isExpired: true)
+            let error = await #expect(throws: TLSError.self) {
+                var stream = try await simulator.connect(identity: identity, on: loop)
+                var bytes = [UInt8](repeating: 0, count: 1_000)
+                _ = try await stream.receive(into: &bytes, until: .now + .seconds(30), on: loop)
+            }
+            #expect(error?.alert == 45)
+            #expect(error?.isAboutCertificate == true)
+            try await loop.eventually("it was told") { failures.all.map(\.isHandshake) == [true] }
+        }
+    }
+
+    @Test func `a client that goes on writing still hears why its certificate was refused`() async throws {
+        try await TestSimulator.with { simulator, failures, loop in
+            let identity = try identity(from: simulator, isExpired: true)
+            var stream = try await simulator.connect(identity: identity, on: loop)
+            try await loop.eventually("it was told") { failures.all.count == 1 }
+            let deadline = MonotonicInstant.now + .seconds(30)
+            for _ in 0..<3 { try await stream.send(Frames.preface + Frames.settings(), until: deadline, on: loop) }
+            let error = await #expect(throws: TLSError.self) {
+                var bytes = [UInt8](repeating: 0, count: 1_000)
+                _ = try await stream.receive(into: &bytes, until: deadline, on: loop)
+            }
+            #expect(error?.alert == 45)
+        }
+    }
+
+    @Test func `an answer to HEAD has no body`() async throws {
+        try await TestSimulator.with { simulator, _, loop in
+            var client = try await RawClient.connect(to: simulator, on: loop)
+            try await client.send(Frames.headers(1, RawClient.fields([":method": "HEAD"]), end: true))
+            let answer = try #require(try await client.frame { $0.stream == 1 })
+            #expect(answer.isHeaders && answer.endsStream)
+        }
+    }
+
+    @Test func `more header fields than the SETTINGS allow are answered with 431`() async throws {
+        try await TestSimulator.with { simulator, _, loop in
+            let client = try await TestClient.connect(to: simulator, on: loop)
+            func request(_ count: Int) -> SampleRequest {
+                SampleRequest(["apns-collapse-id": String(repeating: "c", count: count)])
+            }
+            let token = try TestProvider().authorization(issuedAt: now)
+            let replies = try await client.send(
+                [7_000, 8_000, 14_000, 50_000].map(request) + [SampleRequest()],
+                authorization: token
+            )
+            #expect(replies.map(\.status) == [400, 431, 431, 431, 200])
+            #expect(replies[1].body.isEmpty)
+        }
+    }
+
+    @Test func `the log says what Apple's word leaves open`() async throws {
+        try await TemporaryFolder.with { folder in
+            try await TestSimulator.with {
+                $0.logFile = folder.file("log")
+                $0.isPedantic = true
+            } _: { simulator, _, loop in
+                let client = try await TestClient.connect(to: simulator, on: loop)
+                let token = try TestProvider().appleSample(issuedAt: now)
+                let reply = try #require(try await client.send([SampleRequest()], authorization: token).first)
+                #expect((reply.status, reply.body) == (403, #"{"reason":"InvalidProviderToken"}"#))
+                let line = try folder.read("log")
+                #expect(
+                    line.contains(
+                        #""reason":"InvalidProviderToken","detail":"The provider token's signature is DER;"#
+                    )
+                )
+            }
+        }
+    }
+
+    @Test func `a request that was reset while it waited harms no other on its connection`() async throws {
+        try await TestSimulator.with { simulator, failures, loop in
+            var stream = try await simulator.connect(identity: try identity(from: simulator), on: loop)
+            func request(_ stream: UInt32) -> [UInt8] {
+                // Without a topic, so that its answer has a body.
+                let fields = [
+                    (":method", "POST"), (":scheme", "https"), (":authority", "localhost"),
+                    (":path", "/3/device/" + SampleRequest.token), ("apns-topic", "!"),
+                ]
+                return Frames.headers(stream, fields) + Frames.data(stream, Array("{}".utf8), end: true)
+            }
+            let deadline = MonotonicInstant.now + .seconds(30)
+            let bytes =
+                Frames.preface + Frames.settings() + request(1) + Frames.reset(1, 8) + request(3)
+            try await stream.send(bytes, until: deadline, on: loop)
+            try await loop.eventually("it was told") { await simulator.statistics().requests == 2 }
+            #expect(await simulator.statistics().byReason == ["BadTopic": 1])
+            #expect(await simulator.statistics().unanswered == 1)
+            #expect(await simulator.statistics().openConnections == 1)
+            #expect(failures.all.isEmpty)
+        }
+    }
+
+    /// The case of h2spec 5.1 that the protocol engine lets pass: the stream is closed, and the client goes on with it.
+    @Test(arguments: [true, false])
+    func `who goes on with a stream that is over hears STREAM_CLOSED, and it is in the log`(isData: Bool) async throws {
+        try await TestSimulator.with { simulator, failures, loop in
+            var stream = try await simulator.connect(on: loop)
+            let fields = [
+                (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/3/device/00"),
+            ]
+            let deadline = MonotonicInstant.now + .seconds(30)
+            let request = Frames.headers(1, fields, end: true)
+            try await stream.send(Frames.preface + Frames.settings() + request, until: deadline, on: loop)
+            var said: [UInt8] = []
+            var bytes = [UInt8](repeating: 0, count: 16_384)
+            func read() async throws -> Int {
+                let count = try await stream.receive(into: &bytes, until: deadline, on: loop)
+                said += bytes[..<count]
+                return count
+            }
+            // Until the answer's body has ended the stream.
+            let body = Frames.data(1, Array(#"{"reason":"MissingProviderToken"}"#.utf8), end: true)
+            while !said.indices.contains(where: { said[$0...].starts(with: body) }) { _ = try await read() }
+            let late = isData ? Frames.data(1, [1], end: true) : request
+            try await stream.send(late, until: deadline, on: loop)
+            while try await read() > 0 {}
+            let goAway: [UInt8] = [7, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 5]
+            let isTold = said.indices.contains { said[$0...].starts(with: goAway) }
+            #expect(isTold)
+            #expect(failures.all.map(\.message) == ["the peer sent more on stream 1, which it had ended"])
+        }
+    }
+
+    @Test func `a client that verifies the certificate reaches it by each of its names, and by no other`() async throws
+    {
+        try await TestSimulator.with {
+            $0.serverNames += ["apns.test", "192.0.2.7"]
+        } _: { simulator, failures, loop in
+            for (name, isRight) in [("apns.test", true), ("192.0.2.7", true), ("other.test", false)] {
+                let context = try TLSContext.client(trust: .pem(simulator.rootPEM), alpn: ["h2"])
+                let socket = try await TCP.connect(
+                    host: "127.0.0.1",
+                    port: simulator.port,
+                    timeout: .seconds(30),
+                    on: loop
+                )
+                var stream = try TLSStream(client: context, host: name, socket: socket)
+                do throws(TLSError) {
+                    try await stream.shakeHands(until: .now + .seconds(30), on: loop)
+                    #expect(isRight)
+                } catch {
+                    #expect(!isRight && error.code == .wrongHostName, "\(name): \(error)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: ["", "two words", "apns..test", "-x.test", "*", "[::1]", "häuschen.test"])
+    func `a name that no certificate can have is refused`(name: String) {
+        var configuration = SimulatorConfiguration()
+        configuration.serverNames.append(name)
+        let error = #expect(throws: SimulatorError.self) { try APNsSimulator(configuration) }
+        #expect(error?.message.contains("\"\(name)\"") == true)
+    }
+}

@@ -1,0 +1,97 @@
+import Testing
+
+@testable import Simulator
+
+struct DeviceTokenOwnersTests {
+    private func judge(_ change: (inout SimulatorConfiguration) throws -> Void = { _ in }) rethrows -> Judge {
+        var configuration = SimulatorConfiguration()
+        try change(&configuration)
+        return Judge(configuration)
+    }
+
+    private func refusal(
+        _ judge: inout Judge,
+        topic: String?,
+        type: String? = nil,
+        token: String = SampleRequest.token,
+        certificate: [String] = []
+    ) -> Refusal? {
+        let fields: KeyValuePairs = type.map { ["apns-push-type": $0, "apns-priority": "5"] } ?? [:]
+        let (head, bytes) = SampleRequest(path: "/3/device/\(token)", topic: topic, fields).flat
+        let payload = Array("{}".utf8)
+        var connection = ConnectionState(credential: .certificate(.init(topics: certificate)))
+        let verdict = judge.verdict(on: head, in: bytes.span, payload: payload.span, from: &connection, now: 0)
+        if case .refused(let refusal) = verdict { return refusal }
+        return nil
+    }
+
+    @Test func `a device token belongs to the app that it was first taken for`() {
+        var judge = Judge(SimulatorConfiguration())
+        #expect(refusal(&judge, topic: "org.example.one") == nil)
+        #expect(refusal(&judge, topic: "org.example.two") == .deviceTokenNotForTopic)
+        #expect(
+            refusal(&judge, topic: "org.example.two", token: SampleRequest.token.uppercased())
+                == .deviceTokenNotForTopic
+        )
+        #expect(refusal(&judge, topic: "org.example.one", token: SampleRequest.token.uppercased()) == nil)
+        let other = String(repeating: "fedcba9876543210", count: 4)
+        #expect(refusal(&judge, topic: "org.example.two", token: other) == nil)
+        #expect(refusal(&judge, topic: "org.example.one", token: other) == .deviceTokenNotForTopic)
+    }
+
+    @Test func `the endings that push types have are of one app`() {
+        for types in [true, false] {
+            var judge = Judge(SimulatorConfiguration())
+            for rule in PushTypeRule.all where !rule.needsProviderToken {
+                let topic = "org.example.one" + rule.topicSuffix.description
+                #expect(refusal(&judge, topic: topic, type: types ? rule.name.description : nil) == nil, "\(rule.name)")
+            }
+            #expect(refusal(&judge, topic: nil, certificate: ["org.example.one"]) == nil)
+            #expect(refusal(&judge, topic: nil, certificate: ["org.example.two"]) == .deviceTokenNotForTopic)
+        }
+    }
+
+    @Test func `a push that was not delivered takes no token`() throws {
+        var judge = try judge { $0.answers = [try AnswerRule(parsing: "0123=429:TooManyRequests*1")] }
+        #expect(refusal(&judge, topic: "org.example.one") == nil)
+        #expect(refusal(&judge, topic: "org.example.two") == nil)
+        #expect(refusal(&judge, topic: "org.example.one") == .deviceTokenNotForTopic)
+    }
+
+    @Test func `a push whose type is not its topic's takes no token`() {
+        var judge = Judge(SimulatorConfiguration())
+        for type in ["alert", "background"] {
+            #expect(refusal(&judge, topic: "org.example.one.voip", type: type) == .invalidPushType)
+        }
+        #expect(refusal(&judge, topic: nil, type: "alert", certificate: ["org.example.one.voip"]) == .invalidPushType)
+        #expect(refusal(&judge, topic: "org.example.one.voip", type: "voip") == nil)
+        #expect(refusal(&judge, topic: "org.example.one.voip") == nil)
+        #expect(refusal(&judge, topic: "org.example.one", type: "alert") == nil)
+    }
+
+    @Test func `it can be turned off`() {
+        var judge = judge { $0.bindsTokens = false }
+        #expect(refusal(&judge, topic: "org.example.one") == nil)
+        #expect(refusal(&judge, topic: "org.example.two") == nil)
+    }
+
+    @Test func `the tokens seen last are remembered, and no more of them than memory allows for`() {
+        var owners = DeviceTokenOwners(sets: 128)
+        func key(_ number: Int) -> UInt64 {
+            let digits = Array(String(number, radix: 16).utf8)
+            return owners.key(of: digits.span)
+        }
+        let keys = (0..<10_000).map(key)
+        #expect(Set(keys).count == 10_000)
+        for (number, key) in keys.enumerated() {
+            #expect(owners.owner(of: key) == nil)
+            owners.set(key, to: UInt16(number))
+            // One that is seen again and again is never forgotten.
+            #expect(owners.owner(of: keys[1]) == (number == 0 ? nil : 1))
+        }
+        #expect(keys[9_900...].enumerated().allSatisfy { owners.owner(of: $1) == UInt16(9_900 + $0) })
+        #expect(owners.owner(of: keys[5_000]) == nil)
+        let known = keys.count { owners.owner(of: $0) != nil }
+        #expect(known <= 1_024)
+    }
+}
