@@ -62,6 +62,19 @@ CREATE TABLE carillon.watched_tables (
     missed_from    bigint,
     CONSTRAINT watched_tables_once_an_app UNIQUE (app_id, relation)
 );
+COMMENT ON TABLE carillon.watched_tables IS
+    'Your own tables in which feedback passes delete dead tokens. watch_tokens and unwatch_tokens write it.';
+COMMENT ON COLUMN carillon.watched_tables.id IS 'in the order of their addition';
+COMMENT ON COLUMN carillon.watched_tables.app_id IS 'the id of the app';
+COMMENT ON COLUMN carillon.watched_tables.relation IS 'the table';
+COMMENT ON COLUMN carillon.watched_tables.token_column IS 'its column of device tokens';
+COMMENT ON COLUMN carillon.watched_tables.updated_column IS 'its column of the time of registration';
+COMMENT ON COLUMN carillon.watched_tables.app_column IS
+    'its column of the app, by name or id; null: all rows are of this app';
+COMMENT ON COLUMN carillon.watched_tables.created_at IS 'when it was added';
+COMMENT ON COLUMN carillon.watched_tables.last_error IS 'why the last pass could not delete there; null: it could';
+COMMENT ON COLUMN carillon.watched_tables.missed_from IS
+    'the first row of feedback that has not been applied there; null: none';
 
 -- A later registration always wins over feedback: its last_update is newer than what Apple saw.
 CREATE FUNCTION carillon.register_token(app text, token text, owner text DEFAULT NULL) RETURNS void
@@ -197,6 +210,9 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION carillon.watch_tokens IS
+    'Lets feedback passes delete dead tokens from a table of yours, by the same rule as in tokens. Its owner grants '
+    'carillon_reaper SELECT and DELETE on the table, and USAGE on its schema.';
 
 CREATE FUNCTION carillon.unwatch_tokens(app text, relation regclass) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -214,5 +230,6 @@ BEGIN
     WHERE w.app_id = watching_app AND w.relation = unwatch_tokens.relation;
 END
 $$;
+COMMENT ON FUNCTION carillon.unwatch_tokens IS 'Lets feedback passes delete nothing more from that table.';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (7, 'tokens');

@@ -200,6 +200,8 @@ BEGIN
     RETURN total;
 END
 $$;
+COMMENT ON FUNCTION carillon.reap IS
+    'Runs a feedback pass, of one app or of all, in one transaction. Returns how many tokens it has deleted.';
 
 -- A whole pass that commits after each batch: CALL carillon.reap_all(), for pg_cron.
 CREATE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
@@ -225,6 +227,7 @@ BEGIN
     END LOOP;
 END
 $$;
+COMMENT ON PROCEDURE carillon.reap_all IS 'Runs a feedback pass, and commits after each batch: for pg_cron.';
 
 -- What a pass would delete now, table by table; a fault says why nobody can tell. Changes nothing, and locks nothing.
 CREATE FUNCTION carillon.reapable(app text DEFAULT NULL)

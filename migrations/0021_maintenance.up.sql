@@ -162,6 +162,8 @@ BEGIN
     END LOOP;
 END
 $$;
+COMMENT ON PROCEDURE carillon.maintain IS
+    'Creates and drops partitions, and deletes what is older than the retention, as workers do every hour: for pg_cron.';
 
 -- How many rows lie in default partitions: counted up to 1,000, and beyond that as the planner sees it.
 CREATE FUNCTION carillon.default_partition_rows() RETURNS TABLE (relation text, rows bigint)

@@ -92,6 +92,8 @@ BEGIN
     END;
 END
 $$;
+COMMENT ON FUNCTION carillon.isolate_app IS
+    'Lets a role use this app, and see nothing of the apps that it was not given. Called again, it gives the role another app.';
 
 -- Takes an app away from a role again, or from one that is gone. With the last role of all, the policies are switched off.
 CREATE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
@@ -129,5 +131,6 @@ BEGIN
     END IF;
 END
 $$;
+COMMENT ON FUNCTION carillon.unisolate_app IS 'Takes an app from a role that isolate_app gave it to.';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (23, 'isolation');

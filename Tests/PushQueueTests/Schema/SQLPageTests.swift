@@ -28,19 +28,6 @@ import Testing
         }
     }
 
-    @Test func `what only workers may call is not commented as if others could`() async throws {
-        try await TestDatabase.withDemo { database async throws in
-            let misleading = try await database.rows(
-                """
-                SELECT f.oid::regprocedure::text FROM (\(SQLReference.callable)) f
-                WHERE f.comment NOT LIKE 'Internal: %' AND f.roles = 'the owner of the schema'
-                    AND has_function_privilege('carillon_worker', f.oid, 'EXECUTE')
-                """
-            )
-            #expect(misleading == [])
-        }
-    }
-
     @Test func `the page names every role that the migrations create`() throws {
         let page = try Self.page.text
         let roles = try GeneratedPage("migrations/0001_schema.up.sql").text.matches(of: #/'(carillon_[a-z]+)'/#)

@@ -31,7 +31,8 @@ struct SQLReference {
             coalesce(nullif(concat_ws(' and ',
                 CASE WHEN has_function_privilege('carillon_app', p.oid, 'EXECUTE') THEN '`carillon_app`' END,
                 CASE WHEN has_function_privilege('carillon_reader', p.oid, 'EXECUTE') THEN '`carillon_reader`' END), ''),
-                'the owner of the schema') AS roles
+                CASE WHEN has_function_privilege('carillon_worker', p.oid, 'EXECUTE')
+                    THEN '`carillon_worker` and the owner of the schema' ELSE 'the owner of the schema' END) AS roles
         FROM pg_proc p WHERE p.pronamespace = 'carillon'::regnamespace
             AND (has_function_privilege('carillon_app', p.oid, 'EXECUTE')
                 OR has_function_privilege('carillon_reader', p.oid, 'EXECUTE')
@@ -76,7 +77,8 @@ struct SQLReference {
             WHERE a.attnum > 0
         )
         SELECT string_agg(concat_ws(E'\\n\\n', '### `' || f.proname || '`', f.comment, 'For ' || f.roles || '.'
-                || CASE WHEN f.result IN ('void', 'record') OR f.result LIKE '%(%' OR f.result LIKE 'SETOF%' THEN ''
+                || CASE WHEN f.result IS NULL THEN ' A procedure: `CALL carillon.' || f.proname || '()`.'
+                    WHEN f.result IN ('void', 'record') OR f.result LIKE '%(%' OR f.result LIKE 'SETOF%' THEN ''
                     ELSE ' Returns `' || f.result || '`.' END,
             (SELECT E'| argument | type | default |\\n|---|---|---|\\n' || string_agg(format('| `%s` | %s | %s |', a.name,
                     replace(a.type, 'timestamp with time zone', 'timestamptz'), coalesce('`' || a.fallback || '`', '')),
