@@ -34,9 +34,9 @@ let package = Package(
         // The ground floor: each wraps one thing of the outside world.
         .target(name: "IO", dependencies: ["CLinux"], swiftSettings: settings),
         .target(name: "TLS", dependencies: ["COpenSSL", "IO"], swiftSettings: settings),
-        .target(name: "HTTP2", dependencies: ["CNGHTTP2"], swiftSettings: settings),
+        .target(name: "HTTP2", dependencies: ["CNGHTTP2", "IO"], swiftSettings: settings),
         .target(name: "Postgres", dependencies: ["CPostgres", "IO"], swiftSettings: settings),
-        .target(name: "Web", dependencies: ["CMicroHTTP"], swiftSettings: settings),
+        .target(name: "Web", dependencies: ["CMicroHTTP", "IO"], swiftSettings: settings),
 
         // The domain.
         .target(name: "ApplePush", dependencies: ["HTTP2", "IO", "TLS"], swiftSettings: domain),
@@ -71,7 +71,7 @@ let package = Package(
         .testTarget(name: "TLSTests", dependencies: ["TLS", "TestSupport"], swiftSettings: settings),
         .testTarget(name: "HTTP2Tests", dependencies: ["HTTP2", "IO", "TestSupport"], swiftSettings: settings),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "TestSupport"], swiftSettings: settings),
-        .testTarget(name: "WebTests", dependencies: ["Web", "TestSupport"], swiftSettings: settings),
+        .testTarget(name: "WebTests", dependencies: ["IO", "Web", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "ApplePushTests",
             dependencies: ["ApplePush", "HTTP2", "IO", "Simulator", "TLS", "TestSupport"],

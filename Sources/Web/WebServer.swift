@@ -1,4 +1,5 @@
 import CMicroHTTP
+package import IO
 import Synchronization
 
 /// A small HTTP server for metrics, health and pages: a table of routes on one address. libmicrohttpd speaks the
@@ -33,7 +34,7 @@ package final class WebServer: Sendable {
         }
     }
 
-    package func start() throws(WebError) {
+    package func start() throws(IOError) {
         let socket = try ListeningSocket(host: self.host, port: self.wantedPort)
         let port = socket.port
         let limits = self.desk.limits
@@ -68,11 +69,8 @@ package final class WebServer: Sendable {
             &options
         )
         guard let daemon else {
-            _ = ListeningSocket(owning: descriptor)
-            throw WebError(
-                code: .system,
-                message: "The HTTP server cannot start: too few descriptors, threads or memory."
-            )
+            _ = Socket(owning: descriptor)
+            throw IOError(.system, "The HTTP server cannot start: too few descriptors, threads or memory.")
         }
         self.running.withLock { $0 = Running(daemon: daemon, port: port) }
     }

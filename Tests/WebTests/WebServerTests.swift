@@ -1,3 +1,4 @@
+import IO
 import Synchronization
 import Testing
 import Web
@@ -192,15 +193,15 @@ import Web
         try first.start()
         defer { first.stop() }
         let second = WebServer(host: "127.0.0.1", port: first.port, routes: [])
-        let error = #expect(throws: WebError.self) { try second.start() }
+        let error = #expect(throws: IOError.self) { try second.start() }
         #expect(error?.code == .addressInUse)
-        #expect(error?.message.contains("Port \(first.port) is taken by another program") == true)
+        #expect(error?.message.hasPrefix("port \(first.port) is in use on 127.0.0.1") == true)
     }
 
     @Test(arguments: ["192.0.2.1", "no-such-host.invalid", "::zz"])
     func `says when an address is not one of this machine`(host: String) {
         let server = WebServer(host: host, port: 0, routes: [])
-        let error = #expect(throws: WebError.self) { try server.start() }
+        let error = #expect(throws: IOError.self) { try server.start() }
         #expect(error?.code == .addressUnavailable)
         #expect(error?.message.contains("127.0.0.1 or 0.0.0.0") == true)
     }

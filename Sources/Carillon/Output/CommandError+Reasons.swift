@@ -4,7 +4,6 @@ import Postgres
 import PushQueue
 import Simulator
 import TLS
-import Web
 
 extension CommandError {
     /// What any error of ours means for the person who called the command.
@@ -20,7 +19,6 @@ extension CommandError {
         case let error as SchemaError: self.init(explaining: error)
         case let error as SettingsError: self.init(explaining: error)
         case let error as SimulatorError: self.init(Self.status(of: error), error.message.asSentence)
-        case let error as WebError: self.init(Self.status(of: error), error.message.asSentence)
         case is CancellationError: self.init(.tryAgain, "It was interrupted before it was done.")
         default: self.init(.failed, String(describing: error).asSentence)
         }
@@ -125,14 +123,6 @@ extension CommandError {
         case .unresolvable, .addressUnavailable, .forbidden: .configuration
         case .refused, .unreachable, .timedOut, .addressInUse, .reset: .unavailable
         case .exhausted, .cancelled: .tryAgain
-        default: .failed
-        }
-    }
-
-    private static func status(of error: WebError) -> ExitStatus {
-        switch error.code {
-        case .addressInUse: .unavailable
-        case .addressUnavailable, .forbidden: .configuration
         default: .failed
         }
     }

@@ -14,7 +14,11 @@ package actor PrivateCluster {
     private let loop: EventLoop
     /// On 127.0.0.1, where the settings have the server listen there.
     package nonisolated let port: UInt16
-    private var server: (process: ChildProcess, leash: Leash)?
+    /// The guard, which runs the server.
+    private var process: ChildProcess?
+    /// Our end of a pair of sockets; the guard reads the other. The kernel closes ours when this process ends, however it
+    /// ends, and then the guard stops the cluster.
+    private var leash: Socket?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -57,7 +61,11 @@ package actor PrivateCluster {
         password =
             String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
         // Without a port on the network the number is only part of the socket's name.
-        port = settings.listensOnLoopback ? try Self.freePort() : 5432
+        do {
+            port = settings.listensOnLoopback ? try ListeningSocket(host: "127.0.0.1", port: 0).port : 5432
+        } catch {
+            throw PostgresError(.clusterFailed, "No port on 127.0.0.1 is free: \(error.message).", underlying: error)
+        }
     }
 
     /// The folder with the server's socket and log.
@@ -85,35 +93,46 @@ package actor PrivateCluster {
     }
 
     private func end(_ mode: StopMode, _ fate: String) async {
-        guard let (process, leash) = server.take() else { return }
-        leash.say("\(mode.rawValue) \(fate)")
-        // A task of its own, because also who was cancelled wants to see the end of it.
+        guard let process = process.take(), let leash = leash.take() else { return }
+        Self.say("\(mode.rawValue) \(fate)", over: leash)
+        // In a task of its own, because the wait must go on when the caller's task is cancelled.
         let loop = self.loop
         await Task { _ = try? await process.wait(on: loop) }.value
+    }
+
+    /// A guard that has ended reads nothing; then its cluster has ended too.
+    private static func say(_ line: String, over leash: borrowing Socket) {
+        _ = try? leash.write(Array((line + "\n").utf8).span.bytes)
     }
 
     // MARK: Starting
 
     private func run() async throws(PostgresError) {
         do {
-            let (leash, other) = try Leash.make()
-            defer { close(other) }
+            let (near, far) = try SocketPair(isBlocking: true).release()
+            let leash = Socket(owning: near)
+            let other = Socket(owning: far)
             var command = ChildProcess.Command("/bin/sh", arguments)
             // None of the variables of ours that mean something to a server.
             command.environment = [
                 "PATH": getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin", "LC_ALL": "C",
             ]
             command.directory = "/"
-            command.input = .descriptor(other)
+            command.input = .descriptor(other.descriptor)
             command.output = .nothing
             command.error = .nothing
             command.user = place.user
             command.startsSession = true
-            let process = try ChildProcess(command)
-            leash.say(password)
-            server = (process, leash)
+            process = try ChildProcess(command)
+            _ = consume other
+            Self.say(password, over: leash)
+            self.leash = consume leash
         } catch {
-            throw PostgresError(.clusterFailed, "A private PostgreSQL cannot be started: \(error.message).")
+            throw PostgresError(
+                .clusterFailed,
+                "A private PostgreSQL cannot be started: \(error.message).",
+                underlying: error
+            )
         }
         do {
             try await waitUntilReady()
@@ -132,7 +151,7 @@ package actor PrivateCluster {
     private func waitUntilReady() async throws(PostgresError) {
         let deadline = MonotonicInstant.now + .seconds(120)
         while !isReady {
-            guard let (process, _) = server else {
+            guard let process else {
                 throw PostgresError(.clusterFailed, "The private PostgreSQL was stopped while it started.")
             }
             if let exit = process.exitIfEnded() {
@@ -191,25 +210,6 @@ extension PrivateCluster {
         if fseek(file, -buffer.count, SEEK_END) != 0 { rewind(file) }
         let count = fread(&buffer, 1, buffer.count, file)
         return String(decoding: buffer[..<count], as: UTF8.self)
-    }
-
-    /// A port that is free now.
-    private static func freePort() throws(PostgresError) -> UInt16 {
-        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isFound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(descriptor, address, size) == 0 && getsockname(descriptor, address, &size) == 0
-            }
-        }
-        guard isFound else {
-            throw PostgresError(.clusterFailed, "No free port on 127.0.0.1: \(IOError.text(of: errno)).")
-        }
-        return UInt16(bigEndian: address.sin_port)
     }
 
     /// As it may stand in a URL.

@@ -195,7 +195,7 @@ extension PostgresError {
     fileprivate var kind: String {
         switch sqlState {
         case "3F000", "42P01", "42703", "42883": "the schema is not there, or is not as it was"
-        case let state: state ?? code.description
+        case let state: state ?? "\(code)"
         }
     }
 }

@@ -1,36 +1,32 @@
-package import Postgres
+import IO
+import Postgres
 
 /// Why the schema of a database cannot be worked with, or not be changed.
-package struct SchemaError: Error, Sendable, CustomStringConvertible {
-    package struct Code: Hashable, Sendable, CustomStringConvertible {
-        package let description: String
-
+package struct SchemaError: CodedError {
+    package enum Code: Sendable {
         /// There is no schema.
-        package static let missing = Code(description: "missing")
+        case missing
         /// The schema is older than the program.
-        package static let outdated = Code(description: "outdated")
+        case outdated
         /// The schema is newer than the program.
-        package static let newer = Code(description: "newer")
+        case newer
         /// A migration was applied from another text than the program holds.
-        package static let changed = Code(description: "changed")
+        case changed
         /// A statement does not go by its index.
-        package static let plans = Code(description: "plans")
+        case plans
         /// There is no migration of that number.
-        package static let unknownVersion = Code(description: "unknownVersion")
+        case unknownVersion
         /// A migration failed; nothing of it was kept.
-        package static let failed = Code(description: "failed")
+        case failed
         /// The database did not answer, or refused.
-        package static let database = Code(description: "database")
+        case database
     }
 
     package let code: Code
-    /// What is wrong, and what to do.
     package let message: String
-    package let underlying: PostgresError?
+    package let underlying: (any Error)?
 
-    package var description: String { message }
-
-    private init(_ code: Code, _ message: String, underlying: PostgresError? = nil) {
+    private init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
         self.code = code
         self.message = message
         self.underlying = underlying

@@ -1,28 +1,24 @@
+import IO
 import Postgres
 
 /// Why a credential or an app cannot be stored, changed or removed. Never a secret.
-package struct SettingsError: Error, Sendable, CustomStringConvertible {
-    package struct Code: Hashable, Sendable, CustomStringConvertible {
-        package let description: String
-
+package struct SettingsError: CodedError {
+    package enum Code: Sendable {
         /// There is nothing of that name.
-        package static let unknownName = Code(description: "unknownName")
+        case unknownName
         /// There is something of that name.
-        package static let nameTaken = Code(description: "nameTaken")
+        case nameTaken
         /// It would be of no use as it is.
-        package static let invalid = Code(description: "invalid")
+        case invalid
         /// Something else depends on it.
-        package static let inUse = Code(description: "inUse")
+        case inUse
         /// The database did not answer, or refused.
-        package static let database = Code(description: "database")
+        case database
     }
 
     package let code: Code
-    /// What is wrong, and what to do.
     package let message: String
     package let underlying: (any Error)?
-
-    package var description: String { message }
 
     init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
         self.code = code

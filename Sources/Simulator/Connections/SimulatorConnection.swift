@@ -56,7 +56,7 @@ final class SimulatorConnection {
         settings.connectionWindow = Int32(server.configuration.window)
         settings.initialWindow = UInt32(server.configuration.window)
         settings.bodyLimit = 16_384  // More than any push may have, so that the log shows what was wrong.
-        if server.recorder.logs { settings.longBodyReader = { RunningDigest() } }
+        if server.recorder.logs { settings.longBodyReader = { Digest() } }
         session = try ServerSession(settings)
     }
 
@@ -292,7 +292,7 @@ final class SimulatorConnection {
         var facts = LogLine.Facts(now: now, connection: number, stream: request.stream)
         (facts.status, facts.reason, facts.detail) = (answer?.status, answer?.reason, detail)
         facts.onlyTopic = state.credential.onlyTopic
-        if request.isBodyTooLarge, let digest = session.bodyReader(of: request) as? RunningDigest {
+        if request.isBodyTooLarge, let digest = session.bodyReader(of: request) as? Digest {
             facts.longBody = (request.bodyCount, digest.finish())
         }
         return facts
@@ -379,4 +379,4 @@ final class SimulatorConnection {
 }
 
 /// The log has the hash of bodies that are too long to be kept.
-extension RunningDigest: BodyReader {}
+extension Digest: BodyReader {}

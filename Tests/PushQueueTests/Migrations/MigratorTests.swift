@@ -174,7 +174,7 @@ import Testing
             let error = await #expect(throws: SchemaError.self) { try await Migrator(connection).up() }
             #expect(error?.code == .failed)
             #expect(error?.message.contains("0002_apps") == true)
-            #expect(error?.underlying?.sqlState == "42P07")
+            #expect((error?.underlying as? PostgresError)?.sqlState == "42P07")
             let states = try await Migrator(connection).status()
             #expect(states.filter { $0.condition == .applied }.map(\.version) == [1])
         }

@@ -33,7 +33,7 @@ import Testing
                     let constraint = error?.constraint ?? ""
                     #expect(error?.sqlState == "23514")
                     #expect(constraint.hasPrefix("\(table)_\(column)_is_") && constraint.hasSuffix("_at_most"))
-                    #expect(SettingsError(try #require(error)).description.contains(" at most"), "\(constraint)")
+                    #expect(SettingsError(try #require(error)).message.contains(" at most"), "\(constraint)")
                 }
             }
         }

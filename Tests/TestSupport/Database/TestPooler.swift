@@ -30,7 +30,7 @@ package struct TestPooler: Sendable {
         _ body: (TestPooler) async throws -> R
     ) async throws -> R {
         try await TemporaryFolder.with { folder in
-            let port = try self.freePort(on: loop)
+            let port = try ListeningSocket(host: "127.0.0.1", port: 0).port
             let settings = try folder.write("pgbouncer.ini", self.settings(mode, size: size, port: port, cluster))
             let (ours, theirs) = try SocketPair().release()
             _ = fcntl(theirs, F_SETFL, 0)  // the shell waits by reading it
@@ -81,12 +81,6 @@ package struct TestPooler: Sendable {
         log_disconnections = 0
         log_stats = 0
         """
-    }
-
-    private static func freePort(on loop: EventLoop) throws -> UInt16 {
-        let listener = try Listener(host: "127.0.0.1", port: 0, on: loop) { _ in }
-        defer { listener.close() }
-        return listener.port
     }
 
     private static func hear(_ text: String, from voice: CInt, on loop: EventLoop) async throws {

@@ -1,0 +1,101 @@
+import CLinux
+import Glibc
+
+/// Looks up the addresses of a name, afresh each time and never on a loop: the C library's resolver cannot be interrupted,
+/// and blocks for many seconds when name servers are silent.
+///
+/// So each look-up has a short-lived thread, and a dead name server delays only those who asked it. Beyond a limit look-ups
+/// queue. The threads are not joined: a program that ends does not wait for a name server.
+enum Resolver {
+    typealias Answer = Swift::Result<[SocketAddress], IOError>
+
+    private struct LookUp: Sendable {
+        let host: String
+        let port: UInt16
+        let answered: @Sendable (Answer) -> Void
+    }
+
+    private struct State {
+        var threads = 0
+        var waiting: [LookUp] = []
+    }
+
+    private static let limit = 32
+    private static let state = Guarded(State())
+
+    /// Answers on a thread of its own; a numeric address at once, on the caller's.
+    static func lookUp(_ host: String, port: UInt16, answered: @escaping @Sendable (Answer) -> Void) {
+        let numeric = ask(host, port, flags: AI_NUMERICHOST)
+        if case .success = numeric { return answered(numeric) }
+        let lookUp = LookUp(host: host, port: port, answered: answered)
+        let mustStart = self.state.withLock { state in
+            if state.threads == limit {
+                state.waiting.append(lookUp)
+                return false
+            }
+            state.threads += 1
+            return true
+        }
+        guard mustStart else { return }
+        do {
+            try Thread.detach(name: "resolver") { work(startingWith: lookUp) }
+        } catch {
+            self.state.withLock { $0.threads -= 1 }
+            answered(.failure(error))
+        }
+    }
+
+    /// Blocks, so it is not for use on a loop.
+    static func lookUpNow(_ host: String, port: UInt16) throws(IOError) -> [SocketAddress] {
+        try ask(host, port, flags: AI_PASSIVE).get()
+    }
+
+    private static func work(startingWith first: LookUp) {
+        var next: LookUp? = first
+        while let lookUp = next {
+            lookUp.answered(ask(lookUp.host, lookUp.port, flags: 0))
+            next = self.state.withLock { state in
+                if state.waiting.isEmpty {
+                    state.threads -= 1
+                    return nil
+                }
+                return state.waiting.removeFirst()
+            }
+        }
+    }
+
+    private static func ask(_ host: String, _ port: UInt16, flags: CInt) -> Answer {
+        var hints = addrinfo()
+        hints.ai_family = AF_UNSPEC
+        hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
+        hints.ai_flags = flags | AI_NUMERICSERV
+        var list: UnsafeMutablePointer<addrinfo>?
+        let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+        guard !bare.isEmpty, !bare.utf8.contains(0) else {
+            return .failure(IOError(.unresolvable, "a host's name is missing: give a name or an address"))
+        }
+        let result = getaddrinfo(bare, String(port), &hints, &list)
+        guard result == 0 else {
+            let number = result == EAI_SYSTEM ? errno : result == EAI_MEMORY ? ENOMEM : 0
+            guard IOError.advice(onShortage: number) == nil else {
+                return .failure(IOError(errno: number, doing: "looking up the host name \(host)"))
+            }
+            let reason = number == 0 ? String(cString: gai_strerror(result)) : IOError.text(of: number)
+            let advice =
+                result == EAI_AGAIN
+                ? "the name servers do not answer; check this machine's DNS and try again"
+                : "check its spelling and this machine's DNS"
+            return .failure(IOError(.unresolvable, "the host name \(host) has no address (\(reason)): \(advice)"))
+        }
+        defer { freeaddrinfo(list) }
+        var addresses: [SocketAddress] = []
+        var entry = list
+        while let current = entry?.pointee {
+            if let address = current.ai_addr {
+                addresses.append(SocketAddress(copying: address, length: current.ai_addrlen))
+            }
+            entry = current.ai_next
+        }
+        return .success(addresses)
+    }
+}

@@ -1,0 +1,18 @@
+/// The shape of every error that a module throws: a code for programs, a sentence for people, and the cause.
+///
+/// Within the package a code is an enumeration: nobody outside can switch over it, so new cases break nothing.
+package protocol CodedError: Error, CustomStringConvertible {
+    associatedtype Code: Hashable & Sendable
+
+    /// The kind of failure.
+    var code: Code { get }
+    /// What is wrong and, where that is known, what to do. Never a secret.
+    var message: String { get }
+    /// The error that caused this one, if it came from a layer below.
+    var underlying: (any Error)? { get }
+}
+
+extension CodedError {
+    package var underlying: (any Error)? { nil }
+    package var description: String { message }
+}

@@ -1,0 +1,92 @@
+import Glibc
+
+/// What went wrong between this program and the kernel, or the network behind it.
+package struct IOError: CodedError {
+    package enum Code: Sendable {
+        /// The host's name could not be turned into an address.
+        case unresolvable
+        /// The host answered that nothing listens there.
+        case refused
+        /// No route to the host, or a network that is down.
+        case unreachable
+        case timedOut
+        /// The waiting task was cancelled, or the loop it waited on was stopped.
+        case cancelled
+        /// Another program uses the port or the address.
+        case addressInUse
+        /// The address is not one of this machine's, or not an address.
+        case addressUnavailable
+        /// The operating system forbids it.
+        case forbidden
+        /// The peer broke the connection off.
+        case reset
+        /// Descriptors, memory or threads have run out.
+        case exhausted
+        /// Anything else: `errno` tells.
+        case system
+    }
+
+    package let code: Code
+    package let message: String
+    /// The kernel's number for it, 0 where the kernel was not asked.
+    package let errno: CInt
+
+    package init(_ code: Code, _ message: String, errno: CInt = 0) {
+        self.code = code
+        self.message = message
+        self.errno = errno
+    }
+
+    /// From a failed system call: `doing` says what was tried, as in "reading from the socket".
+    package init(errno number: CInt, doing: String) {
+        let advice = Self.advice(onShortage: number).map { ": \($0)" } ?? ""
+        self.init(Code(errno: number), "\(doing) failed: \(Self.text(of: number))\(advice)", errno: number)
+    }
+
+    /// strerror(3).
+    package static func text(of number: CInt) -> String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+            guard let base = buffer.baseAddress, strerror_r(number, base, buffer.count) == 0 else {
+                return "error \(number)"
+            }
+            return String(cString: base)
+        }
+    }
+
+    /// What to do about an errno that says that this process or machine has reached a limit. Nil: it says something else.
+    package static func advice(onShortage number: CInt) -> String? {
+        switch number {
+        case EMFILE:
+            let limit = openFiles.map { "the limit of this process is \($0)" } ?? "this process has a limit"
+            return "\(limit); raise it with 'ulimit -n', or LimitNOFILE= in its systemd unit"
+        case ENFILE: return "this machine has a limit for all programs together; raise fs.file-max"
+        case ENOMEM, ENOBUFS: return "this machine, or what this program may have of it, is short of memory"
+        default: return nil
+        }
+    }
+
+    /// How many files this process may have open. getrlimit(2).
+    package static var openFiles: UInt? {
+        var limit = rlimit()
+        guard getrlimit(.init(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
+        return UInt(limit.rlim_cur)
+    }
+}
+
+extension IOError.Code {
+    /// The kind of failure that an errno stands for.
+    package init(errno number: CInt) {
+        self =
+            switch number {
+            case ECONNREFUSED: .refused
+            case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN: .unreachable
+            case ETIMEDOUT: .timedOut
+            case EADDRINUSE: .addressInUse
+            case EADDRNOTAVAIL, EAFNOSUPPORT: .addressUnavailable
+            case EACCES, EPERM: .forbidden
+            case ECONNRESET, EPIPE, ECONNABORTED, ENOTCONN: .reset
+            case EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN: .exhausted
+            default: .system
+            }
+    }
+}

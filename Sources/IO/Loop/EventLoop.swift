@@ -1,0 +1,194 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// One thread that waits for descriptors and timers, and that actors can name as their executor: then their methods and
+/// the handlers of their descriptors run on one thread, with no hop between them.
+///
+/// A turn of the loop runs what other threads left in the inbox, the timers that are due and what was deferred to the end
+/// of the turn, and then sleeps until a descriptor is ready. Whoever makes a loop stops and joins it.
+package final class EventLoop: SerialExecutor, TaskExecutor {
+    package let name: String
+    private let inbox = Guarded(Inbox())
+    private let wakeUp: CInt
+    private let thread = Guarded<Thread?>(nil)
+    /// The loop's thread, 0 before it runs. Each thread only compares it with itself, so no order is needed.
+    private let threadID = Atomic<UInt>(0)
+    /// Safe, because one thread at a time uses it: the loop's, and after its end one stand-in after the other, which the
+    /// inbox's lock orders. Every method that others call must call `checkIsolated` first.
+    private nonisolated(unsafe) let reactor: Reactor
+
+    package init(name: String) throws(IOError) {
+        self.name = name
+        wakeUp = try SystemCall.check("creating an event descriptor") {
+            eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
+        }
+        do {
+            reactor = try Reactor(wakeUp: wakeUp)
+        } catch {
+            close(wakeUp)
+            throw error
+        }
+        let thread = try Thread(name: name) { self.run() }
+        self.thread.withLock { $0 = thread }
+    }
+
+    deinit {
+        close(wakeUp)
+    }
+
+    // MARK: From any thread
+
+    /// Whether the caller is on the loop's thread.
+    package var isCurrent: Bool {
+        threadID.load(ordering: .relaxed) == Thread.current
+    }
+
+    package func isIsolatingCurrentContext() -> Bool? {
+        isCurrent
+    }
+
+    package func checkIsolated() {
+        precondition(isCurrent, "this may run only on the loop \(name)")
+    }
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        switch inbox.withLock({ $0.append(job) }) {
+        case .nothing: break
+        case .wakeUp: wake()
+        case .standIn: standIn()
+        }
+    }
+
+    package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+        UnownedSerialExecutor(ordinary: self)
+    }
+
+    /// Runs the action on the loop in its next turn. False: the loop has ended, and the action does not run.
+    @discardableResult
+    package func submit(_ action: @escaping @Sendable () -> Void) -> Bool {
+        guard let need = inbox.withLock({ $0.append(action) }) else { return false }
+        if case .wakeUp = need { wake() }
+        return true
+    }
+
+    /// Asks the loop to end once its inbox is empty. Tasks that sleep on it get a `CancellationError`.
+    package func stop() {
+        if inbox.withLock({ $0.stop() }) { wake() }
+    }
+
+    /// Waits for the thread's end; not to be called on the loop.
+    package func join() {
+        precondition(!isCurrent, "the loop \(name) cannot wait for its own end")
+        thread.withLock { $0 }?.join()
+    }
+
+    // MARK: On the loop only
+
+    /// Calls the handler whenever the descriptor is ready, as long as it is. Cancel before closing the descriptor.
+    package func watch(
+        _ descriptor: CInt,
+        for interest: Interest,
+        _ handler: @escaping (Interest) -> Void
+    ) throws(IOError) -> WatchToken {
+        checkIsolated()
+        return try reactor.watch(descriptor, for: interest, handler)
+    }
+
+    package func update(_ watch: WatchToken, to interest: Interest) {
+        checkIsolated()
+        reactor.update(watch, to: interest)
+    }
+
+    package func cancel(_ watch: WatchToken) {
+        checkIsolated()
+        reactor.cancel(watch)
+    }
+
+    /// Runs the action at the deadline or soon after, or `abandoned` if the loop stops first.
+    package func schedule(
+        at deadline: MonotonicInstant,
+        abandoned: (() -> Void)? = nil,
+        _ action: @escaping () -> Void
+    ) -> TimerToken {
+        checkIsolated()
+        return reactor.schedule(at: deadline, abandoned: abandoned, action)
+    }
+
+    package func cancel(_ timer: TimerToken) {
+        checkIsolated()
+        reactor.cancel(timer)
+    }
+
+    /// Defers the action until the jobs and timers of this turn have run, just before the loop sleeps: a place to write
+    /// what has gathered.
+    package func atEndOfTurn(_ action: @escaping () -> Void) {
+        checkIsolated()
+        reactor.atEndOfTurn(action)
+    }
+
+    // MARK: The thread
+
+    private func wake() {
+        eventfd_write(wakeUp, 1)
+    }
+
+    private func run() {
+        threadID.store(Thread.current, ordering: .relaxed)
+        var items: [Inbox.Item] = []
+        while true {
+            runInbox(with: &items)
+            reactor.runDueTimers()
+            reactor.endTurn()
+            let (maySleep, isStopping) = inbox.withLock { ($0.fallAsleep(), $0.isStopping) }
+            if isStopping { break }
+            reactor.poll(maySleep: maySleep)
+        }
+        windUp()
+    }
+
+    /// Ends every wait on this loop. The tasks may then submit more and set timers, which end likewise.
+    private func windUp() {
+        var items: [Inbox.Item] = []
+        repeat {
+            runInbox(with: &items)
+            reactor.endTurn()
+            reactor.abandonAll()
+        } while !self.inbox.withLock { inbox in
+            guard inbox.end() else { return false }
+            // Under the lock, before another thread can stand in, which may be given the same number.
+            threadID.store(0, ordering: .relaxed)
+            return true
+        }
+    }
+
+    /// A task may return to a loop that has ended in the meantime. It gets a thread to finish on, where waiting ends at
+    /// once.
+    private func standIn() {
+        do {
+            try Thread.detach(name: name) {
+                self.threadID.store(Thread.current, ordering: .relaxed)
+                self.windUp()
+            }
+        } catch {
+            preconditionFailure("a task returned to the loop \(name), which has ended, and \(error)")
+        }
+    }
+
+    private func runInbox(with spare: inout [Inbox.Item]) {
+        inbox.withLock { $0.take(into: &spare) }
+        for item in spare {
+            switch item {
+            case .job(let job):
+                job.runSynchronously(
+                    isolatedTo: asUnownedSerialExecutor(),
+                    taskExecutor: asUnownedTaskExecutor()
+                )
+            case .action(let action):
+                action()
+            }
+        }
+        spare.removeAll(keepingCapacity: true)
+    }
+}

@@ -1,0 +1,105 @@
+/// Names a timer, to cancel it. Cancelling one that has fired does nothing.
+package struct TimerToken: Hashable, Sendable {
+    let slot: Slot
+}
+
+/// Timers in the order in which they are due; those due at the same instant in the order in which they were set.
+///
+/// A binary heap whose entries know their slot and whose slots know their place in the heap: cancelling, which is what
+/// happens to nearly every deadline, removes the timer at once instead of leaving it to be skipped later.
+package struct TimerHeap<Payload> {
+    private struct Entry {
+        let deadline: MonotonicInstant
+        let sequence: UInt64
+        let slot: Slot
+
+        func isBefore(_ other: Entry) -> Bool {
+            deadline == other.deadline ? sequence < other.sequence : deadline < other.deadline
+        }
+    }
+
+    fileprivate struct Timer {
+        var place: Int
+        let payload: Payload
+    }
+
+    private var entries: [Entry] = []
+    private var timers = SlotTable<Timer>()
+    private var sequence: UInt64 = 0
+
+    package init() {}
+
+    package var count: Int { entries.count }
+    package var earliest: MonotonicInstant? { entries.first?.deadline }
+
+    package mutating func insert(at deadline: MonotonicInstant, _ payload: Payload) -> TimerToken {
+        let place = entries.count
+        let slot = timers.insert(Timer(place: place, payload: payload))
+        entries.append(Entry(deadline: deadline, sequence: sequence, slot: slot))
+        sequence += 1
+        siftUp(from: place)
+        return TimerToken(slot: slot)
+    }
+
+    @discardableResult
+    package mutating func remove(_ token: TimerToken) -> Payload? {
+        guard let timer = timers.remove(token.slot) else { return nil }
+        vacate(timer.place)
+        return timer.payload
+    }
+
+    /// Removes the first timer that is due at `now`, if there is one.
+    package mutating func popDue(at now: MonotonicInstant) -> Payload? {
+        guard let first = entries.first, first.deadline <= now else { return nil }
+        let timer = timers.remove(first.slot)
+        vacate(0)
+        return timer?.payload
+    }
+
+    mutating func removeAll() -> [Payload] {
+        entries = []
+        return timers.removeAll().map(\.payload)
+    }
+
+    private mutating func vacate(_ place: Int) {
+        let last = entries.removeLast()
+        guard place < entries.count else { return }
+        put(last, at: place)
+        siftUp(from: place)
+        siftDown(from: place)
+    }
+
+    private mutating func put(_ entry: Entry, at place: Int) {
+        entries[place] = entry
+        timers[entry.slot]?.place = place
+    }
+
+    private mutating func siftUp(from start: Int) {
+        var place = start
+        let entry = entries[place]
+        while place > 0 {
+            let parent = (place - 1) / 2
+            guard entry.isBefore(entries[parent]) else { break }
+            put(entries[parent], at: place)
+            place = parent
+        }
+        if place != start { put(entry, at: place) }
+    }
+
+    private mutating func siftDown(from start: Int) {
+        var place = start
+        let entry = entries[place]
+        while true {
+            var child = 2 * place + 1
+            guard child < entries.count else { break }
+            if child + 1 < entries.count, entries[child + 1].isBefore(entries[child]) { child += 1 }
+            guard entries[child].isBefore(entry) else { break }
+            put(entries[child], at: place)
+            place = child
+        }
+        if place != start { put(entry, at: place) }
+    }
+}
+
+extension TimerHeap: Sendable where Payload: Sendable {}
+extension TimerHeap.Timer: Sendable where Payload: Sendable {}

@@ -1,0 +1,85 @@
+/// One task that waits on a loop for a time, or for a descriptor with a time limit. The first of these ends it: readiness,
+/// the time, the task's cancellation, the loop's end.
+final class Wait: Sendable {
+    enum Outcome: Sendable {
+        case ready(Interest)
+        case due
+        case cancelled
+        case failed(IOError)
+    }
+
+    private struct State {
+        var continuation: CheckedContinuation<Outcome, Never>?
+        var outcome: Outcome?
+        /// To be cancelled on the loop.
+        var watch: WatchToken?
+        var timer: TimerToken?
+    }
+
+    private let loop: EventLoop
+    private let state = Guarded(State())
+
+    init(on loop: EventLoop) {
+        self.loop = loop
+    }
+
+    func run(_ begin: @escaping @Sendable (Wait) -> Void) async -> Outcome {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let early = self.state.withLock { state in
+                    if state.outcome == nil { state.continuation = continuation }
+                    return state.outcome
+                }
+                if let early { return continuation.resume(returning: early) }
+                if loop.isCurrent {
+                    begin(self)
+                } else if !loop.submit({ begin(self) }) {
+                    end(.cancelled)
+                }
+            }
+        } onCancel: {
+            end(.cancelled)
+        }
+    }
+
+    func begin(until deadline: MonotonicInstant) {
+        guard isWaiting else { return }
+        let timer = loop.schedule(at: deadline, abandoned: { self.end(.cancelled) }, { self.end(.due) })
+        state.withLock { $0.timer = timer }
+    }
+
+    func begin(_ descriptor: CInt, for interest: Interest, until deadline: MonotonicInstant) {
+        guard isWaiting else { return }
+        do {
+            let watch = try loop.watch(descriptor, for: interest) { ready in self.end(.ready(ready)) }
+            state.withLock { $0.watch = watch }
+            begin(until: deadline)
+        } catch {
+            end(.failed(error))
+        }
+    }
+
+    private var isWaiting: Bool { state.withLock { $0.outcome == nil } }
+
+    private func end(_ outcome: Outcome) {
+        let continuation = self.state.withLock { state -> CheckedContinuation<Outcome, Never>? in
+            guard state.outcome == nil else { return nil }
+            state.outcome = outcome
+            return state.continuation.take()
+        }
+        guard let continuation else { return }
+        let resume: @Sendable () -> Void = {
+            self.cancelTokens()
+            continuation.resume(returning: outcome)
+        }
+        if loop.isCurrent { return resume() }
+        // The caller may close the descriptor as soon as it goes on, so the watch has to be cancelled before that.
+        if !loop.submit(resume) { continuation.resume(returning: outcome) }
+    }
+
+    private func cancelTokens() {
+        let (watch, timer) = state.withLock { ($0.watch.take(), $0.timer.take()) }
+        if let watch { loop.cancel(watch) }
+        if let timer { loop.cancel(timer) }
+    }
+}

@@ -1,0 +1,92 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// A program that this one has started.
+///
+/// The child is named by a process descriptor (pidfd), not by its number: an event loop can wait for its end, and a signal
+/// never reaches another process that was given the number later. Nothing else may wait for this process's children.
+package final class ChildProcess: Sendable {
+    /// How a child ended.
+    package enum Exit: Hashable, Sendable {
+        case status(CInt)
+        case signal(CInt)
+    }
+
+    /// What a child that has ended has used. Not its memory: the kernel's figure includes ours, which the child shares for
+    /// an instant before it executes its program.
+    package struct Usage: Sendable {
+        package let processorTime: Duration
+    }
+
+    package let processID: Int32
+    private let descriptor: CInt
+    private let end = Mutex<(exit: Exit, usage: Usage)?>(nil)
+
+    package init(_ command: Command) throws(IOError) {
+        self.processID = try command.spawn()
+        do {
+            descriptor = try SystemCall.check("watching over \(command.program)") { [processID] in
+                clinux_pidfd_open(processID)
+            }
+        } catch {
+            kill(self.processID, SIGKILL)
+            var status: CInt = 0
+            waitpid(self.processID, &status, 0)
+            throw error
+        }
+    }
+
+    /// A child that still runs is left running.
+    deinit {
+        close(descriptor)
+    }
+
+    /// Does nothing if the child has ended.
+    package func signal(_ number: CInt) {
+        _ = clinux_pidfd_send_signal(descriptor, number)
+    }
+
+    /// Nil while it runs.
+    package func exitIfEnded() -> Exit? { reap()?.exit }
+
+    /// Nil while it runs.
+    package func usageIfEnded() -> Usage? { reap()?.usage }
+
+    private func reap() -> (exit: Exit, usage: Usage)? {
+        self.end.withLock { end in
+            if let end { return end }
+            var status: CInt = 0
+            var usage = rusage()
+            var result: pid_t
+            repeat { result = wait4(processID, &status, WNOHANG, &usage) } while result < 0 && errno == EINTR
+            guard result == processID else { return nil }
+            // The low seven bits are the signal that ended it; if they are 0, the next eight bits are its exit status.
+            let signal = status & 0x7f
+            end = (signal == 0 ? .status((status >> 8) & 0xff) : .signal(signal), Usage(usage))
+            return end
+        }
+    }
+
+    /// Waits for the child's end; any number of tasks may. Throws at the deadline, or when the task is cancelled.
+    package func wait(
+        on loop: EventLoop,
+        until deadline: MonotonicInstant = .now + .seconds(1_000_000_000)
+    ) async throws(IOError) -> Exit {
+        while true {
+            if let exit = exitIfEnded() { return exit }
+            // A descriptor can be watched only once, so each wait has its own.
+            let own = try SystemCall.check("waiting for a child") { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
+            defer { close(own) }
+            _ = try await loop.readiness(of: own, for: .read, until: deadline, doing: "waiting for a child's end")
+        }
+    }
+}
+
+extension ChildProcess.Usage {
+    fileprivate init(_ usage: rusage) {
+        processorTime =
+            .seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+            + .microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
+    }
+}

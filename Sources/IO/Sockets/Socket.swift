@@ -1,0 +1,99 @@
+import CLinux
+import Glibc
+
+/// A stream socket, closed when its owner lets go of it. Non-blocking, and not inherited by child processes.
+package struct Socket: ~Copyable, Sendable {
+    package let descriptor: CInt
+
+    package init(owning descriptor: CInt) {
+        self.descriptor = descriptor
+    }
+
+    static let kind = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Gives the descriptor away, unclosed.
+    package consuming func release() -> CInt {
+        let descriptor = self.descriptor
+        discard self
+        return descriptor
+    }
+
+    static func unconnected(family: CInt) throws(IOError) -> Socket {
+        try Socket(owning: SystemCall.check("making a socket") { socket(family, kind, 0) })
+    }
+
+    /// A socket that has begun to connect: once it is writable, `pendingError()` tells how that ended.
+    package static func connecting(to address: SocketAddress) throws(IOError) -> Socket {
+        let socket = try unconnected(family: address.family)
+        let result = address.withPointer { connect(socket.descriptor, $0, $1) }
+        guard result == 0 || errno == EINPROGRESS || errno == EINTR else {
+            throw IOError(errno: errno, doing: "connecting to \(address)")
+        }
+        return socket
+    }
+
+    /// Accepts a connection that waits on a listening socket.
+    static func accepted(on listener: CInt) throws(IOError) -> Socket {
+        let flags = CInt(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let socket = try Socket(
+            owning: SystemCall.check("accepting a connection") { accept4(listener, nil, nil, flags) }
+        )
+        socket.setNoDelay()
+        return socket
+    }
+
+    /// Reads into the front of the array, which keeps its size.
+    package func read(into bytes: inout [UInt8]) throws(IOError) -> ReadResult {
+        let count = bytes.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+        if count > 0 { return .bytes(count) }
+        if count == 0 { return .closed }
+        if errno == EAGAIN || errno == EINTR { return .wantsRead }
+        throw IOError(errno: errno, doing: "reading from the socket")
+    }
+
+    package func write(_ bytes: RawSpan) throws(IOError) -> WriteResult {
+        let count = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
+        if count >= 0 { return .bytes(count) }
+        if errno == EAGAIN || errno == EINTR { return .wantsWrite }
+        throw IOError(errno: errno, doing: "writing to the socket")
+    }
+
+    /// Ends the sending side; reading goes on.
+    package func closeWriting() {
+        shutdown(descriptor, CInt(SHUT_WR))
+    }
+
+    /// Has the kernel end the connection when the peer has not acknowledged sent data, or has had no room for more, for
+    /// that long.
+    package func giveUp(unacknowledgedAfter limit: Duration) {
+        set(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, to: CUnsignedInt(clamping: limit.nanoseconds / 1_000_000))
+    }
+
+    /// Has the kernel reset the connection when it is closed, instead of shutting it down in order.
+    package func resetWhenClosed() {
+        set(SOL_SOCKET, SO_LINGER, to: linger(l_onoff: 1, l_linger: 0))
+    }
+
+    /// The failure that the kernel keeps for a socket, as after a connect that ended later; 0: none.
+    func pendingError() -> CInt {
+        var number: CInt = 0
+        var size = socklen_t(MemoryLayout.size(ofValue: number))
+        getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &number, &size)
+        return number
+    }
+
+    /// Turns off Nagle's algorithm: callers gather what belongs together.
+    func setNoDelay() {
+        set(CInt(IPPROTO_TCP), TCP_NODELAY, to: CInt(1))
+    }
+
+    func set<Value: BitwiseCopyable>(_ level: CInt, _ option: CInt, to value: Value) {
+        withUnsafePointer(to: value) {
+            _ = setsockopt(descriptor, level, option, $0, socklen_t(MemoryLayout<Value>.size))
+        }
+    }
+}

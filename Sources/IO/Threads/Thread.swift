@@ -1,0 +1,83 @@
+import CLinux
+import Glibc
+
+/// A thread that has to be joined.
+///
+/// It blocks all signals but its own faults: the others are the main thread's, and a `SIGPIPE` raised by a write to a closed
+/// socket must not end the process.
+package final class Thread: Sendable {
+    private final class Start: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+
+    private let handle: Guarded<pthread_t?>
+
+    static var current: pthread_t { pthread_self() }
+
+    init(name: String, _ body: @escaping @Sendable () -> Void) throws(IOError) {
+        handle = try Guarded(Self.start(Start(name: name, body: body), detached: false))
+    }
+
+    /// Waits for the thread's end. Joining twice is harmless.
+    func join() {
+        self.handle.withLock { handle in
+            guard let running = handle.take() else { return }
+            precondition(pthread_equal(running, pthread_self()) == 0, "a thread cannot wait for its own end")
+            pthread_join(running, nil)
+        }
+    }
+
+    deinit {
+        // The last reference may be dropped on the thread itself, which cannot join itself.
+        self.handle.withLock { handle in
+            if let running = handle.take() { pthread_detach(running) }
+        }
+    }
+
+    /// A thread that is not joined, because it may be stuck in a call that cannot be interrupted.
+    package static func detach(name: String, _ body: @escaping @Sendable () -> Void) throws(IOError) {
+        _ = try start(Start(name: name, body: body), detached: true)
+    }
+
+    private static func start(_ start: Start, detached: Bool) throws(IOError) -> pthread_t {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        if detached { pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED)) }
+
+        // The new thread inherits the mask, so that no signal reaches it before it could block them itself.
+        var all = sigset_t()
+        var before = sigset_t()
+        sigfillset(&all)
+        for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGPROF] { sigdelset(&all, fault) }
+        pthread_sigmask(SIG_SETMASK, &all, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+
+        var thread = pthread_t()
+        // The new thread takes this reference over; if none is made, it is released below.
+        let argument = Unmanaged.passRetained(start)
+        let result = pthread_create(
+            &thread,
+            &attributes,
+            { argument in
+                guard let argument else { return nil }
+                let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+                pthread_setname_np(pthread_self(), String(start.name.prefix(15)))
+                start.body()
+                return nil
+            },
+            argument.toOpaque()
+        )
+        guard result == 0 else {
+            argument.release()
+            throw IOError(errno: result, doing: "starting the thread \(start.name)")
+        }
+        return thread
+    }
+}

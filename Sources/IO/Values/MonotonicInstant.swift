@@ -1,0 +1,46 @@
+import Glibc
+
+/// A time of CLOCK_MONOTONIC, which nobody can set: every deadline is one.
+package struct MonotonicInstant: Comparable, Hashable, Sendable {
+    /// Since an arbitrary start, the same for all processes until the machine boots again.
+    package let nanoseconds: Int64
+
+    package init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    package static var now: Self {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Self(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    package static let distantFuture = Self(nanoseconds: .max)
+
+    package static func < (left: Self, right: Self) -> Bool {
+        left.nanoseconds < right.nanoseconds
+    }
+
+    /// Saturates, so that an unlimited wait added to now is unlimited instead of a trap.
+    package static func + (instant: Self, duration: Duration) -> Self {
+        let (sum, overflowed) = instant.nanoseconds.addingReportingOverflow(duration.nanoseconds)
+        guard overflowed else { return Self(nanoseconds: sum) }
+        return Self(nanoseconds: duration.nanoseconds < 0 ? .min : .max)
+    }
+
+    package static func - (left: Self, right: Self) -> Duration {
+        let (difference, overflowed) = left.nanoseconds.subtractingReportingOverflow(right.nanoseconds)
+        return .nanoseconds(overflowed ? (left < right ? .min : .max) : difference)
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds, clamped to what 64 bits hold (292 years).
+    package var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (scaled, overflowed) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !overflowed else { return seconds < 0 ? .min : .max }
+        let (sum, carried) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return carried ? (seconds < 0 ? .min : .max) : sum
+    }
+}

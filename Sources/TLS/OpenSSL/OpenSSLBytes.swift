@@ -1,0 +1,17 @@
+import COpenSSL
+
+/// What OpenSSL encodes and the way it hands it out: in memory of its own, or in an `ASN1_STRING`.
+enum OpenSSLBytes {
+    /// Calls one of the functions that allocate their result (`i2d_…`), and frees that. Nil: it failed.
+    static func allocated(by encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> CInt) -> [UInt8]? {
+        var start: UnsafeMutablePointer<UInt8>?
+        let count = encode(&start)
+        guard let start, count >= 0 else { return nil }
+        defer { COpenSSL_OPENSSL_free(start) }
+        return Array(UnsafeBufferPointer(start: start, count: Int(count)))
+    }
+
+    static func content(of string: UnsafePointer<ASN1_STRING>) -> [UInt8] {
+        Array(UnsafeBufferPointer(start: ASN1_STRING_get0_data(string), count: Int(ASN1_STRING_length(string))))
+    }
+}

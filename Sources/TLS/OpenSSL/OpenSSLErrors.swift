@@ -1,0 +1,37 @@
+import COpenSSL
+
+/// What OpenSSL left in this thread's error queue, taken out at once after the call that failed.
+struct OpenSSLErrors: Error {
+    struct Entry {
+        let library: CInt
+        let reason: CInt
+        let text: String
+    }
+
+    /// The first is the cause, the last the outermost.
+    let entries: [Entry]
+
+    static func take() -> Self {
+        var entries: [Entry] = []
+        while case let code = ERR_get_error(), code != 0 {
+            let text = ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(code)"
+            entries.append(Entry(library: ERR_GET_LIB(code), reason: ERR_GET_REASON(code), text: text))
+        }
+        return Self(entries: entries)
+    }
+
+    func contains(library: CInt, reason: CInt) -> Bool {
+        entries.contains { $0.library == library && $0.reason == reason }
+    }
+
+    /// OpenSSL 3 knows RC2 of 40 bits, which Keychain still writes, and other old algorithms only when asked to.
+    var isOldAlgorithm: Bool {
+        contains(library: ERR_LIB_EVP, reason: CInt(ERR_R_UNSUPPORTED))
+            || contains(library: ERR_LIB_EVP, reason: EVP_R_UNSUPPORTED_ALGORITHM)
+    }
+
+    /// OpenSSL's own words, for the end of a sentence.
+    var text: String {
+        entries.isEmpty ? "no reason given" : entries.map(\.text).joined(separator: ", ")
+    }
+}

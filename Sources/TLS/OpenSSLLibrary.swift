@@ -1,7 +1,0 @@
-import COpenSSL
-
-/// The library behind this module.
-package enum OpenSSLLibrary {
-    /// The version that this program runs with, such as `3.0.19`.
-    package static var version: String { String(cString: OpenSSL_version(OPENSSL_VERSION_STRING)) }
-}

@@ -1,0 +1,188 @@
+import IO
+import TLS
+import TestSupport
+import Testing
+
+@Suite struct StreamTests {
+    /// A connected pair, driven by turns in one thread: what no loop is needed for.
+    private struct Pair: ~Copyable {
+        var client: TLSStream
+        var server: TLSStream
+
+        init(over sockets: consuming SocketPair) throws {
+            let house = try House()
+            let (left, right) = sockets.release()
+            var client = try TLSStream(
+                client: .client(trust: .pem(house.authority.pem)),
+                host: "localhost",
+                socket: Socket(owning: left)
+            )
+            var server = try TLSStream(server: .server(identity: house.server), socket: Socket(owning: right))
+            while (try client.handshake(), try server.handshake()) != (nil, nil) {}
+            self.client = client
+            self.server = server
+        }
+    }
+
+    @Test func `a megabyte arrives whole, though the socket takes parts and the buffer moves`() throws {
+        var pair = try Pair(over: SocketPair())
+        let sent = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+        var received: [UInt8] = []
+        var written = 0
+        var refusals = 0
+        var scratch = [UInt8](repeating: 0, count: 50_000)
+        while received.count < sent.count {
+            writing: while written < sent.count {
+                let piece = Array(sent[written..<min(written + 70_000, sent.count)])  // a new place in memory each time
+                switch try pair.client.write(piece.span.bytes) {
+                case .bytes(let count): written += count
+                case .wantsWrite, .wantsRead:
+                    refusals += 1
+                    break writing
+                }
+            }
+            reading: while true {
+                switch try pair.server.read(into: &scratch) {
+                case .bytes(let count): received += scratch[..<count]
+                default: break reading
+                }
+            }
+        }
+        #expect(received == sent)
+        #expect(refusals > 0)
+    }
+
+    @Test func `an end that TLS was told of is an end`() throws {
+        var pair = try Pair(over: SocketPair())
+        var scratch = [UInt8](repeating: 0, count: 100)
+        #expect(try pair.client.read(into: &scratch) == .wantsRead)
+        let bytes: [UInt8] = [1, 2, 3]
+        #expect(try pair.server.write(bytes.span.bytes) == .bytes(3))
+        pair.server.closeNotify()
+        #expect(try pair.client.read(into: &scratch) == .bytes(3))
+        #expect(try pair.client.read(into: &scratch) == .closed)
+        #expect(try pair.client.read(into: &scratch) == .closed)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `an end that TLS was not told of is an error`() throws {
+        let house = try House()
+        let (left, right) = try SocketPair().release()
+        var client = try TLSStream(
+            client: .client(trust: .pem(house.authority.pem)),
+            host: "localhost",
+            socket: Socket(owning: left)
+        )
+        try Self.shakeAndDrop(&client, with: .server(identity: house.server), over: right)
+        var scratch = [UInt8](repeating: 0, count: 100)
+        let error = #expect(throws: TLSError.self) {
+            // A child that another test starts at this moment holds the other end until it is a program of its own.
+            while try client.read(into: &scratch) == .wantsRead {}
+        }
+        #expect(error?.code == .truncated)
+        #expect(
+            error?.message
+                == "localhost closed the connection without ending TLS: what it was sending may be incomplete"
+        )
+        client.closeNotify()
+    }
+
+    @Test func `writing to a peer that has gone is an error and no signal`() throws {
+        let house = try House()
+        let (left, right) = try SocketPair().release()
+        var client = try TLSStream(
+            client: .client(trust: .pem(house.authority.pem)),
+            host: "localhost",
+            socket: Socket(owning: left)
+        )
+        try Self.shakeAndDrop(&client, with: .server(identity: house.server), over: right)
+        let error = #expect(throws: TLSError.self) {
+            let bytes: [UInt8] = [1]
+            _ = try client.write(bytes.span.bytes)
+        }
+        #expect(error?.code == .reset)
+        #expect(error?.underlying != nil)
+    }
+
+    @Test func `nothing to write is nothing written`() throws {
+        var pair = try Pair(over: SocketPair())
+        let nothing: [UInt8] = []
+        #expect(try pair.client.write(nothing.span.bytes) == .bytes(0))
+    }
+
+    private static func shakeAndDrop(
+        _ client: inout TLSStream,
+        with context: TLSContext,
+        over descriptor: CInt
+    ) throws {
+        var server = try TLSStream(server: context, socket: Socket(owning: descriptor))
+        while (try client.handshake(), try server.handshake()) != (nil, nil) {}
+    }
+
+    /// What somebody else than a TLS server may send, and what it is taken for.
+    @Test(arguments: [
+        (Array("220 mail.example.org ESMTP\r\n".utf8), TLSError.Code.notTLS),
+        (Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), .notTLS),
+        ([0x15, 3, 1, 0, 2, 2, 70], .rejected),  // alert: protocol version
+        ([0x15, 3, 3, 0, 2, 2, 40], .rejected),  // alert: handshake failure
+        ([0x16, 3, 3, 0, 4, 9, 9, 9, 9], .other),
+        ([], .truncated),
+    ])
+    func `a peer that is no TLS server is told apart`(answer: [UInt8], code: TLSError.Code) throws {
+        let pair = try SocketPair()
+        _ = try pair.second.write(answer.span.bytes)
+        pair.second.closeWriting()
+        let (left, right) = pair.release()
+        let peer = Socket(owning: right)
+        var client = try TLSStream(
+            client: .client(trust: .pem(Fixtures.root), alpn: ["h2"]),
+            host: "localhost",
+            socket: Socket(owning: left)
+        )
+        let error = #expect(throws: TLSError.self) {
+            while try client.handshake() != nil {}
+        }
+        #expect(error?.code == code, "\(String(describing: error))")
+        _ = consume peer
+    }
+
+    /// A server that is no stickler says one and the same for "no certificate" and "no cipher that I know".
+    @Test(
+        arguments: [
+            (
+                40, false, false,
+                "it may want a certificate, and was shown none, or it speaks none of the ciphers that are safe today"
+            ),
+            (40, true, true, "it does not accept the certificate that it was shown"),
+            (42, false, true, "it wants a certificate and was shown none"),
+            (42, true, true, "it does not accept the certificate that it was shown"),
+            (45, true, true, "the certificate that it was shown has expired"),
+            (116, false, true, "it wants a certificate and was shown none"),
+            (70, true, false, "it speaks no version of TLS that is spoken here"),
+        ] as [(UInt8, Bool, Bool, String)]
+    )
+    func `an alert is about the certificate only where one was shown or asked for`(
+        alert: UInt8,
+        isShown: Bool,
+        isAboutCertificate: Bool,
+        advice: String
+    ) throws {
+        let pair = try SocketPair()
+        let record: [UInt8] = [0x15, 3, 3, 0, 2, 2, alert]
+        _ = try pair.second.write(record.span.bytes)
+        let (left, right) = pair.release()
+        let peer = Socket(owning: right)
+        let identity = isShown ? try Identity(certificate: Fixtures.certificate, privateKey: Fixtures.key) : nil
+        var client = try TLSStream(
+            client: .client(identity: identity, trust: .pem(Fixtures.root)),
+            host: "localhost",
+            socket: Socket(owning: left)
+        )
+        let error = #expect(throws: TLSError.self) {
+            while try client.handshake() != nil {}
+        }
+        #expect(error?.alert == alert)
+        #expect(error?.isAboutCertificate == isAboutCertificate)
+        #expect(error?.message.hasSuffix(advice) == true, "\(String(describing: error))")
+        _ = consume peer
+    }
+}
