@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test func `our own limit holds where the peer has none`() throws {
-        var settings = LocalSettings()
+        var settings = ClientSettings()
         settings.maxOpenStreams = 3
         let client = try TestClient(settings)
         try client.feed(Frames.settings())

@@ -19,7 +19,9 @@ final class TestClient {
     /// Tags that were told of as written late.
     var written: [UInt32] = []
 
-    init(_ settings: LocalSettings = LocalSettings()) throws {
+    init(_ settings: ClientSettings = ClientSettings()) throws {
+        var settings = settings
+        settings.keptFields = ["apns-id"]
         session = try ClientSession(settings)
         var block = HeaderBlock(method: "POST", authority: "localhost", path: "/3/device/")
         block.append("apns-topic", "com.example.app")

@@ -58,7 +58,9 @@ actor TestClient {
     private init(_ stream: consuming TLSStream, _ loop: EventLoop) throws {
         self.stream = stream
         self.loop = loop
-        session = try ClientSession()
+        var settings = ClientSettings()
+        settings.keptFields = ["apns-id", "apns-unique-id"]
+        session = try ClientSession(settings)
     }
 
     /// Sends the requests, as many at a time as the server allows, and waits until each has an answer or an end.

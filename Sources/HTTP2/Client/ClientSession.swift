@@ -1,0 +1,255 @@
+import CNGHTTP2
+
+/// The client's side of an HTTP/2 connection, without the connection: bytes that came are fed, bytes to send are
+/// drained, and what happened is read as events. It has no clock and no socket, and belongs to one thread.
+///
+/// The order of things after the socket was read:
+///
+/// ```swift
+/// try session.feed(bytes)                    // throws once, when the session is beyond use
+/// while let event = session.nextEvent() { … }
+/// try session.drain(into: &output, limit: 16_384)
+/// if session.isFinished { session.sweep() }  // and read the last events, then close the socket
+/// ```
+///
+/// Every submitted tag ends in exactly one ``ClientEvent/answered(tag:_:)`` or ``ClientEvent/ended(tag:_:)``, provided that
+/// the session is swept at its end. Check ``isFinished`` after each feed and drain.
+package final class ClientSession {
+    private let owned: OwnedEngine<ClientStreams>
+    private var engine: OpaquePointer { owned.session }
+    private var streams: UnsafeMutablePointer<ClientStreams> { owned.state }
+
+    package init(_ settings: ClientSettings = ClientSettings()) throws(HTTP2Error) {
+        owned = try OwnedEngine(ClientStreams(settings), isServer: false)
+        try owned.announce(
+            [
+                (NGHTTP2_SETTINGS_ENABLE_PUSH, 0),
+                (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(settings.fieldBytesLimit)),
+            ],
+            connectionWindow: settings.connectionWindow
+        )
+    }
+
+    // MARK: Requests
+
+    /// Keeps a header block for later requests, until ``release(_:)-(FieldsID)`` and the last of them was written.
+    package func addFields(_ block: HeaderBlock) throws(HTTP2Error) -> FieldsID {
+        if let name = block.invalidField {
+            throw HTTP2Error(.invalidField, "the value of the header field \(name) cannot be sent")
+        }
+        let key = streams.pointee.shared.allocate(byteCount: FieldTemplate.byteCount(for: block), count: 0)
+        if let memory = streams.pointee.shared[key.index].memory { FieldTemplate.write(block, to: memory) }
+        return FieldsID(key: key)
+    }
+
+    /// Keeps a body for later requests, until ``release(_:)-(BodyID)`` and the last of them has sent it.
+    package func addBody(_ bytes: RawSpan) -> BodyID {
+        BodyID(key: streams.pointee.shared.allocate(copying: bytes))
+    }
+
+    /// No further request uses this block.
+    package func release(_ fields: FieldsID) { streams.pointee.shared.release(fields.key) }
+
+    /// No further request uses this body.
+    package func release(_ body: BodyID) { streams.pointee.shared.release(body.key) }
+
+    /// Submits a request: `pathSuffix` follows the block's path, `varying` is the value of its varying field (empty: the
+    /// field is left out). Nothing is sent before ``drain(into:limit:)``. After an error the tag has no event.
+    @discardableResult
+    package func submit(
+        _ fields: FieldsID,
+        pathSuffix: RawSpan,
+        varying: RawSpan,
+        body: BodyID?,
+        tag: UInt32
+    ) throws(HTTP2Error) -> Submission {
+        try checkMayOpen()
+        guard let template = streams.pointee.shared[fields.key]?.memory else {
+            throw HTTP2Error(.invalidField, "the header block of this request was released before")
+        }
+        guard body == nil || streams.pointee.shared[body!.key] != nil else {
+            throw HTTP2Error(.invalidField, "the body of this request was released before")
+        }
+        guard pathSuffix.byteCount <= FieldTemplate.pathRoom else {
+            throw HTTP2Error(.invalidField, "the path of this request is longer than \(FieldTemplate.pathRoom) bytes")
+        }
+        let slot = streams.pointee.take(
+            tag: tag,
+            fields: fields.key.index,
+            body: body?.key.index ?? ClientSlot.none
+        )
+        let stream = pathSuffix.withUnsafeBytes { path in
+            varying.withUnsafeBytes { varying in
+                let list = FieldTemplate(at: template).prepare(
+                    path: path,
+                    varying: varying,
+                    indexesVarying: !streams.pointee.hasIndexedVarying
+                )
+                return ClientStreams.submit(engine, list, slot: slot, hasBody: body != nil)
+            }
+        }
+        guard stream > 0 else {
+            streams.pointee.takeBack(slot)
+            throw Engine.error(stream)
+        }
+        if !varying.isEmpty { streams.pointee.hasIndexedVarying = true }
+        streams.pointee.slots[Int(slot)].stream = stream
+        return Submission(stream: stream, slot: slot)
+    }
+
+    /// Cancels a request: its event is queued at once, the peer is told by the next drain. False: the request has ended
+    /// before. Of all drained bytes `bytesWritten` have reached the socket: the peer cannot have acted on a request whose end
+    /// was not among them.
+    @discardableResult
+    package func reset(
+        _ submission: Submission,
+        _ code: ErrorCode = .cancel,
+        bytesWritten: UInt64 = .max
+    ) -> Bool {
+        guard isCurrent(submission),
+            streams.pointee.streamReset(submission.slot, code, bytesWritten: bytesWritten)
+        else { return false }
+        // Fails only without memory for the frame; the event stands all the same.
+        _ = Engine.reset(engine, submission.stream, code)
+        return true
+    }
+
+    /// Whether a whole request has reached the socket, which has taken `bytesWritten` of all drained bytes.
+    package func isWritten(_ submission: Submission, bytesWritten: UInt64 = .max) -> Bool {
+        !isCurrent(submission) || streams.pointee.isWritten(submission.slot, bytesWritten: bytesWritten)
+    }
+
+    /// How many bytes of a request's body were drained.
+    package func bodyBytesDrained(of submission: Submission) -> UInt32 {
+        isCurrent(submission) ? streams.pointee.slots[Int(submission.slot)].bodySent : 0
+    }
+
+    private func isCurrent(_ submission: Submission) -> Bool {
+        submission.slot < streams.pointee.slots.count
+            && streams.pointee.slots[Int(submission.slot)].stream == submission.stream
+    }
+
+    private func checkMayOpen() throws(HTTP2Error) {
+        if let failure = streams.pointee.failure { throw HTTP2Error(.finished, failure.message) }
+        if streams.pointee.isDraining {
+            throw HTTP2Error(.draining, "this connection takes no more requests; open another")
+        }
+        if streams.pointee.openCount >= maxStreams {
+            throw HTTP2Error(.noFreeStream, "the peer allows no further stream now")
+        }
+    }
+
+    // MARK: Bytes
+
+    /// Takes bytes that the peer sent. Throws when the session is beyond use; then drain what is left to send, and sweep.
+    package func feed(_ bytes: RawSpan) throws(HTTP2Error) { try owned.feed(bytes) }
+
+    /// Appends bytes to send to `output` until it has `limit` bytes or more (it stops after the frame that reached it),
+    /// or there are no more. Returns how many were appended.
+    @discardableResult
+    package func drain(into output: inout [UInt8], limit: Int = .max) throws(HTTP2Error) -> Int {
+        try owned.drain(into: &output, limit: limit)
+    }
+
+    // MARK: Events and state
+
+    /// To be called until nil after each feed, drain, reset and sweep.
+    package func nextEvent() -> ClientEvent? { streams.pointee.nextEvent() }
+
+    /// Reads the body of an answer; before the next feed.
+    package func withBody<R>(of answer: Answer, _ read: (RawSpan) -> R) -> R {
+        read(streams.pointee.pages.span.bytes.extracting(answer.body.bounds))
+    }
+
+    /// Reads a kept field of an answer, empty if it did not come; `index` counts in ``ClientSettings/keptFields``.
+    package func withField<R>(_ index: Int, of answer: Answer, _ read: (RawSpan) -> R) -> R {
+        read(streams.pointee.keptBytes.span.bytes.extracting(answer.fields[index].bounds))
+    }
+
+    /// The debug data of the last GOAWAY, cut at the body limit of the settings; Apple's is `{"reason":…}`.
+    package var goAwayDebugData: [UInt8] { streams.pointee.goAwayDebugData }
+
+    /// Ends every open tag. To be called when the session is finished or its socket closed; requests that end after
+    /// `bytesWritten` of all drained bytes are then known not to have been sent in full.
+    package func sweep(bytesWritten: UInt64 = .max) {
+        if streams.pointee.failure == nil {
+            streams.pointee.failure = HTTP2Error(.finished, "the session was ended")
+        }
+        streams.pointee.sweep(bytesWritten: bytesWritten)
+    }
+
+    /// Bytes drained so far.
+    package var bytesDrained: UInt64 { streams.pointee.drained }
+
+    /// Neither side has anything to say: sweep, and close the socket.
+    package var isFinished: Bool { owned.isFinished }
+
+    /// There are bytes to drain, as far as is known without trying.
+    package var wantsToWrite: Bool { owned.wantsToWrite }
+
+    /// One side has sent GOAWAY: no request is accepted any more.
+    package var isDraining: Bool { streams.pointee.isDraining }
+
+    /// Why the session is finished, if not by agreement.
+    package var failure: HTTP2Error? { streams.pointee.failure }
+
+    /// Requests whose streams still exist.
+    package var openStreams: Int { streams.pointee.openCount }
+
+    /// What the peer's settings allow; 0 before they came.
+    package var peerMaxStreams: Int {
+        guard streams.pointee.hasPeerSettings else { return 0 }
+        return Int(nghttp2_session_get_remote_settings(engine, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
+    }
+
+    /// How many requests may be open at a time; both sides set a limit.
+    package var maxStreams: Int { min(streams.pointee.settings.maxOpenStreams, peerMaxStreams) }
+
+    /// How many bytes of bodies the peer accepts on all streams together, beyond those that were drained.
+    package var sendWindow: Int { Int(nghttp2_session_get_remote_window_size(engine)) }
+
+    /// Bytes of bodies that were submitted and not drained.
+    package var bodyBytesWaiting: Int { streams.pointee.bodyBytesWaiting }
+
+    /// Bytes of bodies drained so far.
+    package var bodyBytesDrained: UInt64 { streams.pointee.bodyBytesDrained }
+
+    /// Requests that were submitted and not drained to their end.
+    package var unwrittenRequests: Int { streams.pointee.unwrittenCount }
+
+    /// Each request that was submitted before and is drained to its end afterwards gets an event
+    /// ``ClientEvent/written(tag:)``.
+    package func turnEnded() { streams.pointee.turnEnded() }
+
+    /// How many more requests may be submitted now.
+    package var freeStreams: Int {
+        failure != nil || isDraining ? 0 : max(0, maxStreams - openStreams)
+    }
+
+    /// All frames received, also those without meaning; to be compared with the number of answers.
+    package var framesReceived: UInt64 { streams.pointee.frames.count }
+
+    /// To be compared with the number of requests.
+    package var windowUpdatesReceived: UInt64 { streams.pointee.frames.windowUpdates }
+
+    /// Header blocks and bodies kept now.
+    package var sharedBlocks: Int { streams.pointee.shared.count }
+
+    // MARK: The connection
+
+    /// The answer is ``ClientEvent/pong(_:)`` with the same value.
+    package func ping(_ value: UInt64) throws(HTTP2Error) { try owned.ping(value) }
+
+    /// Sends a GOAWAY with the next drain; what is still open is left to ``sweep(bytesWritten:)``.
+    package func goAway(_ code: ErrorCode = .noError) throws(HTTP2Error) {
+        streams.pointee.goodbyeSaid()
+        try Engine.check(nghttp2_session_terminate_session(engine, code.rawValue))
+    }
+}
+
+/// Names a submitted request, until its event was read.
+package struct Submission: Hashable, Sendable {
+    /// The number of its stream.
+    package let stream: Int32
+    let slot: UInt32
+}

@@ -1,0 +1,49 @@
+/// What the session knows of one submitted request. A flat value: a thousand of them are one array.
+struct ClientSlot {
+    struct Flags: OptionSet {
+        let rawValue: UInt8
+        /// The request's header was handed out to be written.
+        static let written = Flags(rawValue: 1 << 0)
+        /// The request was handed out to its end.
+        static let requestEnded = Flags(rawValue: 1 << 1)
+        /// The final answer's header is complete.
+        static let hasStatus = Flags(rawValue: 1 << 2)
+        /// The peer ended its side.
+        static let answerEnded = Flags(rawValue: 1 << 3)
+        static let truncated = Flags(rawValue: 1 << 4)
+        /// The tag's one event is in the queue, or was.
+        static let reported = Flags(rawValue: 1 << 5)
+        /// That event was taken out of the queue.
+        static let taken = Flags(rawValue: 1 << 6)
+        /// nghttp2 has closed the stream.
+        static let closed = Flags(rawValue: 1 << 7)
+    }
+
+    static let none = UInt32.max
+    /// How many bytes of kept header fields a slot has room for.
+    static let keptRoom = 192
+
+    var tag: UInt32 = 0
+    var stream: Int32 = 0
+    var flags: Flags = []
+    var interimCount: UInt8 = 0
+    var keptCount: UInt8 = 0
+    var status: UInt16 = 0
+    var fieldCount: UInt16 = 0
+    var fieldBytes: UInt32 = 0
+    var retryAfter: Int32 = -1
+    /// The shared header block and the shared body, or `none` once they are no longer needed.
+    var fields: UInt32 = ClientSlot.none
+    var body: UInt32 = ClientSlot.none
+    var bodySent: UInt32 = 0
+    /// The page that holds the answer's body, or `none`; and how much of it.
+    var page: UInt32 = ClientSlot.none
+    var received: UInt32 = 0
+    /// The position of the request's end in everything drained, once it was drained.
+    var end: UInt64 = 0
+    /// The turn in which it was submitted.
+    var turn: UInt32 = 0
+    var kept = Answer.KeptFields(repeating: .empty)
+    /// The next free slot, while this one is free.
+    var nextFree: UInt32 = ClientSlot.none
+}

@@ -1,0 +1,319 @@
+/// What a client session knows of its streams, as a value: it is told what happened, and queues events. It calls nothing.
+struct ClientStreams: EngineState, ~Copyable {
+    /// What nghttp2 is to do with a stream after something arrived on it.
+    enum Verdict {
+        case fine
+        /// Reset this stream; its event is in the queue.
+        case reset(ErrorCode)
+        /// End the whole session.
+        case fail(HTTP2Error)
+    }
+
+    /// An event in its shortest form.
+    enum Queued {
+        case written(tag: UInt32)
+        case answered(slot: UInt32)
+        case ended(slot: UInt32, ErrorCode, Ending.Origin, isSurelyUnprocessed: Bool)
+        case settingsChanged
+        case settingsAcknowledged
+        case goAway(lastStream: Int32, ErrorCode)
+        case pong(UInt64)
+    }
+
+    let settings: ClientSettings
+    /// The names of the kept fields as bytes.
+    let keptNames: [[UInt8]]
+
+    var slots: [ClientSlot] = []
+    private var firstFree = ClientSlot.none
+    /// The kept fields of all slots, `ClientSlot.keptRoom` bytes each.
+    var keptBytes: [UInt8] = []
+    /// The bodies of answers, `settings.bodyLimit` bytes a page.
+    var pages: [UInt8] = []
+    private var freePages: [UInt32] = []
+    private var events = EventQueue<Queued>()
+
+    /// Streams that nghttp2 has not closed yet.
+    private(set) var openCount = 0
+    /// Requests that were not drained to their end.
+    private(set) var unwrittenCount = 0
+    /// Bytes of bodies that were not drained, and that were.
+    private(set) var bodyBytesWaiting = 0
+    private(set) var bodyBytesDrained: UInt64 = 0
+    /// A request that is drained to its end in the turn in which it was submitted needs no event.
+    private var turn: UInt32 = 0
+    /// The slot of the header block that is being received, or `none`.
+    var receiving = ClientSlot.none
+    var shared = SharedMemory()
+    /// The lowest last stream of all GOAWAY frames so far.
+    private(set) var lastStream = Int32.max
+    private(set) var goAwayDebugData: [UInt8] = []
+    private(set) var hasPeerSettings = false
+    private(set) var isDraining = false
+    private var hasSaidGoodbye = false
+    /// Bytes handed out so far.
+    private(set) var drained: UInt64 = 0
+    /// The first thing that went wrong.
+    var failure: HTTP2Error?
+    private(set) var frames = FrameCounter()
+    /// Whether the name of the varying field has a number in the compression table.
+    var hasIndexedVarying = false
+
+    init(_ settings: ClientSettings) {
+        self.settings = settings
+        precondition(settings.keptFields.count <= Answer.KeptFields.count, "too many kept fields")
+        keptNames = settings.keptFields.map { Array($0.utf8) }
+    }
+
+    // MARK: Requests
+
+    /// A slot for a request about to be submitted.
+    mutating func take(tag: UInt32, fields: UInt32, body: UInt32) -> UInt32 {
+        var index = firstFree
+        if index == ClientSlot.none {
+            index = UInt32(slots.count)
+            slots.append(ClientSlot())
+            if !keptNames.isEmpty { keptBytes.append(contentsOf: repeatElement(0, count: ClientSlot.keptRoom)) }
+        } else {
+            firstFree = slots[Int(index)].nextFree
+            slots[Int(index)] = ClientSlot()
+        }
+        slots[Int(index)].tag = tag
+        slots[Int(index)].fields = fields
+        slots[Int(index)].body = body
+        slots[Int(index)].turn = turn
+        shared.addReader(fields)
+        if body != ClientSlot.none {
+            shared.addReader(body)
+            bodyBytesWaiting += shared[body].count
+        }
+        openCount += 1
+        unwrittenCount += 1
+        return index
+    }
+
+    /// nghttp2 did not accept the request.
+    mutating func takeBack(_ index: UInt32) {
+        openCount -= 1
+        unwrittenCount -= 1
+        releaseShared(index)
+        recycle(index)
+    }
+
+    /// The request's header is about to be drained, in a frame of that length.
+    mutating func headerWritten(_ index: UInt32, frameLength: Int, endsStream: Bool) {
+        slots[Int(index)].flags.insert(.written)
+        releaseFields(index)
+        if endsStream { requestWritten(index, frameLength: frameLength) }
+    }
+
+    /// That much of the request's body is about to be drained, in one frame.
+    mutating func bodyWritten(_ index: UInt32, count: Int, isLast: Bool) {
+        slots[Int(index)].bodySent += UInt32(count)
+        bodyBytesWaiting -= count
+        bodyBytesDrained &+= UInt64(count)
+        guard isLast else { return }
+        releaseBody(index)
+        requestWritten(index, frameLength: count)
+    }
+
+    private mutating func requestWritten(_ index: UInt32, frameLength: Int) {
+        let slot = slots[Int(index)]
+        slots[Int(index)].flags.insert(.requestEnded)
+        slots[Int(index)].end = drained &+ UInt64(Self.frameHeader + frameLength)
+        unwrittenCount -= 1
+        if slot.turn != turn, !slot.flags.contains(.reported) { events.append(.written(tag: slot.tag)) }
+    }
+
+    private static let frameHeader = 9
+
+    /// What was submitted before and is not drained yet had to wait.
+    mutating func turnEnded() { turn &+= 1 }
+
+    // MARK: The end of a stream
+
+    /// nghttp2 has closed the stream, for whatever reason.
+    mutating func streamClosed(_ index: UInt32, _ code: ErrorCode) {
+        let flags = slots[Int(index)].flags
+        guard !flags.contains(.closed) else { return }
+        openCount -= 1
+        if !flags.contains(.requestEnded) { unwrittenCount -= 1 }
+        slots[Int(index)].flags.insert(.closed)
+        releaseShared(index)
+        if flags.contains(.reported) {
+            if flags.contains(.taken) { recycle(index) }
+        } else if flags.isSuperset(of: [.hasStatus, .answerEnded]) {
+            report(index, .answered(slot: index))
+        } else {
+            reportEnd(index, code, .closed, refused: code == .refusedStream && !flags.contains(.hasStatus))
+        }
+    }
+
+    /// This side resets the stream; false: its event was already queued. `bytesWritten` counts what reached the socket.
+    mutating func streamReset(_ index: UInt32, _ code: ErrorCode, bytesWritten: UInt64) -> Bool {
+        guard !slots[Int(index)].flags.contains(.reported) else { return false }
+        reportEnd(index, code, .reset, refused: !isWritten(index, bytesWritten: bytesWritten))
+        return true
+    }
+
+    /// Whether the whole request is among the first `bytesWritten` bytes.
+    func isWritten(_ index: UInt32, bytesWritten: UInt64) -> Bool {
+        let slot = slots[Int(index)]
+        return slot.flags.contains(.requestEnded) && slot.end <= bytesWritten
+    }
+
+    /// The session has ended, and with it every open stream. `bytesWritten` counts what reached the socket.
+    mutating func sweep(bytesWritten: UInt64) {
+        isDraining = true
+        for index in slots.indices {
+            guard !slots[index].flags.contains(.reported) else { continue }
+            let isWritten = self.isWritten(UInt32(index), bytesWritten: bytesWritten)
+            reportEnd(UInt32(index), .noError, .swept, refused: !isWritten)
+        }
+    }
+
+    /// nghttp2 does not send these any more, but may report that late.
+    private mutating func refuseUnwritten() {
+        for index in slots.indices where slots[index].flags.isDisjoint(with: [.written, .reported]) {
+            reportEnd(UInt32(index), .refusedStream, .closed, refused: true)
+        }
+    }
+
+    private mutating func reportEnd(_ index: UInt32, _ code: ErrorCode, _ origin: Ending.Origin, refused: Bool) {
+        let slot = slots[Int(index)]
+        // A peer that has answered may have acted on the part of the request that it received.
+        let isUnprocessed =
+            !slot.flags.contains(.hasStatus)
+            && (refused || slot.stream > lastStream || !slot.flags.contains(.requestEnded))
+        report(index, .ended(slot: index, code, origin, isSurelyUnprocessed: isUnprocessed))
+    }
+
+    /// Queues the slot's only event.
+    mutating func report(_ index: UInt32, _ event: Queued) {
+        slots[Int(index)].flags.insert(.reported)
+        events.append(event)
+    }
+
+    // MARK: The connection
+
+    mutating func settingsArrived() {
+        hasPeerSettings = true
+        events.append(.settingsChanged)
+    }
+
+    mutating func settingsAcknowledged() { events.append(.settingsAcknowledged) }
+
+    mutating func pongArrived(_ value: UInt64) { events.append(.pong(value)) }
+
+    mutating func goAwayArrived(_ lastStream: Int32, _ code: ErrorCode, debugData: UnsafeBufferPointer<UInt8>) {
+        if !isDraining { refuseUnwritten() }
+        isDraining = true
+        self.lastStream = min(self.lastStream, lastStream)
+        goAwayDebugData = Array(debugData.prefix(settings.bodyLimit))
+        events.append(.goAway(lastStream: lastStream, code))
+    }
+
+    /// A GOAWAY is about to be drained; with an error it is nghttp2's verdict on the peer.
+    mutating func goAwayWritten(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>) {
+        isDraining = true
+        guard code != .noError, !hasSaidGoodbye, failure == nil else { return }
+        failure = .verdict(code, reason: reason, onFirstFrame: !hasPeerSettings)
+    }
+
+    /// This side sends the GOAWAY, which is no fault of the peer.
+    mutating func goodbyeSaid() {
+        isDraining = true
+        hasSaidGoodbye = true
+    }
+
+    // MARK: The engine
+
+    mutating func feeding(_ bytes: UnsafeRawBufferPointer) { frames.observe(bytes) }
+
+    mutating func drained(_ count: Int) { drained &+= UInt64(count) }
+
+    // MARK: Events
+
+    mutating func nextEvent() -> ClientEvent? {
+        guard let queued = events.next() else { return nil }
+        switch queued {
+        case .written(let tag): return .written(tag: tag)
+        case .answered(let index):
+            let tag = slots[Int(index)].tag
+            let answer = self.answer(index)
+            eventTaken(index)
+            return .answered(tag: tag, answer)
+        case .ended(let index, let code, let origin, let isUnprocessed):
+            let slot = slots[Int(index)]
+            eventTaken(index)
+            let status = slot.flags.contains(.hasStatus) ? slot.status : 0
+            let ending = Ending(
+                origin: origin,
+                errorCode: code,
+                isSurelyUnprocessed: isUnprocessed,
+                status: status
+            )
+            return .ended(tag: slot.tag, ending)
+        case .settingsChanged: return .settingsChanged
+        case .settingsAcknowledged: return .settingsAcknowledged
+        case .goAway(let last, let code): return .goAway(GoAway(lastStream: last, errorCode: code))
+        case .pong(let value): return .pong(value)
+        }
+    }
+
+    private func answer(_ index: UInt32) -> Answer {
+        let slot = slots[Int(index)]
+        let hasBody = slot.page != ClientSlot.none
+        return Answer(
+            status: slot.status,
+            retryAfter: slot.retryAfter < 0 ? nil : slot.retryAfter,
+            isTruncated: slot.flags.contains(.truncated),
+            body: hasBody
+                ? ByteRange(start: Int(slot.page) * settings.bodyLimit, count: Int(slot.received)) : .empty,
+            fields: slot.kept
+        )
+    }
+
+    private mutating func eventTaken(_ index: UInt32) {
+        slots[Int(index)].flags.insert(.taken)
+        if slots[Int(index)].flags.contains(.closed) { recycle(index) }
+    }
+
+    // MARK: Memory
+
+    private mutating func recycle(_ index: UInt32) {
+        // The page's bytes stay readable until bytes are fed again.
+        if slots[Int(index)].page != ClientSlot.none { freePages.append(slots[Int(index)].page) }
+        slots[Int(index)].page = ClientSlot.none
+        slots[Int(index)].stream = 0
+        slots[Int(index)].flags = [.reported, .taken, .closed]
+        slots[Int(index)].nextFree = firstFree
+        firstFree = index
+    }
+
+    mutating func takePage() -> UInt32 {
+        if let page = freePages.popLast() { return page }
+        let page = UInt32(pages.count / settings.bodyLimit)
+        pages.append(contentsOf: repeatElement(0, count: settings.bodyLimit))
+        return page
+    }
+
+    private mutating func releaseFields(_ index: UInt32) {
+        guard slots[Int(index)].fields != ClientSlot.none else { return }
+        shared.removeReader(slots[Int(index)].fields)
+        slots[Int(index)].fields = ClientSlot.none
+    }
+
+    private mutating func releaseBody(_ index: UInt32) {
+        let slot = slots[Int(index)]
+        guard slot.body != ClientSlot.none else { return }
+        bodyBytesWaiting -= shared[slot.body].count - Int(slot.bodySent)
+        shared.removeReader(slot.body)
+        slots[Int(index)].body = ClientSlot.none
+    }
+
+    private mutating func releaseShared(_ index: UInt32) {
+        releaseFields(index)
+        releaseBody(index)
+    }
+}

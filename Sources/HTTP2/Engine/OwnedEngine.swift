@@ -1,0 +1,140 @@
+import CNGHTTP2
+
+/// What either side of a connection knows of its streams, as far as the engine's owner uses it.
+protocol EngineState: ~Copyable {
+    /// The first thing that went wrong.
+    var failure: HTTP2Error? { get set }
+
+    /// Has nghttp2 report to this state, whose address is the context of every callback.
+    static func setCallbacks(_ callbacks: OpaquePointer?)
+
+    /// The engine is about to be fed.
+    mutating func feeding(_ bytes: UnsafeRawBufferPointer)
+
+    /// Bytes to send were taken from the engine.
+    mutating func drained(_ count: Int)
+}
+
+/// A session of nghttp2 together with all that it points to: the state that it reports to, and its memory. They live
+/// equally long.
+struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
+    let session: OpaquePointer
+    let state: UnsafeMutablePointer<State>
+    private let pool: UnsafeMutablePointer<MemoryPool>
+
+    init(_ state: consuming State, isServer: Bool) throws(HTTP2Error) {
+        let place = UnsafeMutablePointer<State>.allocate(capacity: 1)
+        place.initialize(to: state)
+        let pool = UnsafeMutablePointer<MemoryPool>.allocate(capacity: 1)
+        pool.initialize(to: MemoryPool())
+        do {
+            session = try Self.makeSession(place, pool, isServer: isServer)
+        } catch {
+            Self.free(place, pool)
+            throw error
+        }
+        self.state = place
+        self.pool = pool
+    }
+
+    private static func makeSession(
+        _ state: UnsafeMutablePointer<State>,
+        _ pool: UnsafeMutablePointer<MemoryPool>,
+        isServer: Bool
+    ) throws(HTTP2Error) -> OpaquePointer {
+        var callbacks: OpaquePointer?
+        try Engine.check(nghttp2_session_callbacks_new(&callbacks))
+        defer { nghttp2_session_callbacks_del(callbacks) }
+        State.setCallbacks(callbacks)
+        var options: OpaquePointer?
+        try Engine.check(nghttp2_option_new(&options))
+        defer { nghttp2_option_del(options) }
+        nghttp2_option_set_no_closed_streams(options, 1)  // they would only serve priorities, which are not used
+        var memory = MemoryPool.functions(pool)
+        var session: OpaquePointer?
+        let make = isServer ? nghttp2_session_server_new3 : nghttp2_session_client_new3
+        try Engine.check(make(&session, callbacks, state, options, &memory))
+        guard let session else { throw Engine.error(NGHTTP2_ERR_NOMEM.rawValue) }
+        return session
+    }
+
+    deinit {
+        nghttp2_session_del(session)
+        Self.free(state, pool)
+    }
+
+    private static func free(_ state: UnsafeMutablePointer<State>, _ pool: UnsafeMutablePointer<MemoryPool>) {
+        state.deinitialize(count: 1)
+        state.deallocate()
+        pool.deinitialize(count: 1)
+        pool.deallocate()
+    }
+
+    /// Takes bytes that the peer sent. Throws when the session is beyond use.
+    func feed(_ bytes: RawSpan) throws(HTTP2Error) {
+        if let failure = state.pointee.failure { throw failure }
+        let result = bytes.withUnsafeBytes { buffer in
+            state.pointee.feeding(buffer)
+            return nghttp2_session_mem_recv(
+                session,
+                buffer.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                buffer.count
+            )
+        }
+        try note(result)
+    }
+
+    /// Appends bytes to send until `output` has `limit` bytes or more, or there are no more. Returns how many.
+    func drain(into output: inout [UInt8], limit: Int) throws(HTTP2Error) -> Int {
+        let before = output.count
+        while output.count < limit {
+            var bytes: UnsafePointer<UInt8>?
+            let count = nghttp2_session_mem_send(session, &bytes)
+            guard count > 0, let bytes else {
+                try note(count)
+                break
+            }
+            output.append(contentsOf: UnsafeBufferPointer(start: bytes, count: count))
+            state.pointee.drained(count)
+        }
+        return output.count - before
+    }
+
+    private func note(_ result: Int) throws(HTTP2Error) {
+        guard result < 0 else { return }
+        let failure = state.pointee.failure ?? Engine.error(Int32(result))
+        state.pointee.failure = failure
+        if failure.code == .limitExceeded {
+            // Tells the peer; whether that can still be queued changes nothing.
+            _ = nghttp2_session_terminate_session(session, ErrorCode.enhanceYourCalm.rawValue)
+        }
+        throw failure
+    }
+
+    /// Announces the settings, and how much the peer may send ahead on all streams together.
+    func announce(_ values: [(nghttp2_settings_id, UInt32)], connectionWindow: Int32) throws(HTTP2Error) {
+        try submit(values)
+        try Engine.check(nghttp2_session_set_local_window_size(session, Engine.noFlags, 0, connectionWindow))
+    }
+
+    func submit(_ values: [(nghttp2_settings_id, UInt32)]) throws(HTTP2Error) {
+        let entries = values.map { nghttp2_settings_entry(settings_id: Int32($0.0.rawValue), value: $0.1) }
+        try Engine.check(nghttp2_submit_settings(session, Engine.noFlags, entries, entries.count))
+    }
+
+    func ping(_ value: UInt64) throws(HTTP2Error) {
+        let result = withUnsafeBytes(of: value.bigEndian) {
+            nghttp2_submit_ping(session, Engine.noFlags, $0.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        }
+        try Engine.check(result)
+    }
+
+    /// Neither side has anything to say.
+    var isFinished: Bool {
+        state.pointee.failure != nil
+            || (nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0)
+    }
+
+    /// There are bytes to drain, as far as is known without trying.
+    var wantsToWrite: Bool { nghttp2_session_want_write(session) != 0 }
+}

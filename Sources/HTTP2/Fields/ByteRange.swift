@@ -1,0 +1,23 @@
+/// A range of bytes in half the size of a `Range<Int>`: there are thousands of them.
+package struct ByteRange: Hashable, Sendable {
+    package var start: UInt32
+    package var count: UInt32
+
+    package static let empty = ByteRange(start: 0, count: 0)
+
+    package init(start: UInt32, count: UInt32) {
+        self.start = start
+        self.count = count
+    }
+
+    package init(start: Int, count: Int) {
+        self.start = UInt32(start)
+        self.count = UInt32(count)
+    }
+
+    package var isEmpty: Bool { count == 0 }
+    package var end: Int { Int(start) + Int(count) }
+
+    /// What `RawSpan.extracting` wants.
+    package var bounds: Range<Int> { Int(start)..<end }
+}

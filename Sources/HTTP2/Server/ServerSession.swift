@@ -1,0 +1,205 @@
+import CNGHTTP2
+
+/// The server's side of an HTTP/2 connection, without the connection: bytes that came are fed, bytes to send are
+/// drained, and what happened is read as events. It has no clock and no socket, and belongs to one thread.
+///
+/// ```swift
+/// try session.feed(bytes)
+/// while let event = session.nextEvent() {
+///     guard case .request(let request) = event else { … }
+///     session.withRequest(request) { bytes, fields in … bytes.extracting(fields[0].value.bounds) … }
+///     try session.respond(to: request.stream, block, body: body.span.bytes)
+/// }
+/// try session.drain(into: &output, limit: 16_384)
+/// if session.isFinished { … close the socket … }
+/// ```
+package final class ServerSession {
+    private let owned: OwnedEngine<ServerStreams>
+    private var engine: OpaquePointer { owned.session }
+    private var streams: UnsafeMutablePointer<ServerStreams> { owned.state }
+    /// Where the fields of a response are laid out for nghttp2, which copies them.
+    private let scratch: UnsafeMutableBufferPointer<nghttp2_nv>
+
+    package init(_ settings: ServerSettings = ServerSettings()) throws(HTTP2Error) {
+        owned = try OwnedEngine(ServerStreams(settings), isServer: true)
+        scratch = .allocate(capacity: Self.scratchCount)
+        try owned.announce(
+            [
+                (NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, settings.headerTableSize),
+                (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.maxConcurrentStreams),
+                (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.initialWindow),
+                (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, settings.maxHeaderListSize),
+            ],
+            connectionWindow: settings.connectionWindow
+        )
+    }
+
+    deinit { scratch.deallocate() }
+
+    private static let scratchCount = 64
+
+    // MARK: Bytes
+
+    /// Takes bytes that the peer sent. Throws when the session is beyond use.
+    package func feed(_ bytes: RawSpan) throws(HTTP2Error) {
+        try owned.feed(bytes)
+        for fault in streams.pointee.lateFrames.take() {
+            switch fault {
+            case .afterReset(let stream): try reset(stream, .streamClosed)
+            case .afterEnd(let stream):
+                throw ended(by: .streamClosed, "the peer sent more on stream \(stream), which it had ended")
+            case .tooLow(let stream):
+                throw ended(by: .protocolError, "the peer opened stream \(stream) after one of a higher number")
+            }
+        }
+    }
+
+    /// The peer broke a rule that nghttp2 does not enforce: the next drain sends a GOAWAY.
+    private func ended(by code: ErrorCode, _ words: String) -> HTTP2Error {
+        // Does nothing where nghttp2 has found the same.
+        _ = nghttp2_session_terminate_session(engine, code.rawValue)
+        let failure = streams.pointee.failure ?? HTTP2Error(.protocolViolation, words)
+        streams.pointee.failure = failure
+        return failure
+    }
+
+    /// Appends bytes to send to `output` until it has `limit` bytes or more (it stops after the frame that reached it),
+    /// or there are no more. Returns how many were appended.
+    @discardableResult
+    package func drain(into output: inout [UInt8], limit: Int = .max) throws(HTTP2Error) -> Int {
+        openWindow()
+        return try owned.drain(into: &output, limit: limit)
+    }
+
+    /// By default nghttp2 enlarges the connection's window only when half of it was used. Up to a half then stays used until
+    /// more comes, which is a round trip later: so the window is enlarged sooner.
+    private func openWindow() {
+        let used = nghttp2_session_get_effective_recv_data_length(engine)
+        guard used > 0, used >= streams.pointee.settings.connectionWindow / 16 else { return }
+        // Fails only without memory for the frame; then nghttp2 does it later.
+        _ = nghttp2_submit_window_update(engine, Engine.noFlags, 0, used)
+    }
+
+    // MARK: Requests
+
+    package var hasEvents: Bool { streams.pointee.hasEvents }
+
+    /// Why a request was refused, if that is known.
+    package func fault(of request: Request) -> String? { streams.pointee.fault(of: request) }
+
+    /// See ``ServerSettings/longBodyReader``.
+    package func bodyReader(of request: Request) -> (any BodyReader)? { streams.pointee.bodyReader(of: request) }
+
+    /// The connection has ended: each incomplete request becomes an event ``ServerEvent/abandoned(_:_:)``.
+    package func abandon() { streams.pointee.abandon() }
+
+    /// Whether any request has begun and is incomplete.
+    package var hasIncompleteRequests: Bool { streams.pointee.hasIncomplete }
+
+    /// To be called until nil after each feed and drain.
+    package func nextEvent() -> ServerEvent? {
+        guard let (event, detached) = streams.pointee.nextEvent() else { return nil }
+        if let detached { _ = nghttp2_session_set_stream_user_data(engine, detached, nil) }
+        return event
+    }
+
+    /// Reads a request: its bytes, and the fields as ranges of them. Valid until the next event is read.
+    package func withRequest<R>(_ request: Request, _ read: (RawSpan, Span<Field>) -> R) -> R {
+        guard request.slot != ServerSlot.none else { return read(RawSpan(), Span()) }
+        let slot = streams.pointee.slots[Int(request.slot)]
+        let bytes = UnsafeRawBufferPointer(start: slot.bytes, count: slot.count)
+        let fields = UnsafeBufferPointer(start: slot.fields, count: slot.fieldCount)
+        return read(bytes.bytes, fields.span)
+    }
+
+    /// Answers a request, at once or later. Everything is copied.
+    package func respond(to stream: Int32, _ block: borrowing HeaderBlock, body: RawSpan) throws(HTTP2Error) {
+        if let name = block.invalidField {
+            throw HTTP2Error(.invalidField, "the value of the header field \(name) cannot be sent")
+        }
+        let count = min(block.entries.count, scratch.count)
+        let result = block.bytes.withUnsafeBufferPointer { bytes in
+            let start = UnsafeMutablePointer(mutating: bytes.baseAddress!)
+            for index in 0..<count {
+                let entry = block.entries[index]
+                scratch[index] = nghttp2_nv(
+                    name: start + Int(entry.name.start),
+                    value: start + Int(entry.value.start),
+                    namelen: Int(entry.name.count),
+                    valuelen: Int(entry.value.count),
+                    flags: UInt8((entry.indexing == .never ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE).rawValue)
+                )
+            }
+            let fields = UnsafeBufferPointer(start: UnsafePointer(scratch.baseAddress!), count: count)
+            guard body.byteCount > 0 else {
+                return nghttp2_submit_response(engine, stream, fields.baseAddress, fields.count, nil)
+            }
+            let key = streams.pointee.shared.allocate(copying: body)
+            let result = ServerStreams.respond(engine, stream, fields, body: key.index)
+            if result != 0 { streams.pointee.shared.release(key) }
+            return result
+        }
+        try Engine.check(result)
+    }
+
+    /// Ends a stream without a response.
+    package func reset(_ stream: Int32, _ code: ErrorCode) throws(HTTP2Error) {
+        try Engine.check(Engine.reset(engine, stream, code))
+    }
+
+    // MARK: The connection
+
+    /// Changes how many streams the peer may have open.
+    package func allow(maxConcurrentStreams: UInt32) throws(HTTP2Error) {
+        try owned.submit([(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, maxConcurrentStreams)])
+    }
+
+    /// Sends a GOAWAY: streams above `last`, by default the highest so far, are ignored from now on. With `Int32.max` and no
+    /// error it announces a later GOAWAY, and new streams are still accepted.
+    package func goAway(
+        last: Int32? = nil,
+        _ code: ErrorCode = .noError,
+        debugData: [UInt8] = []
+    ) throws(HTTP2Error) {
+        if last == .max, code == .noError, debugData.isEmpty {
+            return try Engine.check(nghttp2_submit_shutdown_notice(engine))
+        }
+        streams.pointee.goodbyeSaid()
+        try Engine.check(
+            nghttp2_submit_goaway(
+                engine,
+                Engine.noFlags,
+                last ?? nghttp2_session_get_last_proc_stream_id(engine),
+                code.rawValue,
+                debugData,
+                debugData.count
+            )
+        )
+    }
+
+    /// The answer is ``ServerEvent/pong(_:)`` with the same value.
+    package func ping(_ value: UInt64) throws(HTTP2Error) { try owned.ping(value) }
+
+    // MARK: State
+
+    /// Neither side has anything to say: close the socket.
+    package var isFinished: Bool { owned.isFinished }
+
+    /// There are bytes to drain, as far as is known without trying.
+    package var wantsToWrite: Bool { owned.wantsToWrite }
+
+    /// This side has sent a GOAWAY.
+    package var isDraining: Bool { streams.pointee.isDraining }
+
+    /// Why the session is finished, if not by agreement.
+    package var failure: HTTP2Error? { streams.pointee.failure }
+
+    /// See ``FrameWalk/unfinished``.
+    package var unfinished: Int? { streams.pointee.lateFrames.unfinished }
+
+    /// Streams that exist, answered or not.
+    package var openStreams: Int { streams.pointee.openCount }
+
+    /// The highest stream that was processed.
+    package var lastStream: Int32 { nghttp2_session_get_last_proc_stream_id(engine) }
+}
