@@ -28,21 +28,29 @@ extension Worker {
                 try await work(self, own)
             }
         case .held(let hold, let interval, let work):
-            // What is begun now could not be brought to its end.
-            guard goesOn else { return }
-            let parameters = hold.parameters(every: interval(options), worker: state.id)
-            guard try await ask(connection, FleetHold.isDue, parameters, { try $0.bool(0, 0) }) else { return }
+            var run = FleetRun(task.name, in: state)
+            guard case .ask = run.step else { return }
+            let due = hold.parameters(every: interval(options), worker: state.id)
+            run.succeeded(try await ask(connection, FleetHold.isDue, due) { try $0.bool(0, 0) }, in: &state)
+            guard case .connect = run.step else { return }
             await withOwnConnection(for: .maintenance(task.name)) { own throws(PostgresError) in
                 let worker = state.id
-                let parameters = hold.parameters(every: interval(options), worker: worker)
-                state.began(task.name)
-                if try await own.execute(FleetHold.take, parameters) == 1 {
-                    try await work(self, own)
-                    // What was broken off is another's as soon as this worker has left.
-                    guard goesOn else { return }
-                    try await own.execute(FleetHold.end, hold.parameters(of: worker))
+                while true {
+                    switch run.step {
+                    case .ask, .over: return
+                    case .connect: run.succeeded(in: &state)
+                    case .take:
+                        let parameters = hold.parameters(every: interval(options), worker: worker)
+                        let isTaken = try await own.execute(FleetHold.take, parameters) == 1
+                        run.succeeded(isTaken, in: &state)
+                    case .work:
+                        try await work(self, own)
+                        run.succeeded(in: &state)
+                    case .end:
+                        try await own.execute(FleetHold.end, hold.parameters(of: worker))
+                        run.succeeded(in: &state)
+                    }
                 }
-                state.ended(task.name)
             }
         }
     }

@@ -13,7 +13,8 @@ package struct FeedbackPass: Sendable {
 
     package private(set) var tally = FeedbackTally()
     private let app: String?
-    private var place: String?
+    /// Where the next batch begins.
+    private(set) var place: String?
 
     /// - Parameter app: nil: of all apps.
     package init(of app: String? = nil) {

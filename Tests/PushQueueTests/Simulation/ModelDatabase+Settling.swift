@@ -54,7 +54,13 @@ extension ModelDatabase {
             tables.progress(
                 settlement.parts.map { (tables.progress($0, of: jobs), $0.isKnown ? 0 : Int($0.remaining)) }
             )
-            for failure in settlement.failures { tables.failures.append(tables.failure(failure, of: jobs)) }
+            for failure in settlement.failures {
+                let row = tables.failure(failure, of: jobs)
+                tables.failures.append(row)
+                if let time = failure.unregisteredAt {
+                    tables.feedback.append(ModelFeedback(app: jobs.app, token: row.token, unregisteredAt: time))
+                }
+            }
             for push in delivered { tables.sent[push, default: 0] += 1 }
             for back in settlement.returns { tables.putBack(back, of: jobs, claim, at: now) }
             return .written

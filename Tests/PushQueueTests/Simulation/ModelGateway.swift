@@ -10,6 +10,8 @@ struct ModelGateway {
         var deliveries = 0
         /// It was refused for good.
         var refusals = 0
+        /// When it was refused last, in microseconds of the monotonic clock.
+        var refusedAt: Int64?
         /// Sends that may be repeated: refused for now, or without an answer.
         var excuses = 0
     }
@@ -34,7 +36,12 @@ struct ModelGateway {
     private(set) var confusions: [PushID] = []
 
     /// A push has arrived.
-    mutating func receive(_ push: ModelPush, id: PushID, using generator: inout SeededGenerator) -> Outcome {
+    mutating func receive(
+        _ push: ModelPush,
+        id: PushID,
+        at time: Int64,
+        using generator: inout SeededGenerator
+    ) -> Outcome {
         var record = records[id] ?? Record(push: push)
         defer { records[id] = record }
         if record.push != push { confusions.append(id) }
@@ -43,6 +50,7 @@ struct ModelGateway {
         // Dead tokens stay dead.
         if Int(id.low % 100) < habits.dead {
             record.refusals += 1
+            record.refusedAt = time
             return Outcome(.rejected, status: 410, reason: Reason(name: "Unregistered") ?? .none)
         }
         if Int(id.low % 100) < habits.dead + habits.wrong {

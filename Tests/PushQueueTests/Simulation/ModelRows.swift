@@ -79,6 +79,20 @@ struct ModelActivity: Hashable {
     var opensBreaker: Bool { pushes >= 100 && badTokens * 2 > pushes }
 }
 
+/// A row of `chores`.
+struct ModelFleetTask: Hashable {
+    var nextRun: Int64 = .min / 2
+    var every: Int64 = 1_000_000
+    var heldBy: Int64?
+}
+
+/// A row of `feedback` that is not handled.
+struct ModelFeedback: Hashable {
+    let app: Int32
+    let token: String
+    let unregisteredAt: Int64
+}
+
 /// One push, whoever sends it and however often.
 struct ModelPush: Hashable {
     let message: Int64

@@ -1,3 +1,5 @@
+@testable import PushQueue
+
 /// The tables of a database, and the numbers it would give next.
 struct ModelTables: Equatable {
     var messages: [Int64: ModelJob] = [:]
@@ -15,6 +17,10 @@ struct ModelTables: Equatable {
     var turns: [Int32: Int64] = [:]
     /// What was counted of apps since their breakers opened last.
     var activity: [Int32: ModelActivity] = [:]
+    var fleetTasks: [MaintenanceTask.Name: ModelFleetTask] = [:]
+    /// When each device token was registered last.
+    var tokens: [String: Int64] = [:]
+    var feedback: [ModelFeedback] = []
     /// Messages of which a user's constraint takes no failures but those that have no reason of Apple's.
     var unwritable: Set<Int64> = []
     /// How often each push was written down as sent. No table has this: it is what `results.sent` counts.

@@ -72,7 +72,12 @@ final class SimulatedDelivery {
             let push = jobs.push(at: place)
             simulation.watch(push, of: jobs)
             let id = jobs.batch.id(of: place)
-            outcomes[place] = simulation.gateway.receive(push, id: id, using: &simulation.random)
+            outcomes[place] = simulation.gateway.receive(
+                push,
+                id: id,
+                at: simulation.time,
+                using: &simulation.random
+            )
         }
     }
 

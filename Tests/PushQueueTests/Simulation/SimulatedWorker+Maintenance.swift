@@ -56,6 +56,106 @@ extension SimulatedWorker {
         }
     }
 
+    // MARK: What one worker of the fleet does at a time
+
+    func keepHistory() {
+        after(state.maintenanceWait(for: .history)) {
+            self.run(.history, every: nil, then: { self.keepHistory() }) { link, then in
+                self.maintain(on: link, steps: 3, then: then)
+            }
+        }
+    }
+
+    func keepFeedback() {
+        guard let wait = state.feedbackWait() else { return }
+        after(wait) {
+            let interval = self.state.options.feedbackInterval.nanoseconds / 1000
+            self.run(.feedback, every: interval, then: { self.keepFeedback() }) { link, then in
+                self.reap(FeedbackPass(), on: link, then: then)
+            }
+        }
+    }
+
+    private func run(
+        _ task: MaintenanceTask.Name,
+        every interval: Int64?,
+        then: @escaping () -> Void,
+        work: @escaping (SimulatedLink, @escaping (Bool) -> Void) -> Void
+    ) {
+        let run = SimulatedRun(task, interval, FleetRun(task, in: state), then: then, work: work)
+        take(run)
+    }
+
+    private func take(_ run: SimulatedRun) {
+        let (task, interval) = (run.task, run.interval)
+        switch run.run.step {
+        case .ask:
+            withDatabase { link in
+                let worker = self.state.id
+                link.ask(self, { $0.isDue(task, every: interval, for: worker) }, then: { self.goOn(run, $0, on: link) })
+            }
+        case .connect:
+            guard link != nil, simulation.databaseIsUp else { return run.then() }
+            run.own = newLink()
+            run.worker = state.id
+            goOn(run, .success(true), on: run.own)
+        case .take:
+            let worker = run.worker
+            run.own.ask(
+                self,
+                { $0.take(task, every: interval, for: worker) },
+                then: { self.goOn(run, $0, on: run.own) }
+            )
+        case .work:
+            simulation.watch(task, of: run.worker)
+            run.work(run.own) { isDone in self.goOn(run, isDone ? .success(true) : .failure(.refused), on: run.own) }
+        case .end:
+            simulation.watch(task, of: run.worker)
+            let worker = run.worker
+            run.own.ask(self, { $0.end(task, of: worker) }, then: { self.goOn(run, $0.map { true }, on: run.own) })
+        case .over:
+            run.own.cut()
+            run.then()
+        }
+    }
+
+    private func goOn(_ run: SimulatedRun, _ answer: Result<Bool, SimulatedLink.Loss>, on link: SimulatedLink) {
+        switch answer {
+        case .success(let answer): run.run.succeeded(answer, in: &state)
+        case .failure(let loss):
+            failed(loss, on: link)
+            run.run.failed()
+        }
+        take(run)
+    }
+
+    private func maintain(on link: SimulatedLink, steps: Int, then: @escaping (Bool) -> Void) {
+        guard steps > 0 else { return then(true) }
+        link.ask(
+            self,
+            { $0.now },
+            then: { answer in
+                guard case .success = answer else { return then(false) }
+                self.maintain(on: link, steps: steps - 1, then: then)
+            }
+        )
+    }
+
+    private func reap(_ pass: FeedbackPass, on link: SimulatedLink, then: @escaping (Bool) -> Void) {
+        guard state.phase == .working else { return then(true) }
+        let place = pass.place
+        link.ask(self) { database in
+            let (batch, deleted) = database.reap(after: place)
+            for token in deleted { self.simulation.reaped(token) }
+            return batch
+        } then: { answer in
+            guard case .success(let batch) = answer else { return then(false) }
+            var pass = pass
+            guard let rest = pass.answered(batch, after: .milliseconds(1)) else { return then(true) }
+            self.after(rest) { self.reap(pass, on: link, then: then) }
+        }
+    }
+
     func promote(in database: inout ModelDatabase, from start: DueFloor.Place) -> PromotionAnswer {
         var promotion = database.promote(after: start)
         promotion.cost = simulation.random.milliseconds(in: 0...8)
@@ -80,5 +180,31 @@ extension SimulatedWorker {
                 self.sweep()
             }
         }
+    }
+}
+
+/// A run of a task that several steps share.
+private final class SimulatedRun {
+    let task: MaintenanceTask.Name
+    /// In microseconds.
+    let interval: Int64?
+    var run: FleetRun
+    let then: () -> Void
+    let work: (SimulatedLink, @escaping (Bool) -> Void) -> Void
+    var own = SimulatedLink()
+    var worker: Int64 = 0
+
+    init(
+        _ task: MaintenanceTask.Name,
+        _ interval: Int64?,
+        _ run: FleetRun,
+        then: @escaping () -> Void,
+        work: @escaping (SimulatedLink, @escaping (Bool) -> Void) -> Void
+    ) {
+        self.task = task
+        self.interval = interval
+        self.run = run
+        self.then = then
+        self.work = work
     }
 }

@@ -73,6 +73,8 @@ final class SimulatedWorker {
                     self.keepWatch()
                     self.keepOrder()
                     self.keepCounts()
+                    self.keepHistory()
+                    self.keepFeedback()
                     self.sweep()
                     self.watchOthers { self.takeOverOrphans { self.lookForWork() } }
                 }
@@ -88,7 +90,7 @@ final class SimulatedWorker {
         }
     }
 
-    private func newLink() -> SimulatedLink {
+    func newLink() -> SimulatedLink {
         let link = SimulatedLink()
         simulation.links.append(link)
         return link
@@ -296,7 +298,6 @@ final class SimulatedWorker {
         }
     }
 
-    /// Dear, now and then, as though a long transaction kept vacuum from its work.
     // MARK: Stopping
 
     func drain() {

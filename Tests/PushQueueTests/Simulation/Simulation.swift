@@ -21,6 +21,10 @@ final class Simulation {
     private var paused: Set<Int32> = []
     /// What callers have enqueued, by message.
     private(set) var enqueued: [Int64: ModelJob] = [:]
+    /// The message that each token is in, and when the token was registered last.
+    private var registrations: [String: (message: Int64, at: Int64)] = [:]
+    /// Dead tokens that were deleted.
+    private(set) var reaped = 0
     /// Breaches that are seen at once.
     private(set) var breaches: [String] = []
     /// The database forgot what it had answered.
@@ -30,7 +34,7 @@ final class Simulation {
     /// When faults end. All in microseconds.
     private static let horizon = 2_500_000
     /// Faults may put things off for so long, a clock set back for instance.
-    private static let patience = 240_000_000
+    private static let limit = 240_000_000
 
     init(seed: UInt64, apps: AppDirectory, faults: ((inout SeededGenerator) -> SimulationFaults)? = nil) {
         self.seed = seed
@@ -58,13 +62,13 @@ final class Simulation {
         at(time + Int64(random.number(in: milliseconds)) * 1000, action)
     }
 
-    /// Runs until nothing is left to do. False: there is still something when all patience is at an end.
+    /// Runs until nothing is left to do. False: there is still something at the time limit.
     func run() -> Bool {
         for _ in 0..<random.number(in: 1...3) { start() }
         for _ in 0..<random.number(in: 5...20) { sometime { self.enqueue() } }
         plan()
         let calm = time + Int64(Self.horizon)
-        let end = calm + Int64(Self.patience)
+        let end = calm + Int64(Self.limit)
         at(calm) { self.calm() }
         while let next = events.earliest, next <= end {
             database.now += next - time
@@ -92,6 +96,15 @@ final class Simulation {
         let isUnwritable = random.chance(faults.unwritable, outOf: 100)
         job.id = database.insert(job, isUnwritable: isUnwritable)
         enqueued[job.id] = job
+        for token in job.tokens { register(token, of: job.id) }
+        if random.chance(1, outOf: 3), let token = job.tokens.first { sometime { self.register(token, of: job.id) } }
+    }
+
+    /// A device registers, for a second time perhaps.
+    private func register(_ token: String, of message: Int64) {
+        guard databaseIsUp else { return }
+        database.register(token)
+        registrations[token] = (message, time)
     }
 
     // MARK: Faults
@@ -119,6 +132,7 @@ final class Simulation {
         options.lease = Self.lease
         options.maxInFlight = random.number(in: 6...60)
         options.patience = random.milliseconds(in: 20...300)
+        options.feedbackInterval = .milliseconds(600)
         options.drainTimeout = random.milliseconds(in: 0...1500)
         options.retry = RetryPolicy(base: .milliseconds(250), cap: .seconds(1))
         let worker = SimulatedWorker(self, options)
@@ -217,6 +231,26 @@ final class Simulation {
     func watch(_ push: ModelPush, of jobs: ClaimedJobs) {
         guard !isAnybodysGuess, database.tables.inflight[jobs.id] == nil else { return }
         breaches.append("I7: \(push) is sent, though its claim \(jobs.id) is gone")
+    }
+
+    // MARK: Maintenance
+
+    /// A task of the fleet is done by the worker that holds it, unless that was declared dead meanwhile.
+    func watch(_ task: MaintenanceTask.Name, of worker: Int64) {
+        let tables = database.tables
+        guard !isAnybodysGuess, tables.workers[worker] != nil, tables.fleetTasks[task]?.heldBy != worker else { return }
+        breaches.append("I7: worker \(worker) is at \(task), which \(tables.fleetTasks[task]?.heldBy ?? 0) holds")
+    }
+
+    /// A feedback pass has deleted a token: it was registered before Apple called it dead.
+    func reaped(_ token: String) {
+        reaped += 1
+        guard faults.clockJumps == 0, !isAnybodysGuess, let (message, at) = registrations[token] else { return }
+        let push = ModelPush(message: message, token: token)
+        let died = gateway.records.values.first { $0.push == push }?.refusedAt
+        if died.map({ at > $0 }) ?? true {
+            breaches.append("I13: \(token) is deleted, which was registered at \(at) and died at \(died ?? 0)")
+        }
     }
 
     // MARK: What the audit has to know
