@@ -1,7 +1,7 @@
 import ApplePush
 package import Postgres
 
-/// Every app with the way its pushes go, as a worker would find it.
+/// Every app and its route, as a worker would find it.
 package enum AppRoutes {
     package struct Entry: Sendable {
         package let app: String

@@ -1,5 +1,5 @@
-/// What tells a claim from every other one of its database. The number alone does not: a crash of the database may undo a
-/// claim, which does not wait for the disk, and give its number away again while its pushes are still in the air.
+/// Identifies a claim. The number alone does not: a claim does not wait for the disk, so a crash of the database may undo it
+/// and give its number to another one while its pushes are in flight.
 struct ClaimKey: Hashable, Sendable {
     let id: Int64
     let claimedAt: Int64

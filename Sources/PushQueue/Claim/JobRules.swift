@@ -1,15 +1,8 @@
 import ApplePush
 
-/// What a job must be like to be sent at all. PostgreSQL has seen to it that the payload is JSON and the text UTF-8;
-/// everything else an INSERT may say is checked here, once, before the bytes go on their way unchanged.
+/// Which jobs are refused here. PostgreSQL ensures that the payload is JSON and text is UTF-8. Everything else that a plain
+/// INSERT may contain is checked here, once.
 enum JobRules {
-    static func pushType(_ name: RawSpan) -> PushType? {
-        // Nearly all are the default, which is a null by the time it gets here.
-        var text: [UInt8] = []
-        text.append(copying: name)
-        return PushType(name: String(decoding: text, as: UTF8.self))
-    }
-
     static func refusal(
         payload: RawSpan,
         topic: RawSpan,
@@ -31,7 +24,7 @@ enum JobRules {
         }
     }
 
-    /// Given that it is JSON: whether it is an object.
+    /// Whether JSON text is an object.
     static func isObject(_ json: RawSpan) -> Bool {
         for offset in json.byteOffsets {
             switch json[byte: offset] {
@@ -43,7 +36,7 @@ enum JobRules {
         return false
     }
 
-    /// Nothing lets the certificate decide.
+    /// An empty topic leaves it to the certificate.
     static func isTopic(_ topic: RawSpan) -> Bool {
         topic.byteCount <= 255 && topic.allSatisfy { $0 > 0x20 && $0 < 0x7f }
     }

@@ -12,9 +12,8 @@ extension RawSpan {
 }
 
 extension [UInt8] {
-    /// Appends bytes that live elsewhere, in one copy.
     mutating func append(copying bytes: RawSpan) {
-        // To an empty array, nothing would be written where all empty arrays of the program have their count.
+        // Without this, the empty array, which all of the program share, would be written to.
         guard bytes.byteCount > 0 else { return }
         append(addingCapacity: bytes.byteCount) { output in
             for offset in bytes.byteOffsets { output.append(bytes[byte: offset]) }

@@ -1,7 +1,7 @@
-/// How a device token is written: hexadecimal digits in pairs, of 1 to 256 bytes, or not at all.
+/// How a device token is written: 1 to 256 bytes in hexadecimal.
 enum TokenForm: Equatable, Sendable {
     case lowerCase
-    /// With capital letters: the same token, in another spelling.
+    /// With capital letters. It is the same token.
     case mixedCase
     case malformed
 

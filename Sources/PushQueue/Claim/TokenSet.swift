@@ -1,9 +1,9 @@
 import ApplePush
 
-/// Which pushes of a message were seen, so that a token named twice is sent once.
+/// The pushes of one message that were seen, so that a token named twice is sent once.
 ///
-/// The identities are hashes already, so their bits are the place in the table. Between messages only a number changes;
-/// the memory is used again.
+/// An open-addressed table, since the identities are hashes already. A new message changes only the round's number, so that
+/// the memory is reused.
 struct TokenSet: Sendable {
     private struct Slot {
         var id = PushID(high: 0, low: 0)
@@ -14,7 +14,7 @@ struct TokenSet: Sendable {
     private var round: UInt32 = 0
     private var count = 0
 
-    /// Begins a message: nothing was seen yet.
+    /// Begins a message.
     mutating func begin() {
         count = 0
         round &+= 1

@@ -2,9 +2,9 @@ import ApplePush
 import IO
 import Postgres
 
-/// The connections, and what to do without them.
+/// The connections that all work shares, and what to do without them.
 extension Worker {
-    /// Connects, and takes a number. Fails like every other program does: at once, saying why.
+    /// Connects and registers. Fails at once, with the reason, where that is not possible.
     func begin() async throws(PostgresError) {
         let lifeline = try await connect(WorkerStatements.lifelineSettings)
         state.installation = try await ask(lifeline, WorkerStatements.installation, Parameters()) { rows in
@@ -48,7 +48,7 @@ extension Worker {
         while state.phase != .over, !Task.isCancelled {
             if let connection { return connection }
             await withCheckedContinuation { continuation in
-                // On its way here, a task may have left the loop for a moment, and the connection may have come.
+                // The task may have left the loop on its way here, and the connection may have come.
                 guard self.connection == nil, state.phase != .over else { return continuation.resume() }
                 waiting.append(continuation)
             }
@@ -61,7 +61,7 @@ extension Worker {
         waiting = []
     }
 
-    /// A statement failed: perhaps because the connection is gone, perhaps for a reason of its own.
+    /// A statement failed. Its connection may be lost.
     func failed(_ error: PostgresError, on connection: PostgresConnection) {
         guard error.code == .closed else { return complain(of: error) }
         count { $0.databaseErrors += 1 }
@@ -76,9 +76,9 @@ extension Worker {
         lossBell.ring()
     }
 
-    /// Counts an error, and says so unless it has said the like just now.
+    /// Counts an error, and tells it unless one of its kind was told a short while ago.
     func complain(of error: PostgresError) {
-        // It was this worker that broke off, because it ends.
+        // This worker has broken off, because it ends.
         guard error.code != .cancelled else { return }
         count { $0.databaseErrors += 1 }
         guard let untold = state.untold(error.kind, at: .now) else { return }
@@ -86,14 +86,7 @@ extension Worker {
         tell(.databaseError(error.description, untold: untold))
     }
 
-    /// Between two tries of a statement that has to succeed some day.
-    func pause(_ pace: inout RetryPace) async {
-        guard let wait = state.retryWait(&pace) else { return }
-        await sleep(for: wait)
-    }
-
-    /// False: the time is not over, but there is nothing more to wait for. The worker was told to end, or its loop has
-    /// stopped, on which it can do nothing any more.
+    /// False: the worker was told to end, or its loop has stopped.
     @discardableResult
     func sleep(for wait: Duration) async -> Bool {
         do {
@@ -111,24 +104,18 @@ extension Worker {
         _ parameters: Parameters,
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws(PostgresError) -> R {
-        do {
-            let answer = try await connection.query(statement, parameters, decode)
-            // What other connections hear says nothing of the one that all work shares.
-            if connection === self.connection { ledger.withLock { $0.heardAt = .now } }
-            return answer
-        } catch let error as PostgresError {
-            throw error
-        } catch {
-            throw PostgresError(.unexpectedValue, "\(error)")
-        }
+        let answer = try await connection.ask(statement, parameters, decode)
+        // Answers on other connections do not show that the shared one works.
+        if connection === self.connection { ledger.withLock { $0.heardAt = .now } }
+        return answer
     }
 
-    // MARK: Coming back
+    // MARK: Reconnecting
 
-    /// Connects again whenever a connection is lost: first the one that proves that the worker is alive.
+    /// Connects again whenever a connection is lost, first the one for heartbeats.
     func keepConnections() async {
         for await _ in lossBell.rings {
-            var isToldAway = false
+            var isLossTold = false
             while lifeline == nil || connection == nil, !Task.isCancelled, state.phase != .over {
                 guard await sleep(for: state.reconnectionWait()) else { break }
                 do throws(PostgresError) {
@@ -137,21 +124,21 @@ extension Worker {
                         lifelineBell.ring()
                     }
                     if connection == nil {
-                        try await comeBack()
-                        isToldAway = false
+                        try await reconnect()
+                        isLossTold = false
                     }
-                    if isToldAway { tell(.databaseBack) }
-                    isToldAway = false
+                    if isLossTold { tell(.databaseBack) }
+                    isLossTold = false
                 } catch {
-                    if cannotComeBack(error) { isToldAway = true }
+                    if connectingFailed(error) { isLossTold = true }
                 }
             }
         }
         wakeWaiting()
     }
 
-    /// True: it has said so.
-    private func cannotComeBack(_ error: PostgresError) -> Bool {
+    /// True: it was told.
+    private func connectingFailed(_ error: PostgresError) -> Bool {
         guard error.code != .cancelled else { return false }
         count {
             $0.databaseErrors += 1
@@ -162,12 +149,12 @@ extension Worker {
         return true
     }
 
-    private func comeBack() async throws(PostgresError) {
+    private func reconnect() async throws(PostgresError) {
         let connection = try await connect(WorkerStatements.settings)
         do throws(PostgresError) {
             try await releaseLost(on: connection)
         } catch {
-            // What cannot be given back, for a lock or whatever reason, is found again later.
+            // Claims that cannot be given back now are found again as strays.
             guard error.code == .server else { throw error }
             complain(of: error)
         }
@@ -176,26 +163,13 @@ extension Worker {
         dispatchBell.ring()
     }
 
-    /// Gives back claims whose answers never came. For when no claim is under way.
+    /// Gives back claims whose answers were lost, while no claim is under way.
     ///
-    /// They are named one by one: a statement whose connection is lost may be carried out late, when this worker has long
-    /// made other claims.
+    /// They are named one by one: a statement whose connection is lost may be carried out late, after this worker has made
+    /// other claims.
     func releaseLost(on connection: PostgresConnection) async throws(PostgresError) {
         let lost = try await strays(on: connection)
         guard !lost.isEmpty else { return }
         try await connection.execute(WorkerStatements.release, .release(lost, of: state.id))
-    }
-}
-
-extension PostgresError {
-    /// It waited for a lock, or for anything, for as long as it was allowed to.
-    var metLock: Bool { sqlState == "55P03" || sqlState == "57014" }
-
-    /// What errors have in common that one line of the log is enough for.
-    fileprivate var kind: String {
-        switch sqlState {
-        case "3F000", "42P01", "42703", "42883": "the schema is not there, or is not as it was"
-        case let state: state ?? "\(code)"
-        }
     }
 }

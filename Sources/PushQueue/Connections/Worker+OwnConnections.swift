@@ -1,19 +1,19 @@
 import IO
 import Postgres
 
-/// What may take long, or wait for somebody's lock: it goes over a connection of its own, opened for it and closed after
-/// it, one of a purpose at a time. Claims and settlements share the worker's connection, and must not stand behind it.
+/// Connections for work that may take long or wait for a lock, each opened for one piece of work and closed after it. Claims
+/// and settlements share a connection, and must not wait behind such work.
 extension Worker {
     enum Purpose: Hashable {
         case maintenance(MaintenanceTask.Name)
         case takeOver
         case notes
         case split
-        /// The way round the shared connection, see `Worker+Detour`.
+        /// See `Worker+Detour`.
         case detour
     }
 
-    /// Does nothing while another connection has that purpose, or without a database: all of it comes again.
+    /// Does nothing while a connection with that purpose is open, or without a database: all such work is repeated.
     func withOwnConnection(
         for purpose: Purpose,
         _ work: (PostgresConnection) async throws(PostgresError) -> Void
@@ -23,14 +23,14 @@ extension Worker {
         do throws(PostgresError) {
             let connection = try await connect(WorkerStatements.ownConnectionSettings)
             ownConnections[purpose] = connection
-            // Told to end while it was connecting.
+            // The worker may have been told to end meanwhile.
             if Task.isCancelled || state.phase == .over { await connection.close() }
             try await work(connection)
         } catch {
-            // At the end of the worker its connection is closed whatever it is doing.
+            // A worker that ends closes these connections, whatever they are doing.
             if !Task.isCancelled || error.code != .closed { complain(of: error) }
         }
-        // Nobody else begins one before the set says so.
+        // The purpose is free only when the connection is closed.
         await ownConnections.removeValue(forKey: purpose)?.close()
         purposes.remove(purpose)
     }

@@ -2,17 +2,17 @@ import ApplePush
 import IO
 import Postgres
 
-/// The provider tokens of the fleet: one for each signing key, in the database, by the database's clock.
+/// The provider tokens of the fleet: one for each signing key, in the database, dated by its clock.
 extension Worker {
-    /// The token that all workers use now. Where one is due, each signs one with the time that the database told it, and
-    /// the first to write it down has made the next one for all: what the others have signed is never used.
+    /// The token that all workers use now. Where a new one is due, each worker signs one with the time of the database, and the
+    /// first to write its own has made the next one for all.
     func providerToken(_ key: ProviderTokenKey, refusing refused: ProviderToken?) async throws -> ProviderToken {
         var minted: ProviderToken?
         for _ in 0..<3 {
             guard let row = state.limits.apps.row(holding: key.digest) else {
-                throw PushError(.noProviderToken, "\(key) is in use no more")
+                throw PushError(.noProviderToken, "\(key) is no longer in use")
             }
-            guard let connection else { throw PushError(.noProviderToken, "the database is not there") }
+            guard let connection else { throw PushError(.noProviderToken, "there is no connection to PostgreSQL") }
             var parameters = Parameters()
             parameters.append(row.certificate)
             parameters.append(timestamp: row.since)

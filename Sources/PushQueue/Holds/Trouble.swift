@@ -1,17 +1,17 @@
 import ApplePush
 
-/// Why an app cannot send at the moment, though its pushes are fine.
+/// Why an app cannot send at the moment, apart from its pushes.
 package struct Trouble: Error, Equatable, Sendable {
     package enum Kind: String, Equatable, Sendable {
         /// No connection, or none that lasts.
         case connection
-        /// The gateway or we ourselves will have nothing to do with the credential.
+        /// The gateway refuses the credential, or it cannot be read.
         case credential
-        /// There is no provider token, or none that the gateway takes.
+        /// There is no provider token that the gateway accepts.
         case providerToken = "provider_token"
-        /// The gateway has seen too many new provider tokens: the fleet keeps the one it has for a while.
+        /// The gateway has seen too many new provider tokens. The fleet keeps the one it has for a while.
         case tokenUpdates = "token_updates"
-        /// The app is not set up: no credential, or a gateway that is none.
+        /// The app has no credential, or no valid gateway.
         case setting
     }
 
@@ -24,7 +24,7 @@ package struct Trouble: Error, Equatable, Sendable {
         self.message = message
     }
 
-    /// It is the credential's, whichever app uses it, and not the app's own.
+    /// Every app with the same credential has it.
     var isOfCredential: Bool {
         switch kind {
         case .credential, .providerToken, .tokenUpdates: true
@@ -42,8 +42,8 @@ package struct Trouble: Error, Equatable, Sendable {
         }
     }
 
-    /// What kept pushes from being sent, if anything did. Reasons that one push got are the app's trouble where they are
-    /// about the credential, and nobody else got through with it.
+    /// What kept pushes from being sent, if anything did. A refusal of the credential counts unless another push was delivered
+    /// with it.
     init?(_ outcomes: Outcomes, credentialWorks: Bool) {
         if let failure = outcomes.connectFailure {
             self.init(failure)

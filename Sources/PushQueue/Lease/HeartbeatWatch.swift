@@ -1,26 +1,25 @@
 import IO
 
-/// The heartbeats of the other workers, timed by this worker's own monotonic clock.
+/// The heartbeats of the other workers, timed by this worker's monotonic clock.
 ///
-/// A worker is dead once its heartbeat has stood still for its whole lease, counted from the moment at which this worker
-/// learned of that heartbeat. No clock of day is asked: setting the database's clock neither kills a worker nor keeps a
-/// dead one alive.
+/// A worker is dead once its heartbeat has not changed for its whole lease, counted from when this worker has seen it first.
+/// So setting the database's clock neither kills a worker nor keeps a dead one alive.
 struct HeartbeatWatch: Sendable {
-    /// What a row of `workers` said.
+    /// A row of `workers`.
     struct Sighting: Sendable {
         let worker: Int64
         /// Goes up by one with each heartbeat.
         let beat: Int64
         let lease: Duration
-        /// By the database's clock its lease has run out: a hint, never a reason to take over.
+        /// Its lease has run out by the database's clock, which is a hint and no reason to take over.
         var looksDead = false
     }
 
     private struct Entry {
         var sighting: Sighting
-        /// Since when the heartbeat is known to stand still.
+        /// Since when the heartbeat has not changed.
         var since: MonotonicInstant
-        /// A take-over was tried, and somebody had the row locked.
+        /// A take-over failed, since the row was locked.
         var wasLocked = false
 
         var end: MonotonicInstant { since + sighting.lease }
@@ -28,7 +27,7 @@ struct HeartbeatWatch: Sendable {
 
     private var entries: [Int64: Entry] = [:]
 
-    /// The rows of all other workers were read; the answer was there at that instant.
+    /// The rows of all other workers were read.
     mutating func saw(_ sightings: [Sighting], at now: MonotonicInstant) {
         var entries: [Int64: Entry] = [:]
         for sighting in sightings {
@@ -42,7 +41,7 @@ struct HeartbeatWatch: Sendable {
         self.entries = entries
     }
 
-    /// The workers to take over from, as they were read last.
+    /// The workers to take over from.
     func dead(at now: MonotonicInstant) -> [Sighting] {
         entries.values.filter { $0.end <= now }.map(\.sighting).sorted { $0.worker < $1.worker }
     }
@@ -50,11 +49,11 @@ struct HeartbeatWatch: Sendable {
     /// The earliest instant at which one of them may be dead.
     var nextEnd: MonotonicInstant? { entries.values.lazy.map(\.end).min() }
 
-    /// A worker may turn out to be dead soon, which `worker --once` waits for.
+    /// A worker may turn out to be dead, which `worker --once` waits for.
     var hasSuspects: Bool { entries.values.contains { $0.sighting.looksDead && !$0.wasLocked } }
 
-    /// It could not be taken over from: its row is locked, say, and its heartbeat may be waiting for that lock. It gets a
-    /// third of its lease to show a heartbeat once the lock is gone.
+    /// Its row is locked, perhaps, and its heartbeat waits for that lock too. It gets a third of its lease to show a heartbeat
+    /// once the lock is gone.
     mutating func couldNotTakeOver(_ worker: Int64, at now: MonotonicInstant) {
         guard var entry = entries[worker] else { return }
         entry.since = max(entry.since, now + entry.sighting.lease * -2 / 3)
@@ -62,7 +61,7 @@ struct HeartbeatWatch: Sendable {
         entries[worker] = entry
     }
 
-    /// No heartbeat got through for a while, not even this worker's own: every worker gets its whole lease to show one.
+    /// Heartbeats did not get through for a while, this worker's own included. Every worker gets its whole lease again.
     mutating func restart(at now: MonotonicInstant) {
         for worker in entries.keys { entries[worker]?.since = now }
     }

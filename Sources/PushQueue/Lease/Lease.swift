@@ -1,25 +1,23 @@
 import IO
 
-/// The proof that this worker is alive in the eyes of the others.
+/// How long the other workers are sure to regard this one as alive.
 ///
-/// Only the worker's own monotonic clock is asked: a lease that was asked for at an instant lasts at least so long from
-/// that instant on, whatever the clocks of day say and however long the answer took. Half a second before that end the
-/// worker regards it as over.
+/// A lease lasts from the instant at which it was asked for, by the worker's monotonic clock, however long the answer took.
+/// The worker regards it as over half a second earlier.
 struct Lease: Sendable {
     static let margin = Duration.milliseconds(500)
 
     let duration: Duration
-    /// When the worker regards it as over; nil: it is.
+    /// When the worker regards it as over; nil: it is over.
     private(set) var end: MonotonicInstant?
 
     init(duration: Duration) {
         self.duration = duration
     }
 
-    /// How often to renew it: four renewals may get lost.
+    /// How often to renew it. Four renewals may get lost.
     var interval: Duration { duration / 5 }
 
-    /// The database has granted what was asked for at that instant.
     mutating func granted(askedAt: MonotonicInstant) {
         let end = askedAt + (duration - min(Self.margin, duration / 4))
         self.end = max(self.end ?? end, end)

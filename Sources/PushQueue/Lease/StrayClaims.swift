@@ -1,21 +1,18 @@
 import IO
 
-/// Claims that stand in the worker's name in the database while the worker does not know of them: it made them, and their
-/// answers never came.
+/// Claims in the worker's name that it does not know: their answers were lost.
 ///
-/// An answer may be under way, so a claim is given back only after it has been a stranger for long enough by the worker's
-/// own clock.
+/// An answer may still be on its way, so a claim is given back only after a grace period.
 struct StrayClaims: Sendable {
     private var since: [ClaimKey: MonotonicInstant] = [:]
 
-    /// Those to give back.
+    /// The claims to give back.
     private(set) var lost: [ClaimKey] = []
 
-    /// These were found at that instant.
-    mutating func found(_ claims: [ClaimKey], at now: MonotonicInstant, patience: Duration) {
+    mutating func found(_ claims: [ClaimKey], at now: MonotonicInstant, grace: Duration) {
         let known = since
         since = [:]
         for claim in claims { since[claim] = known[claim] ?? now }
-        lost = since.filter { now - $0.value >= patience }.map(\.key).sorted { $0.id < $1.id }
+        lost = since.filter { now - $0.value >= grace }.map(\.key).sorted { $0.id < $1.id }
     }
 }

@@ -2,7 +2,7 @@ import ApplePush
 import IO
 import Postgres
 
-/// Staying alive in the eyes of the others, and leaving in good order.
+/// Registering, renewing the lease and signing off.
 extension Worker {
     func register(on lifeline: PostgresConnection) async throws(PostgresError) {
         let askedAt = MonotonicInstant.now
@@ -13,10 +13,10 @@ extension Worker {
         count { $0.leaseEnd = state.lease.end }
     }
 
-    /// Renews the lease several times in its life, over a connection where nothing else waits for locks.
+    /// Renews the lease, over a connection where nothing waits for locks.
     func keepLease() async {
         while await sleep(for: state.heartbeatWait(at: .now)) {
-            guard let lifeline = await signOfLife() else { return }
+            guard let lifeline = await nextLifeline() else { return }
             do throws(PostgresError) {
                 try await renewLease(on: lifeline)
                 state.succeeded(in: .heartbeat)
@@ -28,8 +28,8 @@ extension Worker {
         }
     }
 
-    /// The connection for signs of life, as soon as there is one; nil when there is no need for it any more.
-    private func signOfLife() async -> PostgresConnection? {
+    /// The connection for heartbeats, as soon as there is one; nil: the worker has ended.
+    private func nextLifeline() async -> PostgresConnection? {
         if let lifeline { return lifeline }
         for await _ in lifelineBell.rings {
             if let lifeline { return lifeline }
@@ -57,7 +57,7 @@ extension Worker {
         dispatchBell.ring()
     }
 
-    /// Brings the counts up to date; for an app with bad tokens among them, what follows from that too.
+    /// Writes the counts, and opens the breakers of apps with bad tokens where it is due.
     func countActivity(on connection: PostgresConnection) async throws(PostgresError) {
         let counts = state.takeActivity()
         guard !counts.isEmpty else { return }
@@ -90,23 +90,22 @@ extension Worker {
         for breaker in opened {
             tell(.breakerOpened(app: breaker.app, name: breaker.name, reason: breaker.reason))
         }
-        // At once: each moment costs pushes.
+        // At once, since every claim until then costs pushes.
         try await readApps(opened.map(\.app), on: connection)
     }
 
-    /// Leaves nothing behind. Nothing else is asked any more, so it needs no connection of its own. True if the worker's
-    /// row is gone, and with it every claim.
+    /// Nothing else is asked any more, so it uses the shared connection. True: the worker's row is gone, with every claim.
     func signOff() async -> Bool {
         guard state.phase != .over, let connection = self.connection else { return false }
         do throws(PostgresError) {
             try await countActivity(on: connection)
             try await writeNotes(on: connection)
-            // After a run with `once` nobody else would say why an app cannot send, until the next.
+            // After a run with `once`, holds stay for people to read until the next run.
             if !options.once {
                 try await connection.execute(WorkerStatements.endHolds, .endHolds(of: state.id))
             }
         } catch {
-            // The worker can leave without it.
+            // The worker can sign off without this.
             failed(error, on: connection)
         }
         do throws(PostgresError) {

@@ -9,7 +9,6 @@ extension Worker {
         } while await sleep(for: state.watchWait(at: .now))
     }
 
-    /// Reads the heartbeats of the others, and takes over from those that have stood still for too long.
     func watchOthers() async {
         guard let lifeline else { return }
         let parameters: Parameters = .heartbeats(butOf: state.id)
@@ -36,12 +35,11 @@ extension Worker {
         for worker in dead { await takeOver(from: worker) }
     }
 
-    /// Whether workers that are gone have left something in flight.
+    /// Whether claims of workers are left that have no row any more.
     func hasOrphans(_ connection: PostgresConnection) async throws(PostgresError) -> Bool {
         try await ask(connection, WorkerStatements.hasOrphans, Parameters()) { try $0.bool(0, 0) }
     }
 
-    /// Puts that back.
     func takeOverOrphans() async {
         guard let connection = await database() else { return }
         do throws(PostgresError) {
@@ -51,7 +49,7 @@ extension Worker {
         }
     }
 
-    /// On a connection of its own: heartbeats never stand behind it.
+    /// On a connection of its own, so that heartbeats do not wait behind it.
     private func takeOver(from dead: HeartbeatWatch.Sighting?) async {
         var isGone = false
         await withOwnConnection(for: .takeOver) { connection throws(PostgresError) in
@@ -60,7 +58,8 @@ extension Worker {
         if let dead, !isGone { state.watch.couldNotTakeOver(dead.worker, at: .now) }
     }
 
-    /// One statement, whatever the dead one held. True: a worker was taken over from.
+    /// - Parameter dead: nil: only what is left of workers without a row.
+    /// - Returns: Whether a worker was taken over from.
     func takeOver(
         from dead: HeartbeatWatch.Sighting?,
         on connection: PostgresConnection
@@ -76,7 +75,7 @@ extension Worker {
         return workers > 0
     }
 
-    /// Claims in this worker's name that it does not know of.
+    /// Claims in this worker's name that it does not know.
     func strays(on connection: PostgresConnection) async throws(PostgresError) -> [ClaimKey] {
         let parameters: Parameters = .claims(of: state.id, butFor: state.heldClaims)
         return try await ask(connection, WorkerStatements.strays, parameters) { rows in

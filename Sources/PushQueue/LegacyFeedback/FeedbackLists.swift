@@ -1,12 +1,12 @@
 package import ApplePush
 package import Postgres
 
-/// The lists of the legacy feedback service that are to be read, one after the other. Wherever it is left because the
-/// database was lost, it goes on.
+/// The lists of the legacy feedback service that are to be read, one after the other. When the database is lost, reading goes
+/// on later where it stopped.
 package struct FeedbackLists: Sendable {
     private var waiting: ArraySlice<FeedbackOrigin>
     private var reading: FeedbackReading?
-    private var reports: [FeedbackReport] = []
+    private var summaries: [FeedbackListSummary] = []
 
     private static let tell = Statement(
         "tell_feedback_error",
@@ -21,19 +21,19 @@ package struct FeedbackLists: Sendable {
         waiting = try await FeedbackOrigin.read(of: app, on: connection)[...]
     }
 
-    /// Something was read that is not in the table yet, or is still coming.
+    /// A list has been begun.
     package var isUnderWay: Bool { reading != nil }
 
-    /// How many reports were read and are not in the table yet.
+    /// How many entries were read and are not in the table yet.
     package var unwritten: Int { reading?.unwritten ?? 0 }
 
-    /// What came of those that were read since this was asked last.
-    package mutating func takeReports() -> [FeedbackReport] {
-        defer { reports = [] }
-        return reports
+    /// The lists that were read since this was asked last.
+    package mutating func takeSummaries() -> [FeedbackListSummary] {
+        defer { summaries = [] }
+        return summaries
     }
 
-    /// Reads all of them. A list that was begun is read to its end, since nobody will ever be told again what is on its way.
+    /// Reads all lists. One that was begun is read to its end, since the gateway tells each entry only once.
     package mutating func goOn(
         by backend: any Backend,
         on connection: PostgresConnection,
@@ -49,7 +49,7 @@ package struct FeedbackLists: Sendable {
             do throws(Trouble) {
                 reading = try await Self.open(origin, by: backend)
             } catch {
-                try await tell(of: origin, 0, error.message, on: connection)
+                try await conclude(origin, entries: 0, error.message, on: connection)
             }
             waiting.removeFirst()
         }
@@ -69,7 +69,7 @@ package struct FeedbackLists: Sendable {
         guard var reading = self.reading else { return }
         do throws(PostgresError) {
             try await reading.goOn(on: connection)
-            try await tell(of: reading.origin, reading.kept, await reading.failure?.message, on: connection)
+            try await conclude(reading.origin, entries: reading.kept, await reading.failure?.message, on: connection)
             self.reading = nil
         } catch {
             self.reading = reading
@@ -77,9 +77,9 @@ package struct FeedbackLists: Sendable {
         }
     }
 
-    private mutating func tell(
-        of origin: FeedbackOrigin,
-        _ tokens: Int,
+    private mutating func conclude(
+        _ origin: FeedbackOrigin,
+        entries tokens: Int,
         _ failure: String?,
         on connection: PostgresConnection
     ) async throws(PostgresError) {
@@ -88,8 +88,8 @@ package struct FeedbackLists: Sendable {
         parameters.append(failure)
         try await connection.execute(Self.tell, parameters)
         let gateway = (try? origin.route.get())?.gateway.description
-        reports += origin.names.map { name in
-            FeedbackReport(app: name, gateway: gateway, tokens: tokens, failure: failure)
+        summaries += origin.names.map { name in
+            FeedbackListSummary(app: name, gateway: gateway, tokens: tokens, failure: failure)
         }
     }
 }

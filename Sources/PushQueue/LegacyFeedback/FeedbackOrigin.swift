@@ -1,8 +1,8 @@
 import ApplePush
 import Postgres
 
-/// A list of the legacy feedback service: where it is read and with what, or why it cannot be; and whose it is. Apps that
-/// share a gateway and a certificate share the list: whoever reads it first hears all of it, and nobody else any of it.
+/// A list of the legacy feedback service: the apps it is for, and its gateway and credential, or why it cannot be read. Apps
+/// that share a gateway and a certificate share the list, which the gateway tells only once.
 struct FeedbackOrigin: Sendable {
     private(set) var apps: [Int32]
     private(set) var names: [String]
@@ -16,26 +16,18 @@ struct FeedbackOrigin: Sendable {
         """
     )
 
-    /// - Parameter app: whose list is wanted, with all who share it; nil: those of all apps.
+    /// - Parameter app: nil: the lists of all apps.
     static func read(of app: String?, on connection: PostgresConnection) async throws(PostgresError) -> [Self] {
-        do {
-            let ids = try await connection.query(Self.listed) { rows in
-                try rows.indices.map { try rows.int32($0, 0) }
-            }
-            if ids.isEmpty { return [] }
-            var parameters = Parameters()
-            parameters.append(PostgresArray(ids))
-            parameters.append(PostgresArray([Int32]()))
-            parameters.append(PostgresArray([Int64]()))
-            let rows = try await connection.query(AppRow.statement, parameters) { rows in
-                try rows.indices.map { row in FeedbackOrigin(try AppRow(rows, row)) }
-            }
-            return Self.shared(rows).filter { origin in app.map { origin.names.contains($0) } ?? true }
-        } catch let error as PostgresError {
-            throw error
-        } catch {
-            throw PostgresError(.unexpectedValue, "\(error)")
+        let ids = try await connection.ask(Self.listed) { rows in try rows.indices.map { try rows.int32($0, 0) } }
+        if ids.isEmpty { return [] }
+        var parameters = Parameters()
+        parameters.append(PostgresArray(ids))
+        parameters.append(PostgresArray([Int32]()))
+        parameters.append(PostgresArray([Int64]()))
+        let origins = try await connection.ask(AppRow.statement, parameters) { rows in
+            try rows.indices.map { row in FeedbackOrigin(try AppRow(rows, row)) }
         }
+        return shared(origins).filter { origin in app.map { origin.names.contains($0) } ?? true }
     }
 
     /// One for each list.

@@ -1,14 +1,14 @@
 import ApplePush
 import Postgres
 
-/// One list of the legacy feedback service on its way into the table. Each piece is written before the next one is asked
-/// for, since the gateway forgets what it has told; so when the database is lost, it goes on over the next connection with
-/// what it has in hand. A piece whose commit nobody heard of may be written twice, which changes nothing.
+/// One list of the legacy feedback service on its way into the table. Each piece is written before the next one is read, since
+/// the gateway forgets what it has told. When the database is lost, the next connection goes on with the piece in hand. A piece
+/// whose commit was not answered may be written twice, which changes nothing.
 struct FeedbackReading: Sendable {
     let origin: FeedbackOrigin
     private let list: FeedbackList
     private var inHand: [Feedback] = []
-    /// Reports that are in the table.
+    /// Entries that are in the table.
     private(set) var kept = 0
 
     private static let keep = Statement(
@@ -25,10 +25,10 @@ struct FeedbackReading: Sendable {
         self.list = list
     }
 
-    /// How many reports were read and are not in the table yet.
+    /// Entries that were read and are not in the table yet.
     var unwritten: Int { inHand.count }
 
-    /// Why the list broke off, at its end.
+    /// Why the list broke off, if it did.
     var failure: PushError? { get async { await list.failure } }
 
     /// Reads to the end of the list.
@@ -41,20 +41,20 @@ struct FeedbackReading: Sendable {
         } while await readOn()
     }
 
-    /// Throws where nothing can be written, so that a gateway is not asked for what would then be lost.
+    /// Throws where nothing can be written, so that no entries are read that would be lost.
     static func check(_ origin: FeedbackOrigin, on connection: PostgresConnection) async throws(PostgresError) {
         try await keep([], of: origin, on: connection)
     }
 
     private static func keep(
-        _ reports: [Feedback],
+        _ entries: [Feedback],
         of origin: FeedbackOrigin,
         on connection: PostgresConnection
     ) async throws(PostgresError) {
         var parameters = Parameters()
         parameters.append(PostgresArray(origin.apps))
-        parameters.append(PostgresArray(reports.map(\.token)))
-        parameters.append(PostgresArray(reports.map { $0.timestamp ?? 0 }))
+        parameters.append(PostgresArray(entries.map(\.token)))
+        parameters.append(PostgresArray(entries.map { $0.timestamp ?? 0 }))
         try await connection.execute(Self.keep, parameters)
     }
 

@@ -8,7 +8,7 @@ package struct LockHolder: Equatable, Sendable {
     package let pid: Int32?
     /// Tables of schema carillon.
     package let relations: String
-    /// Nobody else can write to the tables. Otherwise it is rows that it may have locked.
+    /// It has locked the tables against all writers. Otherwise it may have locked rows.
     package let isWhole: Bool
     /// How long its transaction has been open; nil: this user may not see that.
     package let seconds: Double?

@@ -1,13 +1,13 @@
 import IO
 
-/// Apps whose statements met a lock that somebody else holds.
+/// Apps whose statements met a lock.
 ///
-/// Their next ones take the detour at once, so that they hold up the shared connection no more. Several such apps mean
-/// that a whole table is locked: then all do. What met a lock is asked again until it passes, and so is known to be locked
-/// for as long as that goes on. An app that asks for nothing more, because it was paused or removed, is soon forgotten.
+/// Their next statements take the detour at once, so that they no longer hold up the shared connection. Several such apps
+/// mean that a whole table is locked: then all apps take it. A statement that met a lock is tried again until it passes. An
+/// app without further statements, because it was paused or removed, is soon forgotten.
 struct LockedApps: Sendable {
     private static let many = 3
-    /// Longer than the pause between two tries.
+    /// Longer than the wait between two tries.
     private static let memory = Duration.seconds(30)
 
     /// Until when each counts as locked.

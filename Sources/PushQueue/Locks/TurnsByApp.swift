@@ -1,11 +1,11 @@
-/// Who waits for something that one can have at a time: apps take turns, and within an app it goes by arrival.
+/// Turns at something that one waiter can have at a time. Apps take turns, and the waiters of an app in order of arrival.
 struct TurnsByApp<Waiter> {
     private var waiting: [Int32: ArraySlice<Waiter>] = [:]
     /// The apps that wait, the next first.
-    private var order: ArraySlice<Int32> = []
+    private var queue: ArraySlice<Int32> = []
     private(set) var isTaken = false
 
-    /// True: it is the caller's now, who need not wait.
+    /// True: the caller has it and need not wait.
     mutating func take() -> Bool {
         guard !isTaken else { return false }
         isTaken = true
@@ -13,17 +13,17 @@ struct TurnsByApp<Waiter> {
     }
 
     mutating func wait(_ waiter: Waiter, of app: Int32) {
-        if waiting[app] == nil { order.append(app) }
+        if waiting[app] == nil { queue.append(app) }
         waiting[app, default: []].append(waiter)
     }
 
-    /// Whoever had it is done. Answers with the next one, whose it is now.
+    /// Its holder is done. Answers with the next waiter, who has it now.
     mutating func pass() -> Waiter? {
-        guard let app = order.popFirst(), let next = waiting[app]?.popFirst() else {
+        guard let app = queue.popFirst(), let next = waiting[app]?.popFirst() else {
             isTaken = false
             return nil
         }
-        if waiting[app]?.isEmpty == true { waiting[app] = nil } else { order.append(app) }
+        if waiting[app]?.isEmpty == true { waiting[app] = nil } else { queue.append(app) }
         return next
     }
 }

@@ -1,13 +1,31 @@
 import IO
 import Postgres
 
-/// The way round the shared connection, for what writes for an app and met somebody's lock there. It waits for the lock,
-/// a little at a time, where only its like stands behind it.
+/// Statements that write for an app. They use the shared connection, and the detour, a connection of its own, once they have
+/// met a lock: there only statements that met a lock wait behind it.
 extension Worker {
-    /// Asks something that writes for that app. Nil: the worker waits for nothing any more.
-    /// - Parameters:
-    ///   - isLarge: It writes many rows.
-    ///   - metLock: It was refused for a lock before.
+    /// A statement with that many rows is a large one.
+    static let manyRows = 64
+    private static let mostLargeStatements = 2
+
+    /// Large statements take turns, two at a time, one that the server works on and one for it to go on with. The connection
+    /// answers in order, so a small statement waits for two of them at most.
+    func takeTurn() async {
+        await withCheckedContinuation { continuation in
+            guard largeStatements >= Self.mostLargeStatements else {
+                largeStatements += 1
+                return continuation.resume()
+            }
+            inLine.append(continuation)
+        }
+    }
+
+    func passTurn() {
+        if let next = inLine.popFirst() { next.resume() } else { largeStatements -= 1 }
+    }
+
+    /// - Parameter metLock: An earlier try met a lock.
+    /// - Returns: nil: the worker waits for nothing any more.
     func write<R: Sendable>(
         for app: Int32,
         _ statement: Statement,
@@ -66,11 +84,11 @@ extension Worker {
 
     private func detour() async throws(PostgresError) -> PostgresConnection {
         if let open = ownConnections[.detour] { return open }
-        guard self.connection != nil, state.phase != .over else {
+        guard connection != nil, state.phase != .over else {
             throw PostgresError(.closed, "there is no connection to PostgreSQL")
         }
         let connection = try await connect(WorkerStatements.detourSettings)
-        // Told to end while it was connecting.
+        // The worker may have been told to end meanwhile.
         if Task.isCancelled || state.phase == .over { await connection.close() }
         ownConnections[.detour] = connection
         return connection

@@ -1,13 +1,19 @@
 import IO
 import Postgres
 
-/// Telling whose locks statements meet.
+/// Telling who holds the locks that statements meet.
 extension Worker {
-    /// Whoever was in the way has been for as long as a statement waits on the shared connection, at least.
+    struct MetLock: Sendable {
+        let error: PostgresError
+        /// How many more there were that were not told.
+        let untold: Int
+    }
+
+    /// A holder has had the lock for as long as a statement waits on the shared connection, at least.
     private static let shortest = Duration.milliseconds(100)
 
-    /// Looks who holds a lock whenever there is a line to be written about one, which is seldom. It asks over the shared
-    /// connection: there its own waiting has an end, and the sign of life never waits behind it.
+    /// Asks who holds a lock whenever one is to be told, which is seldom. It uses the shared connection, where its own wait for
+    /// locks is short and no heartbeat is behind it.
     func keepLockNews() async {
         for await _ in lockBell.rings {
             while let met = metLocks.popFirst() {
@@ -22,16 +28,16 @@ extension Worker {
         lockBell.ring()
     }
 
-    /// Those that nobody will look for any more.
+    /// Tells the rest at the end of the worker, without holders.
     func tellMetLocks() {
         while let met = metLocks.popFirst() {
             tell(.lockMet(met.error.description, untold: met.untold, holders: []))
         }
     }
 
-    /// - Parameter relation: the table whose row is locked; nil: any table.
+    /// - Parameter relation: The table whose row is locked; nil: any table.
     func lockHolders(of relation: String?) async -> [LockHolder] {
-        guard let connection = self.connection else { return [] }
+        guard let connection else { return [] }
         let parameters = LockHolder.parameters(olderThan: Self.shortest, relation: relation)
         do throws(PostgresError) {
             return try await ask(connection, LockHolder.statement, parameters) { rows in

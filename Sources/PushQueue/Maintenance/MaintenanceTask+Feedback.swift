@@ -3,17 +3,16 @@ import IO
 import Postgres
 
 extension MaintenanceTask {
-    /// The fleet's feedback passes. A worker that works off what is due and ends runs none.
+    /// The fleet's feedback passes. A worker with `once` runs none.
     static let feedback = MaintenanceTask(
         name: .feedback,
         wait: { $0.feedbackWait() },
-        means: .held(.feedback, every: { $0.feedbackInterval }) { worker, connection throws(PostgresError) in
+        means: .fleet(.feedback, every: { $0.feedbackInterval }) { worker, connection throws(PostgresError) in
             try await worker.runFeedback(on: connection)
         }
     )
 
-    /// Lists of dead tokens of which the database was lost while they were read: what was read is written whatever
-    /// happens.
+    /// Legacy feedback lists that were being read when the database was lost.
     static let feedbackLists = MaintenanceTask(
         name: .feedback,
         wait: { $0.feedbackListWait },
@@ -32,7 +31,7 @@ extension Worker {
         try await pass.run(on: connection, loop, whileTrue: { goesOn })
     }
 
-    /// What the legacy feedback service has to tell, before anything is reaped.
+    /// Reads the legacy feedback lists, before anything is reaped.
     fileprivate func readLists(on connection: PostgresConnection) async throws(PostgresError) {
         var lists: FeedbackLists
         if let begun = feedbackLists.take() {
@@ -41,7 +40,7 @@ extension Worker {
             lists = try await FeedbackLists(of: nil, on: connection)
         }
         defer {
-            for report in lists.takeReports() { tell(.feedbackRead(report)) }
+            for summary in lists.takeSummaries() { tell(.feedbackRead(summary)) }
             if lists.isUnderWay { feedbackLists = lists }
             state.isReadingFeedback = lists.isUnderWay
             dispatchBell.ring()

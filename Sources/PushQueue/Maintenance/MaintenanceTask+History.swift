@@ -1,11 +1,11 @@
 import Postgres
 
 extension MaintenanceTask {
-    /// Keeps the tables of history in order, one step after another, each in transactions of its own.
+    /// Creates and drops partitions of the history, step by step, each in transactions of its own.
     static let history = MaintenanceTask(
         name: .history,
         wait: { $0.maintenanceWait(for: .history) },
-        means: .held(.history, every: { _ in nil }) { worker, connection throws(PostgresError) in
+        means: .fleet(.history, every: { _ in nil }) { worker, connection throws(PostgresError) in
             try await worker.maintain(on: connection)
         }
     )
@@ -27,7 +27,7 @@ extension Worker {
         tell(.maintained)
     }
 
-    /// Runs a step until nothing of it is left; returns what went wrong. Other steps do not suffer from that.
+    /// Runs a step until nothing of it is left. Returns its error, which does not stop the other steps.
     private func finish(_ step: String, on connection: PostgresConnection) async throws(PostgresError) -> PostgresError?
     {
         var parameters = Parameters()

@@ -2,8 +2,7 @@ import IO
 import Postgres
 
 extension MaintenanceTask {
-    /// Looks for rows that no claim sees since they lie below the floor of their lane, and for jobs that are due and lie
-    /// before the place where looking for them begins.
+    /// Looks for rows below the floors of their lanes, which no claim sees, and for due jobs before the place where looks begin.
     static let sweep = MaintenanceTask(
         name: .sweep,
         wait: { $0.sweepWait },

@@ -1,8 +1,8 @@
+import ApplePush
 import IO
 import Postgres
 
-/// What a worker does again and again beside sending: when, and with what. A new one is a file like those beside this one,
-/// and a line in `all`.
+/// What a worker does at intervals beside sending. A new one is a file like those beside this one, and a line in `all`.
 struct MaintenanceTask: Sendable {
     enum Name: String, CaseIterable, Sendable {
         case counts
@@ -19,22 +19,35 @@ struct MaintenanceTask: Sendable {
 
     /// What it is done with.
     enum Means: Sendable {
-        /// The connection that all work shares: it takes a moment, and waits for no lock.
+        /// The connection that all work shares: the task is short, and waits for no lock.
         case shared(Work)
-        /// A connection of its own, where it may take long, or wait for somebody's lock. It is opened only if there is
-        /// something to do, as far as the shared connection tells.
+        /// A connection of its own: the task may take long or wait for a lock. The shared connection tells whether it is due.
         case own(ifDue: Look, Work)
-        /// The same, by one worker of the fleet at a time, as often as that says; nil: as often as the row says.
-        case held(FleetHold, every: @Sendable (WorkerOptions) -> Duration?, Work)
+        /// A connection of its own, by one worker of the fleet at a time. Without an interval, the row has one.
+        case fleet(FleetTask, every: @Sendable (WorkerOptions) -> Duration?, Work)
         /// No database.
         case none(@Sendable (isolated Worker) async -> Void)
     }
 
-    /// One of that name is done at a time.
+    /// Tasks with the same name are done one at a time.
     let name: Name
-    /// How long to wait before it is done, again and again; nil: never more.
+    /// How long to wait before each time; nil: it ends.
     let wait: @Sendable (inout WorkerState) -> Duration?
     let means: Means
+
+    /// Writes the counts. A worker that is killed loses those of the last second.
+    static let counts = MaintenanceTask(
+        name: .counts,
+        wait: { _ in .seconds(1) },
+        means: .shared { worker, connection throws(PostgresError) in try await worker.countActivity(on: connection) }
+    )
+
+    /// Closes idle connections to gateways.
+    static let connections = MaintenanceTask(
+        name: .connections,
+        wait: { $0.maintenanceWait() },
+        means: .none { worker in await worker.backend.outdate(idle: worker.options.idleTimeout) }
+    )
 
     static let all: [MaintenanceTask] = [
         .counts, .sweep, .orphans, .strays, .history, .feedback, .feedbackLists, .connections,

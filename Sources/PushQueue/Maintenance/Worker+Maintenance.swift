@@ -1,6 +1,6 @@
 import Postgres
 
-/// Doing the tasks of maintenance, side by side: none waits for another.
+/// Doing the maintenance tasks, side by side.
 extension Worker {
     func keep(_ task: MaintenanceTask) async {
         while let wait = task.wait(&state), await sleep(for: wait) {
@@ -17,7 +17,7 @@ extension Worker {
         }
     }
 
-    /// - Parameter connection: That of all work.
+    /// - Parameter connection: The one that all work shares.
     private func perform(_ task: MaintenanceTask, on connection: PostgresConnection) async throws(PostgresError) {
         switch task.means {
         case .none: break
@@ -27,11 +27,11 @@ extension Worker {
             await withOwnConnection(for: .maintenance(task.name)) { own throws(PostgresError) in
                 try await work(self, own)
             }
-        case .held(let hold, let interval, let work):
+        case .fleet(let shared, let interval, let work):
             var run = FleetRun(task.name, in: state)
             guard case .ask = run.step else { return }
-            let due = hold.parameters(every: interval(options), worker: state.id)
-            run.succeeded(try await ask(connection, FleetHold.isDue, due) { try $0.bool(0, 0) }, in: &state)
+            let due = shared.parameters(every: interval(options), worker: state.id)
+            run.succeeded(try await ask(connection, FleetTask.isDue, due) { try $0.bool(0, 0) }, in: &state)
             guard case .connect = run.step else { return }
             await withOwnConnection(for: .maintenance(task.name)) { own throws(PostgresError) in
                 let worker = state.id
@@ -40,14 +40,14 @@ extension Worker {
                     case .ask, .over: return
                     case .connect: run.succeeded(in: &state)
                     case .take:
-                        let parameters = hold.parameters(every: interval(options), worker: worker)
-                        let isTaken = try await own.execute(FleetHold.take, parameters) == 1
+                        let parameters = shared.parameters(every: interval(options), worker: worker)
+                        let isTaken = try await own.execute(FleetTask.take, parameters) == 1
                         run.succeeded(isTaken, in: &state)
                     case .work:
                         try await work(self, own)
                         run.succeeded(in: &state)
                     case .end:
-                        try await own.execute(FleetHold.end, hold.parameters(of: worker))
+                        try await own.execute(FleetTask.end, shared.parameters(of: worker))
                         run.succeeded(in: &state)
                     }
                 }
@@ -55,6 +55,6 @@ extension Worker {
         }
     }
 
-    /// Whether to go on with what takes long.
+    /// Whether to go on with a task that takes long.
     var goesOn: Bool { state.phase == .working && !Task.isCancelled }
 }

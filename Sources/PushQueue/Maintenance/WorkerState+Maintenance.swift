@@ -1,8 +1,8 @@
 import IO
 
-/// When to look whether there is maintenance to do.
+/// When to look whether maintenance is due.
 extension WorkerState {
-    /// After a task that failed, nobody tries again before this is over.
+    /// This worker does not try a failed task again for so long.
     private static let waitAfterFailure = Duration.seconds(60)
     private static let longestWait = Duration.seconds(2)
 
@@ -22,12 +22,12 @@ extension WorkerState {
         return min(wait, interval / 2) * Double.random(in: 0.8...1.2, using: &random)
     }
 
-    /// What was read is written as soon as there is a database again.
+    /// What was read is written soon after the database is back.
     var feedbackListWait: Duration? {
         options.once ? nil : isReadingFeedback ? .milliseconds(500) : Self.longestWait
     }
 
-    /// It has failed unless it is heard to have ended.
+    /// Counts as failed until it reports completion.
     mutating func began(_ task: MaintenanceTask.Name) { begunTasks.insert(task) }
     mutating func ended(_ task: MaintenanceTask.Name) { begunTasks.remove(task) }
 }

@@ -1,14 +1,13 @@
 package import IO
 package import Postgres
 
-/// A feedback pass: batch after batch, each a short transaction of its own. Whenever it ends, all that it has done is done;
-/// going over it again changes nothing.
+/// A feedback pass deletes dead tokens in batches, each in a short transaction of its own. It may end after any batch, and
+/// repeating it changes nothing.
 package struct FeedbackPass: Sendable {
-    /// How much longer than a batch took the database rests before the next one: the pass is in no hurry, and on a busy
-    /// machine a batch takes longer.
-    static let leisure = 4
+    /// The wait after a batch is so many times what the batch took, since other work goes first.
+    static let restFactor = 4
     static let longestRest = Duration.seconds(1)
-    /// How often to ask whether another pass has ended.
+    /// How often to see whether another pass has ended.
     static let waitForOthers = Duration.milliseconds(200)
 
     package private(set) var tally = FeedbackTally()
@@ -21,13 +20,13 @@ package struct FeedbackPass: Sendable {
         self.app = app
     }
 
-    /// The database answered, after so long: how long to wait before the next batch; nil: there is none.
+    /// The database answered. How long to wait before the next batch; nil: there is none.
     mutating func answered(_ batch: ReapBatch, after cost: Duration) -> Duration? {
         tally.add(batch)
         place = batch.next
         switch batch.state {
-        case .more: return min(cost * Self.leisure, Self.longestRest)
-        // Perhaps a worker that has died, whose last batch PostgreSQL has not given up yet: what is left is ours.
+        case .more: return min(cost * Self.restFactor, Self.longestRest)
+        // The other may be the last batch of a worker that has died.
         case .busy: return Self.waitForOthers
         case .over: return nil
         }
@@ -44,22 +43,9 @@ package struct FeedbackPass: Sendable {
             parameters.append(app)
             parameters.append(place)
             let began = MonotonicInstant.now
-            let batch = try await Self.ask(connection, parameters)
+            let batch = try await connection.ask(ReapBatch.statement, parameters) { try ReapBatch($0) }
             guard let rest = answered(batch, after: .now - began) else { return }
             try? await loop.sleep(for: rest)
-        }
-    }
-
-    private static func ask(
-        _ connection: PostgresConnection,
-        _ parameters: Parameters
-    ) async throws(PostgresError) -> ReapBatch {
-        do {
-            return try await connection.query(ReapBatch.statement, parameters) { try ReapBatch($0) }
-        } catch let error as PostgresError {
-            throw error
-        } catch {
-            throw PostgresError(.unexpectedValue, "\(error)")
         }
     }
 }

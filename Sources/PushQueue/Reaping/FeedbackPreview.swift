@@ -4,9 +4,9 @@ package import Postgres
 package struct FeedbackPreview: Sendable {
     package let app: String
     package let relation: String
-    /// Nil: nobody can tell.
+    /// Nil: they could not be counted.
     package let tokens: Int64?
-    /// Why not.
+    /// Why they could not be counted.
     package let fault: String?
 
     private static let statement = Statement(

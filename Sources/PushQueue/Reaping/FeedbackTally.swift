@@ -1,12 +1,12 @@
 /// What a feedback pass has done.
 package struct FeedbackTally: Equatable, Sendable {
-    /// Tokens that were deleted, by the app's name, in whichever table.
+    /// Tokens that were deleted in all tables, by the app's name.
     package private(set) var deleted: [String: Int] = [:]
-    /// Rows of `feedback` that are done with.
+    /// Rows of `feedback` that were handled.
     package private(set) var handled = 0
-    /// What kept watched tables from being reaped, each once.
+    /// Why watched tables could not be reaped, each once.
     package private(set) var faults: [String] = []
-    /// It went to the end.
+    /// The pass went to its end.
     package private(set) var isWhole = false
 
     package init() {}

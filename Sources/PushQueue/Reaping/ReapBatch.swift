@@ -5,20 +5,19 @@ struct ReapBatch: Sendable {
     enum State: String, Sendable {
         case more
         case over
-        /// Somebody else runs a pass, perhaps in one long transaction.
+        /// Another pass is running, perhaps in one long transaction.
         case busy
     }
 
     let state: State
     /// Where the next one begins.
     let next: String?
-    /// The app that it was about.
     let app: String?
-    /// Rows of `feedback` that are done with.
+    /// Rows of `feedback`.
     let handled: Int
-    /// Tokens that are gone, in whichever table.
+    /// Tokens in all tables.
     let deleted: Int
-    /// What kept watched tables from being reaped: each names its table.
+    /// Why watched tables could not be reaped, each with its table.
     let faults: [String]
 
     static let statement = Statement(

@@ -1,6 +1,6 @@
-/// What is to be different of an app; nil leaves as it is what is there.
+/// Changes of an app's settings. Nil leaves a setting as it is.
 package struct AppChange: Sendable, Equatable {
-    /// A setting that may be none.
+    /// A setting that may be absent.
     package enum Clearable: String, Sendable, CaseIterable {
         case topic
         case gateway
@@ -9,7 +9,7 @@ package struct AppChange: Sendable, Equatable {
         case maxRate = "max-rate"
     }
 
-    /// Taken back to none before the rest is set.
+    /// Cleared before the rest is set.
     package var cleared: Set<Clearable> = []
     package var name: String?
     package var topic: String?
@@ -42,7 +42,7 @@ package struct AppChange: Sendable, Equatable {
         if let maxRate { app.maxRate = maxRate }
         if let maxAttempts { app.maxAttempts = maxAttempts }
         if let reapsBadTokens { app.reapsBadTokens = reapsBadTokens }
-        // A trust root is for a gateway of one's own: it goes with the last of them.
+        // A trust root is for a gateway that is set here.
         let hasNone = app.gateway == nil && app.feedbackGateway == nil
         if cleared.contains(.gatewayCA) || hasNone { app.gatewayCA = nil }
         if let gatewayCA { app.gatewayCA = gatewayCA }

@@ -4,7 +4,7 @@ package import Postgres
 package struct AppStore: Sendable {
     private let connection: PostgresConnection
 
-    /// The connection is used by nobody else meanwhile.
+    /// Only this store uses the connection meanwhile.
     package init(_ connection: PostgresConnection) {
         self.connection = connection
     }
@@ -57,10 +57,8 @@ package struct AppStore: Sendable {
 
     /// The app of that name.
     package func find(_ name: String) async throws(SettingsError) -> StoredApp {
-        do {
-            return try await app(named: name)
-        } catch {
-            throw SettingsError(error)
+        try await settings {
+            try await app(named: name)
         }
     }
 
@@ -68,25 +66,21 @@ package struct AppStore: Sendable {
 
     /// Fails when there is no app of that name. It reads names alone, which every role may.
     package func require(_ name: String) async throws(SettingsError) {
-        do {
+        try await settings {
             let names = try await connection.query(Self.names) { rows in
                 try rows.indices.map { try rows.string($0, 0) }
             }
             guard !names.contains(name) else { return }
             throw SettingsError.unknown("app", name, known: names)
-        } catch {
-            throw SettingsError(error)
         }
     }
 
     /// Every app, in order of name.
     package func list() async throws(SettingsError) -> [StoredApp] {
-        do {
-            return try await connection.query(AppStatements.list) { rows in
+        try await settings {
+            try await connection.query(AppStatements.list) { rows in
                 try rows.indices.map { try AppStatements.app(rows, $0) }
             }
-        } catch {
-            throw SettingsError(error)
         }
     }
 
@@ -103,7 +97,7 @@ package struct AppStore: Sendable {
 
     /// What would go with an app, if it may be removed: it has nothing left to send, and no worker sends for it.
     package func removal(of name: String) async throws(SettingsError) -> AppRemoval {
-        do {
+        try await settings {
             let app = try await self.app(named: name)
             let parameters = AppStatements.parameters(id: app.id)
             let pending = try await connection.query(AppStatements.pending, parameters) { try $0.int64(0, 0) }
@@ -134,47 +128,39 @@ package struct AppStore: Sendable {
                     workers: workers
                 )
             }
-        } catch {
-            throw SettingsError(error)
         }
     }
 
     /// Removes an app that has nothing left to send, with its tokens and their feedback. Its history stays as long as
     /// any.
     package func remove(_ name: String) async throws(SettingsError) {
-        do {
+        try await settings {
             let parameters = AppStatements.parameters(id: try await removal(of: name).app.id)
             try await connection.transaction {
                 for statement in AppStatements.removal { try await connection.execute(statement, parameters) }
             }
-        } catch {
-            throw SettingsError(error)
         }
     }
 
     /// How many jobs of those apps have not ended.
     package func pending(of apps: [StoredApp]) async throws(SettingsError) -> Int64 {
-        do {
+        try await settings {
             var jobs: Int64 = 0
             for app in apps {
                 let parameters = AppStatements.parameters(id: app.id)
                 jobs += try await connection.query(AppStatements.pending, parameters) { try $0.int64(0, 0) }
             }
             return jobs
-        } catch {
-            throw SettingsError(error)
         }
     }
 
     private func setPaused(_ paused: Bool, _ name: String) async throws(SettingsError) -> StoredApp {
-        do {
+        try await settings {
             var parameters = Parameters()
             parameters.append(name)
             parameters.append(paused)
             try await connection.execute(AppStatements.setPaused, parameters)
             return try await app(named: name)
-        } catch {
-            throw SettingsError(error)
         }
     }
 

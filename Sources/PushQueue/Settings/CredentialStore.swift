@@ -5,7 +5,7 @@ package import Postgres
 package struct CredentialStore: Sendable {
     private let connection: PostgresConnection
 
-    /// The connection is used by nobody else meanwhile.
+    /// Only this store uses the connection meanwhile.
     package init(_ connection: PostgresConnection) {
         self.connection = connection
     }
@@ -14,7 +14,7 @@ package struct CredentialStore: Sendable {
     @discardableResult
     package func save(_ text: CredentialText, as name: String) async throws(SettingsError) -> StoredCredential {
         let facts = try text.credential().facts
-        do {
+        return try await settings {
             try await refuseExpired(facts)
             try await connection.transaction {
                 try await connection.execute(
@@ -24,25 +24,21 @@ package struct CredentialStore: Sendable {
                 try await record(facts, of: name)
             }
             return try await credential(named: name)
-        } catch {
-            throw SettingsError(error)
         }
     }
 
     /// Every credential, in order of name.
     package func list() async throws(SettingsError) -> [StoredCredential] {
-        do {
-            return try await connection.query(CredentialStatements.list) { rows in
+        try await settings {
+            try await connection.query(CredentialStatements.list) { rows in
                 try rows.indices.map { try CredentialStatements.credential(rows, $0) }
             }
-        } catch {
-            throw SettingsError(error)
         }
     }
 
     /// Looks at a stored credential again, and writes down what it finds.
     package func check(_ name: String) async throws(SettingsError) -> StoredCredential {
-        do {
+        try await settings {
             let text = try await self.text(of: name)
             do {
                 try await record(try text.credential().facts, of: name)
@@ -53,15 +49,13 @@ package struct CredentialStore: Sendable {
                 try await connection.execute(CredentialStatements.recordError, parameters)
             }
             return try await credential(named: name)
-        } catch {
-            throw SettingsError(error)
         }
     }
 
     /// Every credential as it is now by its text and the clock; nothing is written down. What the gateway has said of one
     /// stays.
     package func inspect() async throws(SettingsError) -> [StoredCredential] {
-        do {
+        try await settings {
             var credentials = try await list()
             for place in credentials.indices where credentials[place].status != "rejected" {
                 let text = try await self.text(of: credentials[place].name)
@@ -82,8 +76,6 @@ package struct CredentialStore: Sendable {
                 }
             }
             return credentials
-        } catch {
-            throw SettingsError(error)
         }
     }
 

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// The workers whose sign of life is fresh.
+/// The workers whose lease has not run out.
 package enum LiveWorkers {
     /// Without the schema there is none; asked in two steps, because a name that is not there is an error.
     private static let table = Statement("live_workers_table", "SELECT to_regclass('carillon.workers') IS NOT NULL")

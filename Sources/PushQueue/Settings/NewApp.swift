@@ -1,4 +1,4 @@
-/// An app to be added, or as it is to be from now on.
+/// The settings of an app.
 package struct NewApp: Sendable, Equatable {
     package var name: String
     /// Usually the bundle id; nil: what the certificate says.

@@ -8,9 +8,9 @@ package struct SettingsError: CodedError {
         case unknownName
         /// There is something of that name.
         case nameTaken
-        /// It would be of no use as it is.
+        /// It could not be used.
         case invalid
-        /// Something else depends on it.
+        /// Something depends on it.
         case inUse
         /// The database did not answer, or refused.
         case database
@@ -26,7 +26,6 @@ package struct SettingsError: CodedError {
         self.underlying = underlying
     }
 
-    /// What came out of a call of this module or the one below.
     init(_ error: any Error) {
         switch error {
         case let error as SettingsError: self = error
@@ -35,7 +34,7 @@ package struct SettingsError: CodedError {
         }
     }
 
-    /// The constraints of the tables have names that say what they want; here are the sentences.
+    /// The sentences are found by the names of the tables' constraints.
     private init(_ error: PostgresError) {
         if let constraint = error.constraint, let sentence = Self.sentences[constraint] {
             self.init(.invalid, sentence, underlying: error)
@@ -73,5 +72,14 @@ package struct SettingsError: CodedError {
         let more = known.count > 10 ? " and \(known.count - 10) more" : ""
         let list = known.isEmpty ? "none yet" : known.prefix(10).joined(separator: ", ") + more
         return Self(.unknownName, "There is no \(what) named \(name). Known \(what)s: \(list).")
+    }
+}
+
+/// Whatever goes wrong inside is a `SettingsError`.
+func settings<R>(_ body: () async throws -> R) async throws(SettingsError) -> R {
+    do {
+        return try await body()
+    } catch {
+        throw SettingsError(error)
     }
 }

@@ -1,11 +1,11 @@
-/// An app in the database: its settings, and what else is known of it.
+/// An app in the database.
 @dynamicMemberLookup
 package struct StoredApp: Sendable, Equatable, Identifiable {
     package let id: Int32
     package let settings: NewApp
     package let maxAttempts: Int32
     package let isPaused: Bool
-    /// Why, if somebody said so.
+    /// Why it is paused, if known.
     package let pauseReason: String?
     /// Microseconds since 1970.
     package let createdAt: Int64

@@ -13,7 +13,7 @@ package struct StoredCredential: Sendable, Equatable, Identifiable {
     /// Microseconds since 1970; signing keys do not expire.
     package internal(set) var notAfter: Int64?
     package internal(set) var topics: [String]
-    /// Nil: no program has looked at it yet.
+    /// Nil: no program has read it yet.
     package internal(set) var status: String?
     package internal(set) var lastError: String?
     /// Microseconds since 1970.

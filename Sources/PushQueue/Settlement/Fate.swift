@@ -1,18 +1,18 @@
 import ApplePush
 
-/// What follows from the outcome of one push.
+/// What happens to a push after its outcome.
 enum Fate: Equatable, Sendable {
     case sent
     /// It failed for good.
     case failed
-    /// It is tried again, which counts as another attempt.
+    /// It is tried again, and has used up an attempt.
     case retry
-    /// It goes back as if it had never been claimed: the push was not to blame.
+    /// It goes back without using up an attempt.
     case back
     /// It has not ended.
     case pending
 
-    /// Reasons are judged in one table, which is Apple's; what a message allows decides where the table leaves a choice.
+    /// - Parameter mayRepeat: The message allows a second send when the outcome is unknown.
     init(_ outcome: Outcome, mayRepeat: Bool, credentialWorks: Bool) {
         switch outcome.verdict {
         case .delivered: self = .sent
@@ -25,7 +25,7 @@ enum Fate: Equatable, Sendable {
                 return
             }
             switch outcome.action {
-            // Where the same credential was good for others, it is this push that it is not good for.
+            // The credential works for other pushes, so this push is at fault.
             case .pauseCredential where credentialWorks: self = .retry
             case .pauseCredential, .renewProviderToken, .keepProviderToken: self = .back
             default: self = .retry

@@ -4,13 +4,12 @@ import ApplePush
 package struct RetryCause: Hashable, Sendable {
     /// Nil: no answer came.
     package let status: Int16?
-    /// Apple's word for it, or one of our own.
+    /// Apple's, or a `LocalReason`.
     package let reason: String
 
-    /// Of an outcome that is followed by another attempt.
     init(_ outcome: Outcome, of outcomes: Outcomes) {
         status = outcome.status == 0 ? nil : Int16(clamping: outcome.status)
-        // Verbatim, but no longer than any reason worth keeping.
+        // A gateway may send reasons of any length.
         let reason =
             outcome.verdict == .unknown ? LocalReason.outcomeUnknown.name : outcomes.text(of: outcome.reason)
         self.reason = reason.utf8.count > 256 ? String(reason.prefix(64)) : reason

@@ -1,4 +1,4 @@
-/// Why pushes are tried again, with how many it was each time. There are few causes at a time, mostly one.
+/// Why pushes are tried again, and how many for each cause. There are few causes, mostly one.
 package struct RetryCauses: Equatable, Sendable {
     package private(set) var counts: [(cause: RetryCause, pushes: Int)] = []
 
@@ -6,7 +6,7 @@ package struct RetryCauses: Equatable, Sendable {
         left.counts.elementsEqual(right.counts) { $0 == $1 }
     }
 
-    /// The one that holds for most of the pushes, and of several the first.
+    /// The cause of most pushes; of several, the first.
     var mostFrequent: RetryCause? {
         counts.reduce(nil as (cause: RetryCause, pushes: Int)?) { best, next in
             if let best, best.pushes >= next.pushes { best } else { next }

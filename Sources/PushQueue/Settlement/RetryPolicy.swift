@@ -1,9 +1,9 @@
-/// When a push that failed for now is tried again: back-off with full jitter, and never sooner than the gateway asks.
+/// When a retry is due: back-off with full jitter, and not before the gateway's Retry-After.
 package struct RetryPolicy: Hashable, Sendable {
     package var base: Duration
     package var cap: Duration
 
-    /// Nobody means to wait longer than a day, whatever a header says.
+    /// A longer Retry-After counts as a day.
     static let longest = Duration.seconds(86400)
 
     package init(base: Duration = .seconds(5), cap: Duration = .seconds(900)) {
@@ -11,7 +11,7 @@ package struct RetryPolicy: Hashable, Sendable {
         self.cap = cap
     }
 
-    /// How long to wait after that attempt, the first being 1.
+    /// - Parameter attempt: The first is 1.
     func delay(
         after attempt: Int16,
         retryAfter: Int32?,
@@ -21,7 +21,7 @@ package struct RetryPolicy: Hashable, Sendable {
         let ceiling = min(cap, base * (1 << doublings))
         let jittered = ceiling * Double.random(in: 0...1, using: &generator)
         guard let retryAfter else { return jittered }
-        // What was asked for, and then some: those who were told the same time should not all come back at it.
+        // With jitter, so that pushes with the same Retry-After do not return all at once.
         let asked = min(.seconds(Int64(retryAfter)), Self.longest)
         return asked + min(jittered, base)
     }

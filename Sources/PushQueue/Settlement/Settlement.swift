@@ -65,6 +65,15 @@ package struct Settlement: Sendable {
         let isWhole: Bool
     }
 
+    /// Pushes that failed for good because of their topic.
+    struct TopicRefusal: Equatable, Sendable {
+        let reason: Reason
+        let status: Int16
+        /// The place of the first of them in the batch.
+        let first: Int32
+        var pushes = 1
+    }
+
     /// Counts of pushes.
     package struct Tally: Equatable, Sendable {
         package var sent = 0

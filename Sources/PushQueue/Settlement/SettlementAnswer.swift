@@ -1,13 +1,13 @@
 import Postgres
 
-/// What the database says to a settlement.
+/// The answer to a settlement.
 enum SettlementAnswer: String, Sendable {
     case written
-    /// It is settled, and nothing could be written of what became of it.
+    /// It is settled, but its outcomes could not be written.
     case unwritten
-    /// It is not there to be settled, and nobody else can have had it: if it was tried before, that succeeded.
+    /// The claim is gone, and no other worker can have had it. An earlier try has succeeded, if there was one.
     case before
-    /// Another worker has taken it over.
+    /// Another worker has taken the claim over.
     case lost
 
     init(_ rows: borrowing Rows) throws(PostgresError) {

@@ -1,11 +1,11 @@
 import ApplePush
 import Postgres
 
-/// One try to write what became of a claim, or of a piece of it.
+/// One try to write a settlement or a piece of it.
 struct SettlementWrite: Sendable {
     enum Content: Sendable {
         case settlement(Settlement)
-        /// Only as much as can be of the job at that place.
+        /// The counts of the job at that place.
         case refused(job: Int32)
     }
 
@@ -14,7 +14,7 @@ struct SettlementWrite: Sendable {
     let outcomes: Outcomes
     /// The outcomes that an earlier part was settled with.
     let earlier: Outcomes?
-    /// The number under which the claim was made.
+    /// The worker's id at the claim.
     let worker: Int64
     /// How many parts of the claim are settled.
     let part: Int16

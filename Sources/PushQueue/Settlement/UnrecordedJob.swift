@@ -1,9 +1,8 @@
 import ApplePush
 import Postgres
 
-/// A job of which PostgreSQL refuses to write what became of it, and what is written instead: how many pushes were
-/// delivered, and what APNs said to each. No text that came from outside is part of it but the tokens, made plain, and the
-/// reference, which is in the job's row.
+/// What is written about a job whose outcomes PostgreSQL refuses to write: its counts, and the status of each failed push. Of
+/// texts from outside it has only the tokens, in plain ASCII.
 struct UnrecordedJob {
     /// Writes it; answers with a `SettlementAnswer`.
     static let statement = Statement(
@@ -20,7 +19,7 @@ struct UnrecordedJob {
     private var statuses = PostgresArray(of: .int2)
     private var ids = PostgresArray(of: .uuid)
 
-    /// The job at that place of the claim, or what was left of it after those of `earlier` had been settled.
+    /// - Parameter earlier: The outcomes of the first part, if that was settled.
     init(_ place: Int32, of claim: ClaimedJobs, _ outcomes: Outcomes, after earlier: Outcomes?) {
         self.claim = claim
         job = claim.jobs[Int(place)]

@@ -1,9 +1,8 @@
 import Postgres
 
-/// Registrations gathered to be written together.
+/// Registrations that are written together.
 package struct TokenBatch: Sendable {
-    /// As many as one transaction writes: few enough to keep nobody waiting for long, many enough that beginning and
-    /// committing cost nothing beside them.
+    /// Few enough that locks are short, and enough that the cost of a transaction does not matter.
     package static let usualSize = 50_000
 
     private(set) var rows: CopyRows

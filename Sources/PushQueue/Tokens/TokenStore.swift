@@ -2,22 +2,21 @@ package import Postgres
 
 /// The tokens of an app in the database, written many at a time.
 package struct TokenStore: Sendable {
-    /// What became of a batch.
     package struct Change: Sendable {
         /// Tokens that were not there.
         package let new: Int
-        /// Tokens whose time or owner is another now.
+        /// Tokens whose time or owner has changed.
         package let changed: Int
     }
 
     private let connection: PostgresConnection
 
-    /// The connection is used by nobody else meanwhile.
+    /// Only this store uses the connection meanwhile.
     package init(_ connection: PostgresConnection) {
         self.connection = connection
     }
 
-    /// Makes sure that there is such an app; PostgreSQL's error names those that there are.
+    /// Throws unless there is such an app. PostgreSQL's error names those that exist.
     package func check(app: String) async throws {
         var parameters = Parameters()
         parameters.append(app)
@@ -26,8 +25,8 @@ package struct TokenStore: Sendable {
 
     /// Writes the batch in one transaction: all of it or, when it throws, nothing. Writing it again changes nothing.
     ///
-    /// A newer registration always wins, whether it is in the batch or in the database already, and with it its owner;
-    /// one that names no owner leaves the owner that is known.
+    /// The newest registration wins, whether it is in the batch or in the database, with its owner. One without an owner keeps
+    /// the known owner.
     package func write(_ batch: TokenBatch, to app: String) async throws -> Change {
         var parameters = Parameters()
         parameters.append(app)

@@ -1,4 +1,4 @@
-/// Wakes one listener. However often it is rung meanwhile, the listener wakes once.
+/// Wakes one listener. Rings while the listener is busy wake it once.
 struct Bell: Sendable {
     let rings: AsyncStream<Void>
     private let rope: AsyncStream<Void>.Continuation

@@ -1,12 +1,12 @@
 import ApplePush
 import IO
 
-/// When to say that pushes of an app fail because of their topic, which is the fault of the app's settings and burns every
-/// push until somebody mends them: at once, and then twice a minute for each app and reason while it goes on.
+/// When to tell that pushes of an app fail because of their topic, which is a fault of its settings: at once, and then twice a
+/// minute for each app and reason.
 struct TopicNews: Sendable {
     struct Item: Equatable {
-        let refusal: TopicRefusal
-        /// How many have failed for this reason since it was told last.
+        let refusal: Settlement.TopicRefusal
+        /// How many have failed since this was told last.
         let pushes: Int
         /// How many pushes of the app were sent in the same time.
         let sent: Int
@@ -20,15 +20,14 @@ struct TopicNews: Sendable {
     }
 
     static let pause = Duration.seconds(30)
-    /// A single device token may be that of another app. That so many are, and no push is sent, is the fault of the topic.
+    /// A device token may be that of another app. Where so many are, and no push is sent, the topic is at fault.
     static let manyTokens = 10
 
-    /// There are few reasons, and so few entries an app.
     private var apps: [Int32: [Reason: Entry]] = [:]
 
-    /// A claim of the app was settled: so many of its pushes were sent, and those failed because of their topic.
+    /// A claim of the app was settled.
     mutating func settled(
-        _ refusals: [TopicRefusal],
+        _ refusals: [Settlement.TopicRefusal],
         sent: Int,
         of app: Int32,
         at now: MonotonicInstant
@@ -36,7 +35,7 @@ struct TopicNews: Sendable {
         if refusals.isEmpty, apps[app] == nil { return [] }
         var entries = apps.removeValue(forKey: app) ?? [:]
         if sent > 0 {
-            // What lies behind is another incident.
+            // Older refusals are another incident.
             entries = entries.filter { now - $0.value.heardAt < Self.pause }
             for reason in entries.keys { entries[reason]?.sent += sent }
         }
@@ -61,7 +60,7 @@ struct TopicNews: Sendable {
     }
 }
 
-extension TopicRefusal {
-    /// The device token may be to blame, and not the topic.
+extension Settlement.TopicRefusal {
+    /// The device token may be at fault.
     fileprivate var mayBeToken: Bool { reason.action(status: UInt16(status)) == .failToken }
 }

@@ -2,29 +2,29 @@ package import ApplePush
 package import IO
 package import Postgres
 
-/// Claims messages, has them sent, and writes what became of them, for as long as it is let.
+/// Claims messages, has them sent, and writes their outcomes.
 ///
-/// A task a claim, never a task a push: a claim's pushes go down to the backend as one batch and come back as one. Work
-/// shares one pipelined connection; the sign of life has its own, where it waits behind nothing. This is the shell, which
-/// waits for the database, the backend and the time; what it learns it tells `WorkerState`, which decides.
+/// There is a task for each claim and none for a push: the pushes of a claim go to the backend as one batch and come back as
+/// one. All work shares one pipelined connection. Heartbeats have their own, where they wait behind nothing. `Worker` is the
+/// shell, which waits for the database, the backend and the time. `WorkerState` decides.
 package actor Worker {
     package nonisolated let options: WorkerOptions
     nonisolated let backend: any Backend
     nonisolated let loop: EventLoop
     nonisolated let madeAt = MonotonicInstant.now
-    /// A bound that it shares with other workers of this process, beside its own.
+    /// A limit that the workers of this process share, beside its own.
     private nonisolated let share: FlightCeiling.Share?
     private nonisolated let emit: @Sendable (WorkerEvent) -> Void
     nonisolated let ledger = Guarded(WorkerCounters())
 
     var state: WorkerState
-    /// Lasts as long as the lease: what waits in the backend when it is over is not sent.
+    /// Ends with the lease. What waits in the backend then is not sent.
     var permit = SendingPermit(for: .zero)
-    /// What all work shares.
+    /// Shared by all work.
     var connection: PostgresConnection?
     /// For heartbeats, its own and those of the others.
     var lifeline: PostgresConnection?
-    /// What connections are open for beside these two.
+    /// Other connections, and what they are for.
     var purposes: Set<Purpose> = []
     var ownConnections: [Purpose: PostgresConnection] = [:]
     var detourTurns = TurnsByApp<CheckedContinuation<Void, Never>>()
@@ -32,12 +32,12 @@ package actor Worker {
     var suppliedCredentials: [Credential: Credential] = [:]
     /// Legacy feedback lists that were being read when the database was lost.
     var feedbackLists: FeedbackLists?
-    /// Large statements that are under way, and those that wait for their turn.
+    /// Large statements that are under way, and those that wait for a turn.
     var largeStatements = 0
     var inLine: ArraySlice<CheckedContinuation<Void, Never>> = []
-    /// Locks that statements met, to be told with whose they are.
+    /// Locks that statements met, to be told with their holders.
     var metLocks: ArraySlice<MetLock> = []
-    /// Those who wait for a connection.
+    /// Tasks that wait for a connection.
     var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// Rung when there may be something to claim, or nothing left to wait for.
@@ -66,13 +66,12 @@ package actor Worker {
         state = WorkerState(options, seed: .random(in: .min ... .max))
     }
 
-    /// What was done so far.
     package nonisolated var counters: WorkerCounters { ledger.withLock { $0 } }
 
-    /// Works until it is told to stop or, with `once`, until nothing that is due is left. Throws if it cannot begin.
+    /// Works until it is told to stop or, with `once`, until nothing is due. Throws if it cannot begin.
     package func run() async throws(PostgresError) -> WorkerReport {
         try await begin()
-        // Tasks begin on the loop too, and never visit another thread on their way.
+        // So that tasks also begin on the loop, and do not visit another thread.
         await withTaskExecutorPreference(loop) { await work() }
         return await end()
     }
@@ -95,7 +94,7 @@ package actor Worker {
                 if state.isDone { break }
             }
             group.cancelAll()
-            // What waits on them for somebody's lock keeps nobody here.
+            // Statements that wait for a lock there do not delay the end.
             await lifeline?.close()
             for connection in ownConnections.values { await connection.close() }
         }
@@ -111,7 +110,7 @@ package actor Worker {
 
     // MARK: Stopping
 
-    /// Claims nothing more, waits for what is in flight, settles it, and ends. What has not landed in time is given up.
+    /// Claims nothing more, settles what is in flight, and ends. What has not ended in time is given up.
     package nonisolated func drain() {
         loop.submit { self.assumeIsolated { $0.beginDraining() } }
     }
@@ -147,7 +146,7 @@ package actor Worker {
         _ = loop.schedule(at: .now + wait) { [weak self] in self?.assumeIsolated { action($0) } }
     }
 
-    /// Ends every push that is in the air, when it comes to that; then those who wait for their outcomes get them.
+    /// When the worker gives up, ends every push in flight, so that its flight gets the outcomes.
     private func surrender() async {
         await withDiscardingTaskGroup { group in
             for await _ in surrenderBell.rings {
@@ -181,7 +180,6 @@ package actor Worker {
 
     // MARK: Telling
 
-    /// Says what happened to whoever listens, and counts it.
     func tell(_ event: WorkerEvent) {
         count { $0.heard(event) }
         emit(event)

@@ -1,33 +1,31 @@
-/// Something worth a line in the log. Whoever receives it must not block.
+/// Something worth a line in the log. Its receiver must not block.
 package enum WorkerEvent: Sendable {
     case started(worker: Int64)
     case databaseLost(String)
-    /// It cannot be connected with again, for that reason; so many tries failed for the same before and were not told.
+    /// A try to reconnect failed. So many before it failed for the same reason and were not told.
     case databaseAway(String, untold: Int)
     case databaseBack
-    /// A statement failed and will be tried again; so many of the same kind failed before it and were not told.
+    /// A statement failed and will be tried again. So many of the same kind failed before it and were not told.
     case databaseError(String, untold: Int)
-    /// The same of a statement that waited for a lock for as long as it may, with those who hold it, as far as that can be
-    /// seen.
+    /// The same of a statement that waited too long for a lock, with the holders that can be seen.
     case lockMet(String, untold: Int, holders: [LockHolder])
-    /// Others had declared this worker dead; it goes on under another number.
+    /// Others had declared this worker dead. It goes on with another id.
     case leaseLost(worker: Int64)
-    /// What became of a claim was not this worker's to write any more.
+    /// A claim was settled too late: another worker had taken it over.
     case stale(claim: Int64)
-    /// PostgreSQL refused to write what became of a message, with that error: history has as much as could be written, or
-    /// nothing.
+    /// PostgreSQL refused to write the outcomes of a message. Not written: history has nothing of it.
     case unrecorded(app: String, message: Int64, error: String, isWritten: Bool)
-    /// PostgreSQL refuses to let a message leave `inflight`, with that error. It is tried again until somebody mends that.
+    /// PostgreSQL refuses to let a message leave `inflight`. It is tried again until the cause is removed.
     case cannotEnd(app: String, message: Int64, error: String)
     case tookOver(workers: Int, claims: Int, jobs: Int)
     /// A message had more tokens than may be in flight, and was cut.
     case split(app: Int32, message: Int64, parts: Int)
     case trouble(app: Int32, name: String, Trouble, heldFor: Duration)
     case troubleOver(app: Int32, name: String)
-    /// Pushes of an app are tried again; how many since this was told last, for that cause.
+    /// How many pushes of an app were tried again since this was told last, for that cause.
     case retrying(app: Int32, name: String, RetryCause, pushes: Int)
-    /// Pushes of an app fail for good because of their topic: how many since this was told last, for that reason, and how
-    /// many were sent meanwhile. The topic is that of one of them; none: the credential was to decide.
+    /// How many pushes of an app failed because of their topic since this was told last, and how many were sent meanwhile. The
+    /// topic is that of one of them; nil: the credential decides.
     case topicRefused(
         app: Int32,
         name: String,
@@ -37,19 +35,19 @@ package enum WorkerEvent: Sendable {
         pushes: Int,
         sent: Int
     )
-    /// This worker has minted the provider token that the whole fleet uses from now on; of which key.
+    /// This worker has minted the provider token of a key that the whole fleet uses from now on.
     case tokenMinted(String)
-    /// A certificate that an app uses has so many days left; less than none: it has expired.
+    /// A certificate that an app uses has so many days left. Below 0: it has expired.
     case credentialExpires(name: String, days: Int64)
     case maintained
-    /// A step of maintenance failed; the others went on, and it is tried again within minutes. Where it met a lock: those
-    /// who hold it, as far as that can be seen.
+    /// A step of maintenance failed. The others went on, and it is tried again within minutes. The holders are those of a lock
+    /// that it met.
     case maintenanceFailed(step: String, error: String, holders: [LockHolder])
-    /// This worker has read an app's list of the legacy feedback service, or tried to.
-    case feedbackRead(FeedbackReport)
-    /// This worker has run a feedback pass, or as much of it as it could.
+    /// This worker has read an app's legacy feedback list, or tried to.
+    case feedbackRead(FeedbackListSummary)
+    /// This worker has run a feedback pass, or a part of one.
     case reaped(FeedbackTally, in: Duration)
-    /// Most pushes of an app failed as BadDeviceToken: it was paused, for that reason.
+    /// Most pushes of an app failed as BadDeviceToken, so it was paused.
     case breakerOpened(app: Int32, name: String, reason: String)
     case draining
     case gaveUp

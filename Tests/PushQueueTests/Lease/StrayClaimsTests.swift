@@ -9,7 +9,7 @@ import Testing
         let now = MonotonicInstant(nanoseconds: 0)
         func found(_ ids: [Int64], at second: Int, claimedAt: Int64 = 5) -> [Int64] {
             let claims = ids.map { ClaimKey(id: $0, claimedAt: claimedAt) }
-            strays.found(claims, at: now + .seconds(second), patience: .seconds(30))
+            strays.found(claims, at: now + .seconds(second), grace: .seconds(30))
             return strays.lost.map(\.id)
         }
         // At ten seconds the answer for the second comes. At the end a crash of the database has given a number away again.

@@ -7,9 +7,9 @@ import Testing
 @Suite struct TopicNewsTests {
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
 
-    private func refusals(_ name: String, pushes: Int = 1) throws -> [TopicRefusal] {
+    private func refusals(_ name: String, pushes: Int = 1) throws -> [Settlement.TopicRefusal] {
         let reason = try #require(Reason(name: name))
-        return [TopicRefusal(reason: reason, status: 400, first: 0, pushes: pushes)]
+        return [Settlement.TopicRefusal(reason: reason, status: 400, first: 0, pushes: pushes)]
     }
 
     @Test func `a topic that is refused is told at once, and then every half minute with how many it was`() throws {

@@ -73,7 +73,7 @@ private struct Feedback: Sendable {
     private func keepOn(_ connection: PostgresConnection, _ loop: EventLoop) async throws {
         let interval = settings.duration(.feedbackInterval)
         while true {
-            if try await FleetHold.feedback.take(every: interval, on: connection) {
+            if try await FleetTask.feedback.take(every: interval, on: connection) {
                 _ = try await lists.read(of: nil, on: connection, loop)
                 let began = MonotonicInstant.now
                 let tally = try await pass(of: nil, connection, loop)

@@ -18,7 +18,7 @@ struct FeedbackListReader: Sendable {
         of app: String?,
         on connection: PostgresConnection,
         _ loop: EventLoop
-    ) async throws -> [FeedbackReport] {
+    ) async throws -> [FeedbackListSummary] {
         let backend = HTTP2Backend()
         var lists = try await FeedbackLists(of: app, on: connection)
         do {
@@ -38,12 +38,12 @@ struct FeedbackListReader: Sendable {
                 let unwritten = JSONValue.int(Int64(lists.unwritten))
                 log.error("Dead tokens that were read could not be recorded, and are lost.", ["tokens": unwritten])
             }
-            for report in lists.takeReports() { FeedbackLog(log: log).tell(report) }
+            for report in lists.takeSummaries() { FeedbackLog(log: log).tell(report) }
             throw error
         }
         await backend.shutdown()
         try Task.checkCancellation()
-        let reports = lists.takeReports()
+        let reports = lists.takeSummaries()
         for report in reports { FeedbackLog(log: log).tell(report) }
         return reports
     }

@@ -2,7 +2,17 @@ import IO
 import Postgres
 
 extension MaintenanceTask {
-    /// Gives back claims that this worker has made without ever hearing of them.
+    /// Puts back what workers without a row have left in flight, such as claims that were locked during a take-over.
+    static let orphans = MaintenanceTask(
+        name: .orphans,
+        wait: { $0.maintenanceWait() },
+        means: .own(
+            ifDue: { worker, connection throws(PostgresError) in try await worker.hasOrphans(connection) },
+            { worker, connection throws(PostgresError) in _ = try await worker.takeOver(from: nil, on: connection) }
+        )
+    )
+
+    /// Gives back claims of this worker whose answers were lost.
     static let strays = MaintenanceTask(
         name: .strays,
         wait: { $0.maintenanceWait() },
@@ -24,7 +34,7 @@ extension Worker {
             do throws(PostgresError) {
                 try await connection.execute(WorkerStatements.release, .release([claim], of: state.id))
             } catch {
-                // One that PostgreSQL refuses to take back keeps none of the others.
+                // A claim that PostgreSQL refuses to take back does not stop the others.
                 guard error.code == .server else { throw error }
                 complain(of: error)
             }

@@ -1,0 +1,18 @@
+import Postgres
+
+extension PostgresConnection {
+    /// A query whose only errors are PostgreSQL's and answers that cannot be read.
+    func ask<R: Sendable>(
+        _ statement: Statement,
+        _ parameters: Parameters = Parameters(),
+        _ decode: @Sendable (borrowing Rows) throws -> R
+    ) async throws(PostgresError) -> R {
+        do {
+            return try await query(statement, parameters, decode)
+        } catch let error as PostgresError {
+            throw error
+        } catch {
+            throw PostgresError(.unexpectedValue, "\(error)")
+        }
+    }
+}
