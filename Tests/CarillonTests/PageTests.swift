@@ -84,6 +84,15 @@ import Testing
         }
     }
 
+    @Test func `every type that the table of values names has its file`() throws {
+        let page = try Self.text(of: "docs/architecture.md")
+        let table = try #require(page.split(separator: "## Values that decide").last?.split(separator: "## ").first)
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: GeneratedPage("Sources").file)
+        let names = table.matches(of: #/`([A-Za-z+]+)`/#).map(\.output.1)
+        #expect(names.count > 10)
+        for name in names { #expect(paths.contains { $0.hasSuffix("/\(name).swift") }, "\(name)") }
+    }
+
     private static func resolve(_ link: Substring, in folder: String) -> String {
         var parts = folder.isEmpty ? [] : [Substring(folder)]
         for part in link.split(separator: "/") {
