@@ -58,11 +58,7 @@ struct Flight: Sendable {
     }
 
     /// Takes the step again, after a wait where the worker still has its connection.
-    private mutating func again(
-        after error: PostgresError,
-        _ step: Step,
-        _ state: inout WorkerState
-    ) -> Step {
+    private mutating func again(after error: PostgresError, _ step: Step, _ state: inout WorkerState) -> Step {
         metLock = error.metLock
         return state.retryWait(&pace).map { .wait($0) } ?? step
     }
@@ -76,11 +72,7 @@ struct Flight: Sendable {
 
     // MARK: Claiming
 
-    private mutating func claimed(
-        _ event: Event,
-        _ state: inout WorkerState,
-        _ now: MonotonicInstant
-    ) -> Step {
+    private mutating func claimed(_ event: Event, _ state: inout WorkerState, _ now: MonotonicInstant) -> Step {
         guard case .claimed(let answer) = event else {
             if case .claimFailed(let wasTooLarge) = event {
                 state.claimFailed(plan, wasTooLarge: wasTooLarge, at: now)
@@ -100,11 +92,7 @@ struct Flight: Sendable {
 
     // MARK: Keeping to a rate
 
-    private mutating func lineUp(
-        _ claim: HeldClaim,
-        _ state: inout WorkerState,
-        _ now: MonotonicInstant
-    ) -> Step {
+    private mutating func lineUp(_ claim: HeldClaim, _ state: inout WorkerState, _ now: MonotonicInstant) -> Step {
         guard state.phase == .working else { return depart(claim, hasTurn: false, &state, now) }
         stage = .waiting(claim, nil)
         var route: App.Route?

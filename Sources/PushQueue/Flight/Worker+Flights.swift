@@ -15,9 +15,13 @@ extension Worker {
             case .takeTurn(let pushes, let route):
                 // Pushes that waited for a connection after their turn would go out together with those of the next turn.
                 if let route { await backend.prepare(for: route.gateway, with: supplied(route.credential)) }
-                event = await takeTurn(of: flight.app, pushes: pushes, metLock: flight.metLock)
+                event = await write(for: flight, WorkerStatements.takeTurn, .takeTurn(of: flight.app, pushes: pushes)) {
+                    .turnGiven(try $0.int64IfPresent(0, 0).map { .microseconds($0) })
+                }
             case .wait(let duration): event = await sleep(for: duration) ? .waited : .abandoned
-            case .giveBack(let jobs): event = await giveBack(jobs, as: flight.worker, metLock: flight.metLock)
+            case .giveBack(let jobs):
+                let parameters: Parameters = .release([jobs.key], of: flight.worker)
+                event = await write(for: flight, WorkerStatements.release, parameters) { _ in .released }
             case .deliver(let jobs, let route):
                 let delivered = await deliver(jobs, by: route)
                 state.limits.capacities.learned(delivered.capacity, of: jobs.app)
@@ -26,7 +30,11 @@ extension Worker {
             case .awaitRest:
                 guard let remainder = rest.take() else { preconditionFailure("Nothing was left to wait for.") }
                 event = .delivered(await remainder.outcomes(), hasRest: false)
-            case .write(let write): event = await self.write(write, metLock: flight.metLock)
+            case .write(let write):
+                let isLarge = write.claim.count >= Self.manyRows
+                event = await self.write(for: flight, write.statement, write.parameters, isLarge: isLarge) {
+                    .written(try SettlementAnswer($0))
+                }
             case .countActivity: event = await countActivity()
             case .split(let message): event = await split(message, of: plan.lane)
             case .end: return
@@ -75,25 +83,17 @@ extension Worker {
         }
     }
 
-    private func takeTurn(of app: Int32, pushes: Int, metLock: Bool) async -> Flight.Event {
-        let parameters: Parameters = .takeTurn(of: app, pushes: pushes)
+    private func write(
+        for flight: Flight,
+        _ statement: Statement,
+        _ parameters: Parameters,
+        isLarge: Bool = false,
+        _ event: @Sendable (borrowing Rows) throws -> Flight.Event
+    ) async -> Flight.Event {
+        let (app, metLock) = (flight.app, flight.metLock)
         do throws(PostgresError) {
-            let answer = try await write(for: app, WorkerStatements.takeTurn, parameters, metLock: metLock) {
-                try $0.int64IfPresent(0, 0)
-            }
-            return answer.map { .turnGiven($0.map { .microseconds($0) }) } ?? .abandoned
-        } catch {
-            return .failed(error)
-        }
-    }
-
-    private func giveBack(_ jobs: ClaimedJobs, as worker: Int64, metLock: Bool) async -> Flight.Event {
-        let parameters: Parameters = .release([jobs.key], of: worker)
-        do throws(PostgresError) {
-            let released = try await write(for: jobs.app, WorkerStatements.release, parameters, metLock: metLock) {
-                try $0.int64(0, 0)
-            }
-            return released == nil ? .abandoned : .released
+            return try await write(for: app, statement, parameters, isLarge: isLarge, metLock: metLock, event)
+                ?? .abandoned
         } catch {
             return .failed(error)
         }
@@ -106,21 +106,6 @@ extension Worker {
             with: supplied(route.credential),
             terms: DeliveryTerms(patience: options.patience, permit: permit)
         )
-    }
-
-    private func write(_ write: SettlementWrite, metLock: Bool) async -> Flight.Event {
-        do throws(PostgresError) {
-            let answer = try await self.write(
-                for: write.claim.app,
-                write.statement,
-                write.parameters,
-                isLarge: write.claim.count >= Self.manyRows,
-                metLock: metLock
-            ) { try SettlementAnswer($0) }
-            return answer.map { .written($0) } ?? .abandoned
-        } catch {
-            return .failed(error)
-        }
     }
 
     private func countActivity() async -> Flight.Event {

@@ -49,11 +49,11 @@ struct Turns: Sendable {
     var isEmpty: Bool { rounds.0.isEmpty && rounds.1.isEmpty && rounds.2.isEmpty }
 
     subscript(urgency: Lane.Urgency) -> Round {
-        get {
+        _read {
             switch urgency {
-            case .urgent: rounds.0
-            case .normal: rounds.1
-            case .bulk: rounds.2
+            case .urgent: yield rounds.0
+            case .normal: yield rounds.1
+            case .bulk: yield rounds.2
             }
         }
         _modify {

@@ -36,6 +36,16 @@ import Testing
         }
     }
 
+    @Test func `feedback passes delete dead tokens, and tasks of the fleet are done`() throws {
+        var reaped = 0
+        for seed in 1...40 as ClosedRange<UInt64> {
+            let simulation = try run(seed)
+            reaped += simulation.reaped
+            #expect(simulation.database.tables.fleetTasks.count == 2, "seed \(seed)")
+        }
+        #expect(reaped > 0)
+    }
+
     @Test func `a seed tells the whole story`() throws {
         for seed in 1...10 as ClosedRange<UInt64> {
             let first = try run(seed)
