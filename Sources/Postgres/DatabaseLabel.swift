@@ -1,4 +1,4 @@
-/// What a database is called in logs and metrics: its host and name. Never the password, nor the user.
+/// A database's name in logs and metrics: its host and name, without user and password.
 package enum DatabaseLabel {
     package static func of(_ text: String) -> String {
         guard let string = try? ConnectionString(text) else { return "?" }
@@ -8,7 +8,7 @@ package enum DatabaseLabel {
         return "\(host)\(port)/\(name)"
     }
 
-    /// Labels that tell them apart, in the order given: where two are alike, by their place too.
+    /// Labels in the order given; equal ones get their place added.
     package static func of(_ texts: [String]) -> [String] {
         let labels = texts.map { Self.of($0) }
         return labels.enumerated().map { place, label in

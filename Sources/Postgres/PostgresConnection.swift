@@ -1,48 +1,47 @@
 package import IO
 
-/// One session with PostgreSQL, shared by any number of tasks.
+/// A session with PostgreSQL, shared by any number of tasks.
 ///
-/// Statements fly together in a pipeline, answered in the order in which they were asked for, each in an implicit
-/// transaction of its own: one that fails harms no other. The actor runs on an event loop, where the session's
-/// descriptor is watched; nothing here blocks.
+/// Statements are pipelined and answered in the order in which they were asked for, each in an implicit transaction of its
+/// own: one that fails affects no other. The actor runs on an event loop, and nothing here blocks.
 package actor PostgresConnection {
     private let loop: EventLoop
     private var wire: Wire?
     private var watch: WatchToken?
     private var wantsToWrite = false
     private var pipeline = Pipeline<Job>(limit: 64)
-    /// Some poolers (PgBouncer 1.18) give a server process away when it has answered, also where a part of the next
-    /// statement has come to it: the rest then goes to another process.
+    /// Some poolers (PgBouncer 1.18) release a server process when it has answered, even if it has received a part of the next
+    /// statement, whose rest then goes to another process.
     private static let limitWhenPooled = 1
-    /// How much of its input the `COPY` under way was given; nil when the server waits for none.
+    /// How much of its input the current `COPY` was given; nil when the server waits for none.
     private var fed: Int?
-    /// So much is with libpq at a time, at most.
-    private static let mouthful = 65_536
+    /// How much of the input libpq is given at a time.
+    private static let inputChunk = 65_536
     private var prepared = PreparedStatements()
     private let kind: ServerKind
     private let settings: SessionSettings
-    /// A pooler lies between, which may have every transaction done by another server process: so statements have no
-    /// names, and bring their settings along. Until the first answer has told, it may be so.
+    /// A pooler lies between, which may run every transaction in another server process: statements are then unnamed, and
+    /// sent with their settings. Assumed until the first answer.
     package private(set) var isPooled = true
     private var reasonOfEnd: PostgresError?
     /// As in 150018 for 15.18.
     package nonisolated let serverVersion: Int
-    /// The process that serves us, as `pg_stat_activity` names it; behind a pooler only a number.
+    /// The server process, as in `pg_stat_activity`; behind a pooler it has no meaning.
     package nonisolated let backendProcessID: Int32
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// Connects by libpq's own rules: a URL, a list of keywords, or the empty string for its `PG*` variables. Close the
-    /// connection before the loop is stopped. Of several hosts each is given the time.
+    /// Connects by libpq's own rules: a URL, a list of keywords, or the empty string for its `PG*` variables. The time limit
+    /// is for each host. Close the connection before the loop is stopped.
     package static func connect(
-        _ string: String,
+        _ source: some ConnectionSource,
         on loop: EventLoop,
         application: String,
         to kind: ServerKind = .any,
         settings: SessionSettings = [:],
         timeout: Duration = .seconds(10)
     ) async throws(PostgresError) -> PostgresConnection {
-        let string = try ConnectionString(string)
+        let string = try ConnectionString(source.current())
         let timeout = string.timeout ?? timeout
         let connector = Connector(string, application: application, to: kind, timeout: timeout)
         let connection = PostgresConnection(try await connector.connect(on: loop), kind, settings, on: loop)
@@ -65,11 +64,10 @@ package actor PostgresConnection {
         backendProcessID = wire.backendProcessID
     }
 
-    /// Not on the loop, which may have ended before the last reference goes. Nobody waits for an answer any more, or we
-    /// would still be referred to.
+    /// Not isolated, since the loop may have ended before. No task waits for an answer, or it would hold a reference.
     deinit {
         guard let wire, let watch else { return }
-        // The descriptor is closed after its watch is gone; without a loop there is no watch.
+        // The descriptor is closed after its watch is cancelled; if the loop has ended, there is no watch.
         let loop = self.loop
         loop.submit {
             loop.cancel(watch)
@@ -81,7 +79,7 @@ package actor PostgresConnection {
 
     // MARK: Asking
 
-    /// Runs a statement and has its rows decoded on the loop, in place.
+    /// Runs a statement and decodes its rows on the loop, in place.
     package func query<R: Sendable>(
         _ statement: Statement,
         _ parameters: Parameters = Parameters(),
@@ -91,7 +89,7 @@ package actor PostgresConnection {
         return try decode(Rows(result))
     }
 
-    /// Runs a statement; says how many rows it inserted, updated, deleted or selected.
+    /// Runs a statement and returns how many rows it inserted, updated, deleted or selected.
     @discardableResult
     package func execute(
         _ statement: Statement,
@@ -100,33 +98,33 @@ package actor PostgresConnection {
         try await ask(.statement, .statement(statement, parameters)).affectedRows
     }
 
-    /// Runs several statements, separated by semicolons, when all before them are done and before any after them. They
-    /// are one transaction, unless they say otherwise themselves.
+    /// Runs several statements, separated by semicolons, after all earlier ones and before any later one. They are one
+    /// transaction, unless they control transactions themselves.
     package func script(_ sql: String) async throws(PostgresError) {
         _ = try await ask(.script, .script(sql))
     }
 
-    /// Runs one `COPY … FROM STDIN` that reads the bytes, when all before it is done and before anything after it; says
-    /// how many rows it took. An error in them is told when all of them are sent.
+    /// Runs one `COPY … FROM STDIN` that reads the bytes, after all earlier statements and before any later one, and returns
+    /// the number of rows. An error in the bytes is reported when all of them are sent.
     @discardableResult
     package func copy(_ sql: String, _ bytes: [UInt8]) async throws(PostgresError) -> Int {
         try await ask(.script, .copy(sql, bytes)).affectedRows
     }
 
-    /// The same for a `COPY … FROM STDIN (FORMAT binary)`.
+    /// The same for `COPY … FROM STDIN (FORMAT binary)`.
     @discardableResult
     package func copy(_ sql: String, _ rows: consuming CopyRows) async throws(PostgresError) -> Int {
         try await self.copy(sql, rows.bytes())
     }
 
-    /// Runs the body between `BEGIN` and `COMMIT`, or `ROLLBACK` when it throws. For a connection that no other task
-    /// uses meanwhile: what that sent would be part of it.
+    /// Runs the body between `BEGIN` and `COMMIT`, or `ROLLBACK` when it throws. No other task may use the connection
+    /// meanwhile: its statements would be part of the transaction.
     package func transaction<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {
         try await script("BEGIN")
         do {
             let value = try await body()
             let end = try await ask(.script, .script("COMMIT"))
-            // So PostgreSQL answers when a statement had failed and nobody minded.
+            // PostgreSQL's answer if a statement has failed and its error was ignored.
             if end.commandTag == "ROLLBACK" {
                 throw PostgresError(.server, "the transaction was rolled back, because a statement in it had failed")
             }
@@ -145,8 +143,8 @@ package actor PostgresConnection {
 
     private func ask(_ kind: Pipeline<Job>.Kind, _ work: Job.Work) async throws(PostgresError) -> ServerResult {
         let answer: Job.Reply = await withCheckedContinuation { continuation in
-            // Not before: a task that does not prefer the loop leaves it once more on its way here, and meanwhile the
-            // connection may end.
+            // Not checked earlier: a task that does not prefer the loop may leave it on the way here, and the connection may
+            // end meanwhile.
             if let reasonOfEnd { return continuation.resume(returning: .failure(Self.neverSent(work, reasonOfEnd))) }
             pipeline.enqueue(kind, Job(work, continuation))
             send()
@@ -168,7 +166,7 @@ package actor PostgresConnection {
         }
     }
 
-    /// Finds out whether we speak with the process that we connected to.
+    /// Finds out whether the server process is the one connected to, or a pooler lies between.
     private func greet(within limit: Duration) async throws(PostgresError) {
         let alarm = loop.schedule(at: .now + limit) { [weak self] in
             self?.assumeIsolated { $0.end(.silent(for: limit)) }
@@ -196,7 +194,7 @@ package actor PostgresConnection {
                 guard send(job.work, on: wire) else { return endAsLost() }
             }
             flush()
-            // While it sends, libpq reads what it must to make room; the descriptor will not tell of that again.
+            // To make room libpq may read while it sends; the descriptor does not become readable again for that.
             if hasDeparted { receive() }
         } while hasDeparted
     }
@@ -220,7 +218,7 @@ package actor PostgresConnection {
         }
     }
 
-    /// What is too much or too large for the protocol fails; the others go on.
+    /// A statement that is too large for the protocol fails; others continue.
     private func sync(_ wire: Wire, hasTaken: Bool) -> Bool {
         if !hasTaken {
             guard wire.isAlive else { return false }
@@ -241,7 +239,7 @@ package actor PostgresConnection {
         return isSent
     }
 
-    /// The settings and the statement are one transaction, since no synchronization point lies between them.
+    /// Without a synchronization point between them, the settings and the statement are one transaction.
     private func sendUnnamed(_ statement: Statement, _ parameters: Parameters, on wire: Wire) -> Bool {
         if !settings.isEmpty {
             let openings = settings.openings
@@ -253,7 +251,7 @@ package actor PostgresConnection {
         return wire.execute(sql: statement.sql, parameters)
     }
 
-    /// Whether the kernel took all there is.
+    /// Whether the kernel took everything.
     @discardableResult
     private func flush() -> Bool {
         guard let wire, let watch else { return false }
@@ -261,7 +259,7 @@ package actor PostgresConnection {
             endAsLost()
             return false
         }
-        // Whoever finds the room for what was left, it is the watch that goes on with the input of a COPY.
+        // The watch continues with the input of a COPY when there is room.
         let wantsToWrite = !isDone || fed != nil
         if self.wantsToWrite != wantsToWrite {
             self.wantsToWrite = wantsToWrite
@@ -270,15 +268,15 @@ package actor PostgresConnection {
         return isDone
     }
 
-    /// Gives a `COPY` its input by the mouthful, each when the one before is gone: libpq itself would keep it all. True:
-    /// there is none that waits for more.
+    /// Gives a `COPY` its input in chunks, each when the one before was sent: libpq itself would buffer all of it. True: no
+    /// `COPY` waits for more.
     private func feed() -> Bool {
         guard self.fed != nil else { return true }
         while let fed, case .copy(_, let bytes)? = pipeline.current?.work {
             guard flush(), let wire else { return false }
             let isTaken: Bool
             if fed < bytes.count {
-                let end = min(fed + Self.mouthful, bytes.count)
+                let end = min(fed + Self.inputChunk, bytes.count)
                 isTaken = wire.put(bytes[fed..<end])
                 self.fed = end
             } else {
@@ -306,7 +304,7 @@ package actor PostgresConnection {
 
     private func receive() {
         var endsInARow = 0
-        // While the server waits for input, libpq has nothing else to tell.
+        // While the server waits for input, libpq has no result.
         while feed(), let wire {
             switch wire.next() {
             case .incomplete:
@@ -318,7 +316,7 @@ package actor PostgresConnection {
                     guard wire.enterPipeline() else { return endAsLost() }
                     land()
                 } else if endsInARow > 2 {
-                    return  // libpq expects nothing any more, which only a lost connection explains
+                    return  // libpq expects no more results, as only after a lost connection
                 }
             case .result(let result):
                 endsInARow = 0
@@ -358,9 +356,9 @@ package actor PostgresConnection {
             }
         }
         pipeline.current?.failed(error)
-        // No memory for the answer, say: what it told is lost, so it is as though the connection had broken.
+        // Without memory for the answer, for example, its content is lost, as if the connection had broken.
         if result.isOfLibpq { return endAsLost() }
-        // After a fail-over this server may be a standby for ever, while another takes writes.
+        // After a fail-over this server may stay a standby, while another accepts writes.
         if error.sqlState == "25006", kind == .writable {
             end(PostgresError(.closed, "the server of this connection to PostgreSQL takes no writes any more"))
         }
@@ -383,7 +381,7 @@ package actor PostgresConnection {
         guard let wire = self.wire.take() else { return }
         reasonOfEnd = reason
         if let watch = self.watch.take() { loop.cancel(watch) }
-        // The descriptor is closed here, after its watch is gone.
+        // The descriptor is closed here, after its watch is cancelled.
         withExtendedLifetime(wire) {}
         let (sent, unsent) = pipeline.takeAll()
         for job in sent { job.landLost(reason) }

@@ -1,8 +1,8 @@
-/// Which of the hosts that a connection string names will do.
+/// Which of the hosts of a connection string may be used.
 package enum ServerKind: Sendable {
     /// The first that answers.
     case any
-    /// The first that takes writes: not a standby, as all but one of them may be after a fail-over. A session whose server
-    /// stops taking writes is ended, so that its owner looks for another.
+    /// The first that accepts writes, so not a standby. A session whose server stops accepting writes is ended, so that its
+    /// owner connects to another.
     case writable
 }

@@ -1,7 +1,7 @@
-/// Settings that hold for every statement of a session, whatever the way there.
+/// Settings for every statement of a session, directly or through a pooler.
 ///
-/// A pooler may carry out each transaction in another server process, so there they travel with every statement and end
-/// with its transaction; other users of the pool see nothing of them.
+/// A pooler may run each transaction in another server process, so there the settings are sent with every statement and end
+/// with its transaction, and do not affect other users of the pool.
 package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
     package let pairs: [(name: String, value: String)]
 
@@ -13,15 +13,15 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
         self.pairs = pairs
     }
 
-    /// Settings that a version of PostgreSQL has brought: older servers refuse them.
-    private static let novelties = ["transaction_timeout": 170_000]
+    /// The versions of PostgreSQL that introduced settings: older servers refuse them.
+    private static let introductions = ["transaction_timeout": 170_000]
 
-    /// Those that a server of that version knows.
+    /// The settings that a server of that version knows.
     package func known(to serverVersion: Int) -> SessionSettings {
-        SessionSettings(pairs.filter { Self.novelties[$0.name, default: 0] <= serverVersion })
+        SessionSettings(pairs.filter { Self.introductions[$0.name, default: 0] <= serverVersion })
     }
 
-    /// These, and others beside them or in their place.
+    /// These and the others, which replace those of the same name.
     package func with(_ others: SessionSettings) -> SessionSettings {
         let names = Set(others.pairs.map(\.name))
         return SessionSettings(pairs.filter { !names.contains($0.name) } + others.pairs)
@@ -29,8 +29,8 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
 
     var isEmpty: Bool { pairs.isEmpty }
 
-    /// What is to be carried out first in each transaction, where that may be another server process's. The transaction has
-    /// begun by then, so the isolation that it would have by default is its own to set, and before any query.
+    /// What is executed first in each transaction behind a pooler. The transaction has begun by then, so a default for its
+    /// isolation comes too late: that has to be set for itself, before any query.
     var openings: [String] {
         let isolation = pairs.last { $0.name == "default_transaction_isolation" }
         return (isolation.map { ["SET transaction_isolation TO \(Self.quoted($0.value))"] } ?? []) + [
@@ -38,10 +38,10 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
         ]
     }
 
-    /// Sets them until the transaction ends.
+    /// Sets them for a transaction.
     package var forTransaction: String { "SELECT " + calls(isLocal: "true").joined(separator: ", ") }
 
-    /// Tells which server process works for us and, if that is the one that we are connected with, sets them for good.
+    /// Returns the number of the server process and, if that is the process connected to ($1), sets them for the session.
     static func greeting(_ settings: SessionSettings) -> String {
         (["SELECT pg_backend_pid()"] + settings.calls(isLocal: "pg_backend_pid() <> $1")).joined(separator: ", ")
     }

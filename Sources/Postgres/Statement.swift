@@ -1,6 +1,6 @@
-/// One SQL statement that every connection prepares the first time it runs it. Make it once, as a `static let`.
+/// An SQL statement that every connection prepares when it first runs it. Make it once, as a `static let`.
 package struct Statement: Sendable {
-    /// Its name on the server and in errors: one name, one statement.
+    /// On the server and in errors. No two statements may share one.
     package let name: String
     package let sql: String
 

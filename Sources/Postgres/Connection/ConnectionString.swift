@@ -1,8 +1,8 @@
 import CPostgres
 import Glibc
 
-/// What says where the database is. It goes to libpq as it is; here it is only checked, and given our defaults where it and
-/// the environment are silent. What libpq reads as a password is in none of its messages.
+/// What names the database. It is passed to libpq unchanged; here it is only checked, and completed by our defaults. What
+/// libpq reads as a password is in none of its messages.
 struct ConnectionString: Sendable {
     let text: String
 
@@ -22,11 +22,10 @@ struct ConnectionString: Sendable {
         if text.utf8.contains(0) {
             throw PostgresError(.malformedURL, "The database's connection string holds a zero byte.", hint: Self.advice)
         }
-        if let scheme = text.range(of: "://"), !isURL {
+        if let scheme = text.firstRange(of: "://"), !isURL {
             // Without this libpq would take the whole string, password included, for the name of a database.
             let name = text[..<scheme.lowerBound]
-            let isWord = !name.isEmpty && name.utf8.allSatisfy { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "=") }
-            if isWord {
+            if !name.isEmpty, !name.contains(" "), !name.contains("=") {
                 throw PostgresError(
                     .malformedURL,
                     "The database's URL begins with \(name)://, not with postgresql://.",
@@ -41,8 +40,8 @@ struct ConnectionString: Sendable {
                 hint: Self.advice
             )
         }
-        // What is neither a URL nor a list of keywords would be the name of a database too.
         if text.isEmpty { return }
+        // A name alone would be the name of a database; here it is an error.
         var complaint: UnsafeMutablePointer<CChar>?
         if let options = PQconninfoParse(text, &complaint) {
             PQconninfoFree(options)
@@ -57,11 +56,10 @@ struct ConnectionString: Sendable {
         )
     }
 
-    /// A URL whose password is not percent-encoded: libpq would take pieces of the password for the host, the port or the
-    /// database, and show them in its messages. To libpq the first `@` ends the user and the password, unless a slash comes
-    /// before it.
+    /// A URL whose password is not percent-encoded: libpq would take parts of the password for the host, the port or the
+    /// database, and show them in its messages. For libpq the first `@` ends user and password, unless a slash precedes it.
     private var isAmbiguous: Bool {
-        guard isURL, let start = text.range(of: "://")?.upperBound else { return false }
+        guard isURL, let start = text.firstRange(of: "://")?.upperBound else { return false }
         let rest = text[start...]
         let end = rest.firstIndex { $0 == "@" || $0 == "/" }
         let place = end.map { rest[$0] == "@" ? rest[rest.index(after: $0)...] : rest } ?? rest
@@ -69,21 +67,18 @@ struct ConnectionString: Sendable {
         return rest[..<another].contains(":")
     }
 
-    /// libpq quotes what it could not read, and that may well be a piece of the password.
+    /// libpq quotes what it could not read, which may be a part of the password.
     private static func withoutQuotations(_ complaint: String) -> String {
-        var kept = ""
-        for (index, part) in complaint.trimmed.split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
-            kept += index.isMultiple(of: 2) ? part : "…"
-        }
-        return kept
+        let parts = complaint.trimmed.split(separator: "\"", omittingEmptySubsequences: false)
+        return parts.enumerated().map { $0.isMultiple(of: 2) ? String($1) : "…" }.joined()
     }
 
     // MARK: What libpq is given
 
-    /// Keywords and values in the order in which libpq reads them: what comes later wins.
+    /// Keywords and values for libpq, where the later one wins.
     func keywords(application: String, to kind: ServerKind = .any) -> [(keyword: String, value: String)] {
         var keywords: [(String, String)] = [
-            // A peer that is gone without a word is noticed within a quarter of a minute, sending or silent.
+            // A lost peer is noticed within a quarter of a minute, whether we send or wait.
             ("keepalives_idle", "5"),
             ("keepalives_interval", "3"),
             ("keepalives_count", "3"),
@@ -93,14 +88,13 @@ struct ConnectionString: Sendable {
         if kind == .writable, getenv("PGTARGETSESSIONATTRS") == nil {
             keywords.append(("target_session_attrs", "read-write"))
         }
-        // An empty value would be the name of a database to libpq; without any it looks at the environment.
+        // To libpq an empty value is the name of a database; without one it uses the environment.
         if !text.isEmpty { keywords.append(("dbname", text)) }
-        // Text is bytes that pass through here, and JSON and Swift both are UTF-8.
         keywords.append(("client_encoding", "UTF8"))
         return keywords
     }
 
-    /// The seconds that the user allows for connecting to a host, as libpq would have found them.
+    /// The time limit for connecting to a host, where libpq would find one.
     var timeout: Duration? {
         guard let seconds = value("connect_timeout", "PGCONNECT_TIMEOUT").flatMap({ Int64($0.trimmed) }),
             seconds > 0
@@ -108,13 +102,12 @@ struct ConnectionString: Sendable {
         return .seconds(seconds)
     }
 
-    /// Whether it, or the environment, says where the server is.
+    /// Whether it, or the environment, names the server.
     var isNamed: Bool {
         let variables: [String] = ["PGHOST", "PGHOSTADDR", "PGSERVICE"]
         return !text.isEmpty || variables.contains { getenv($0) != nil }
     }
 
-    /// How many hosts it names.
     var hostCount: Int {
         let hosts = HostList(
             host: value("host", "PGHOST") ?? "",
@@ -124,29 +117,20 @@ struct ConnectionString: Sendable {
         return max(1, hosts.count)
     }
 
-    /// What the string says of a keyword, else the environment.
+    /// The value of a keyword in the string, else in the environment.
     func value(_ name: String, _ variable: String) -> String? {
-        var text = getenv(variable).map { String(cString: $0) }
-        if let options = PQconninfoParse(self.text, nil) {
-            defer { PQconninfoFree(options) }
-            var option = options
-            while let keyword = option.pointee.keyword {
-                if String(cString: keyword) == name, let value = option.pointee.val { text = String(cString: value) }
-                option += 1
-            }
-        }
-        return text
+        Self.values(in: PQconninfoParse(text, nil))[name] ?? getenv(variable).map { String(cString: $0) }
     }
-}
 
-extension String {
-    /// The first place where the text stands.
-    func range(of text: String) -> Range<String.Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
-            start = index(after: start)
+    /// The values that are set in a list of libpq's options, which is freed.
+    static func values(in options: UnsafeMutablePointer<PQconninfoOption>?) -> [String: String] {
+        defer { PQconninfoFree(options) }
+        var values: [String: String] = [:]
+        var next = options
+        while let option = next?.pointee, let keyword = option.keyword {
+            if let value = option.val { values[String(cString: keyword)] = String(cString: value) }
+            next = next.map { $0 + 1 }
         }
-        return nil
+        return values
     }
 }

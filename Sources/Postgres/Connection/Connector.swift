@@ -2,8 +2,8 @@ import CPostgres
 import Glibc
 import IO
 
-/// Connecting, which blocks in many places: the resolver, for every host that the connection string names, service and
-/// password files, Kerberos. So it has a short-lived thread of its own, which nobody waits for longer than allowed.
+/// Connects on a short-lived thread, which is abandoned at the time limit: libpq blocks in many places, such as the resolver
+/// for every host, service and password files, and Kerberos.
 final class Connector: Sendable {
     private typealias Answer = Swift::Result<Wire, PostgresError>
 
@@ -18,11 +18,11 @@ final class Connector: Sendable {
     private let kind: ServerKind
     /// For each host.
     private let allowed: Duration
-    /// For all of them together.
+    /// For all hosts together.
     private let deadline: MonotonicInstant
     private let state = Guarded(State.new)
 
-    /// The time is what each of the hosts has.
+    /// - Parameter timeout: for each host.
     init(_ string: ConnectionString, application: String, to kind: ServerKind, timeout: Duration) {
         self.string = string
         self.application = application
@@ -48,7 +48,7 @@ final class Connector: Sendable {
                 do throws(IOError) {
                     try Thread.detach(name: "pg-connect") { self.end(self.run()) }
                 } catch {
-                    end(.failure(PostgresError(.unreachable, error.message)))
+                    end(.failure(PostgresError(.unreachable, error.message, underlying: error)))
                 }
             }
         } onCancel: {
@@ -57,7 +57,6 @@ final class Connector: Sendable {
         return try answer.get()
     }
 
-    /// What came of it, once somebody was woken for it.
     private var answer: Answer {
         self.state.withLock { state in
             guard case .ended(let answer) = state else { return .failure(Self.cancelled) }
@@ -71,11 +70,11 @@ final class Connector: Sendable {
         PostgresError(
             .unreachable,
             "PostgreSQL did not answer within \(allowed)",
-            hint: "look whether the address is right and whether a firewall lies between"
+            hint: "check the address, and whether a firewall drops the connection"
         )
     }
 
-    /// The first answer counts; a connection that comes too late is closed by its last reference.
+    /// The first answer counts; a connection that is made too late is closed with its last reference.
     private func end(_ answer: Answer) {
         let continuation: CheckedContinuation<Void, Never>? = self.state.withLock { state in
             if case .ended = state { return nil }
@@ -91,7 +90,7 @@ final class Connector: Sendable {
     private enum Ending {
         case connected(Wire)
         case failed(report: String)
-        /// A host took too long: those behind it.
+        /// A host took too long; `rest` are those after it.
         case silent(report: String, rest: HostList?)
     }
 
@@ -113,12 +112,12 @@ final class Connector: Sendable {
         }
     }
 
-    /// Nil: as the string says.
+    /// Nil: those of the connection string.
     private func tryHosts(_ hosts: HostList?) -> Ending {
         guard let session = begin(hosts) else {
             return .failed(report: "there is no memory for a connection to PostgreSQL")
         }
-        // With its number the server's refusal can be told apart in every language it may speak.
+        // Reports then hold the SQLSTATE, which does not depend on the server's language.
         PQsetErrorVerbosity(session, PQERRORS_VERBOSE)
         var step = PGRES_POLLING_WRITING
         var host = Self.host(of: session)
@@ -143,7 +142,7 @@ final class Connector: Sendable {
         return .connected(Wire(owning: session))
     }
 
-    /// The one that libpq tries now.
+    /// The host that libpq is trying.
     private static func host(of session: OpaquePointer) -> (name: String, port: String) {
         (PQhost(session).map { String(cString: $0) } ?? "", PQport(session).map { String(cString: $0) } ?? "")
     }
@@ -171,7 +170,7 @@ final class Connector: Sendable {
             var descriptor = pollfd(fd: socket, events: Int16(events), revents: 0)
             let result = poll(&descriptor, 1, CInt(clamping: left / 1_000_000 + 1))
             if result > 0 { return true }
-            if result < 0 && errno != EINTR { return true }  // libpq will say what is wrong with the socket
+            if result < 0 && errno != EINTR { return true }  // libpq reports what is wrong with the socket
         }
     }
 }

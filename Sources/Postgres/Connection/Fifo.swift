@@ -1,4 +1,4 @@
-/// First in, first out, without moving the rest at every step.
+/// A queue that does not move the rest at every removal.
 struct Fifo<Element> {
     private var elements: [Element?] = []
     private var head = 0
@@ -24,7 +24,7 @@ struct Fifo<Element> {
         guard !isEmpty else { return nil }
         let element = elements[head].take()
         head += 1
-        // Half of it is behind us: moving the other half now costs one move an element over its life.
+        // Moving the rest when half is gone costs one move for each element on average.
         if head * 2 >= elements.count {
             elements.removeFirst(head)
             head = 0

@@ -2,23 +2,15 @@ import CPostgres
 
 /// The hosts that a session may connect to, as libpq has found them in the string, the environment and service files.
 ///
-/// Made to try the others after one that is silent: libpq goes on by itself after every other kind of failure, but
-/// leaves time limits to those who do not wait in its own functions.
+/// It serves to try the hosts after one that does not answer: after every other failure libpq continues by itself, but time
+/// limits are left to those who do not wait in its own functions.
 struct HostList {
     private let hosts: [String]
     private let addresses: [String]
     private let ports: [String]
 
     init(of session: OpaquePointer) {
-        var values: [String: String] = [:]
-        if let options = PQconninfo(session) {
-            defer { PQconninfoFree(options) }
-            var option = options
-            while let keyword = option.pointee.keyword {
-                if let value = option.pointee.val { values[String(cString: keyword)] = String(cString: value) }
-                option += 1
-            }
-        }
+        let values = ConnectionString.values(in: PQconninfo(session))
         self.init(host: values["host"] ?? "", address: values["hostaddr"] ?? "", port: values["port"] ?? "")
     }
 
@@ -38,7 +30,7 @@ struct HostList {
 
     var count: Int { max(hosts.count, addresses.count) }
 
-    /// The hosts behind the first one of that name, or address, and port. Nil: there is none.
+    /// The hosts after the first one with that name or address, and port. Nil: there are none.
     func after(host: String, port: String) -> HostList? {
         let place = (0..<count).first { index in
             (hosts.indices.contains(index) && hosts[index] == host
@@ -50,7 +42,7 @@ struct HostList {
         return HostList(
             hosts: Array(hosts.dropFirst(rest)),
             addresses: Array(addresses.dropFirst(rest)),
-            // One port goes for all hosts.
+            // A single port is for all hosts.
             ports: ports.count > 1 ? Array(ports.dropFirst(rest)) : ports
         )
     }

@@ -1,13 +1,13 @@
 import CPostgres
 
-/// One thing asked of the server, and what has come back so far.
+/// One request to the server, and what has come back so far.
 struct Job {
     enum Work: Sendable {
-        /// The first that is asked, which changes nothing.
+        /// The first request of a session, which changes nothing.
         case greeting(String, Parameters)
         case statement(Statement, Parameters)
         case script(String)
-        /// A `COPY … FROM STDIN`, and what it is to read there.
+        /// A `COPY … FROM STDIN` and its input.
         case copy(String, [UInt8])
 
         var name: String? {
@@ -19,7 +19,7 @@ struct Job {
 
     let work: Work
     let reply: CheckedContinuation<Reply, Never>
-    /// The results that come before its own: of preparing it, or of the settings that travel with it.
+    /// How many results precede its own: of preparing it, or of the settings that are sent with it.
     var preludes = 0
     private var result: ServerResult?
     private var error: PostgresError?
@@ -33,7 +33,7 @@ struct Job {
         if preludes > 0 { preludes -= 1 } else { self.result = result }
     }
 
-    /// The first failure counts, the others follow from it.
+    /// The first failure counts; others follow from it.
     mutating func failed(_ error: PostgresError) {
         guard self.error == nil else { return }
         var error = error
@@ -41,7 +41,7 @@ struct Job {
         self.error = error
     }
 
-    /// The server has said all about it. Only now is it committed: results come before that.
+    /// The server has reached the synchronization point. Only now is it committed: the results come earlier.
     func land() {
         if let error {
             reply.resume(returning: .failure(error))
@@ -54,14 +54,13 @@ struct Job {
         }
     }
 
-    /// The connection broke before the server had said all. An error that ended only the statement stands: such a
-    /// statement is rolled back.
+    /// The connection broke before that. An error that ended only the statement stands: the statement is rolled back.
     func landLost(_ reason: PostgresError) {
         if let error, error.outcome == .nothingDone { return reply.resume(returning: .failure(error)) }
         let cause = self.error?.message ?? reason.message
         var loss: PostgresError
         if case .greeting = work {
-            // A pooler logs in only now, and says here why it cannot.
+            // A pooler connects to the server only now, and reports here why it cannot.
             loss = PostgresError(.closed, cause, sqlState: self.error?.sqlState, hint: self.error?.hint ?? reason.hint)
         } else {
             loss = PostgresError(
@@ -77,7 +76,7 @@ struct Job {
     }
 }
 
-/// A result's kind, as the pipeline needs it.
+/// The kinds of result that the pipeline distinguishes.
 enum Answer {
     case good
     case bad
@@ -86,7 +85,7 @@ enum Answer {
     case synchronized
     /// The server waits for the input of a `COPY`.
     case input
-    /// It would send the output of one.
+    /// The server would send the output of one.
     case output
 
     init(_ result: ServerResult) {

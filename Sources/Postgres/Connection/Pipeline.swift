@@ -1,15 +1,15 @@
-/// What waits for its turn and what is in flight, in the order in which it was asked for.
+/// The statements that wait and those that were sent, in the order in which they were asked for.
 ///
-/// Several statements fly together. A script needs the session to itself: it starts when all before it have landed, and
-/// nothing after it starts before it has.
+/// Several statements are sent without waiting for answers. A script needs the session to itself: it is sent when all before
+/// it are answered, and nothing after it is sent before it is.
 struct Pipeline<Job> {
     enum Kind: Sendable {
         case statement
         case script
     }
 
-    /// Enough to hide the way to the server and back. What is above it is surely not sent when the connection breaks.
-    /// May shrink, which those in flight do not feel.
+    /// How many are sent ahead: enough to hide the round trip. What is above it was surely not sent when the connection
+    /// breaks. It may shrink while statements are in flight.
     var limit: Int
     private var waiting = Fifo<(Kind, Job)>()
     private var inFlight = Fifo<Job>()
@@ -19,13 +19,13 @@ struct Pipeline<Job> {
         self.limit = limit
     }
 
-    /// The one whose answer the server sends now.
+    /// The one that the server answers now.
     var current: Job? {
         get { inFlight.first }
         set { inFlight.first = newValue }
     }
 
-    /// The one that departed last.
+    /// The one that was sent last.
     var last: Job? {
         get { inFlight.last }
         set { inFlight.last = newValue }
@@ -35,7 +35,7 @@ struct Pipeline<Job> {
         waiting.append((kind, job))
     }
 
-    /// The next one that may be sent now; it is in flight from here on.
+    /// The next one that may be sent now, which then counts as sent.
     mutating func depart() -> Job? {
         guard let (kind, job) = waiting.first, !isRunningScript else { return nil }
         switch kind {
@@ -50,13 +50,13 @@ struct Pipeline<Job> {
         return job
     }
 
-    /// The current one has its answer.
+    /// The current one is answered.
     mutating func landed() -> Job? {
         isRunningScript = false
         return inFlight.popFirst()
     }
 
-    /// Everything ends: those that were sent, and those that never were.
+    /// Removes all, and tells which were sent.
     mutating func takeAll() -> (sent: [Job], unsent: [Job]) {
         var sent: [Job] = []
         var unsent: [Job] = []

@@ -1,4 +1,4 @@
-/// The statements that one session has prepared, or is about to.
+/// The statements that a session has prepared, or is about to.
 struct PreparedStatements {
     struct Entry {
         let nameOnServer: String
@@ -7,7 +7,7 @@ struct PreparedStatements {
     }
 
     private var entries: [String: Entry] = [:]
-    /// How often each was forgotten: the server may still know the old one, so the next has another name.
+    /// How often each was forgotten. The server may still have the old one, so the next gets another name.
     private var forgotten: [String: Int] = [:]
 
     /// The name to execute, and whether it has to be prepared first.
@@ -32,7 +32,7 @@ struct PreparedStatements {
         entries[statement.name] = nil
     }
 
-    /// What the server has is of no use any more: a table changed under the plan, or a pooler gave us another session.
+    /// The server's statement is of no use any more: a table has changed, or a pooler has switched to another session.
     mutating func forget(_ statement: Statement) {
         guard entries.removeValue(forKey: statement.name) != nil else { return }
         forgotten[statement.name, default: 0] += 1

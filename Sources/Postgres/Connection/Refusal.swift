@@ -1,10 +1,10 @@
 import Glibc
 import IO
 
-/// libpq's report of a connection that did not come about, understood.
+/// Parses libpq's report of a failed connection.
 ///
-/// The server's part of it looks like `FATAL:  28P01: password authentication failed for user "x"`, followed by the
-/// place in the server's source. Of several hosts each has its say.
+/// The server's part of it looks like `FATAL:  28P01: password authentication failed for user "x"`, followed by the place in
+/// the server's source. There is one part for each host.
 struct Refusal {
     let message: String
     let sqlState: String?
@@ -26,7 +26,7 @@ struct Refusal {
         self.sqlState = sqlState
     }
 
-    /// - Parameter isNamed: somebody has said where the server is.
+    /// - Parameter isNamed: the connection string or the environment names a server.
     func error(isNamed: Bool = true) -> PostgresError {
         let (code, hint): (PostgresError.Code, String) =
             switch sqlState {
@@ -54,14 +54,14 @@ struct Refusal {
         return PostgresError(code, message, sqlState: sqlState, hint: hint)
     }
 
-    /// `LOCATION:  auth_failed, auth.c:326`, in whatever language.
+    /// As in `LOCATION:  auth_failed, auth.c:326`, in any language.
     private static func isLocation(_ line: String) -> Bool {
         guard let colon = line.lastIndex(of: ":") else { return false }
         let number = line[line.index(after: colon)...]
         return !number.isEmpty && number.allSatisfy(\.isNumber) && line[..<colon].hasSuffix(".c")
     }
 
-    /// Takes `28P01: ` out of the line.
+    /// Splits the line around `28P01: `.
     private static func split(_ line: String) -> (before: String, state: String, after: String)? {
         let bytes = Array(line.utf8)
         guard bytes.count > 8 else { return nil }

@@ -2,8 +2,8 @@ import CPostgres
 
 /// One answer of the server, freed with its last reference.
 ///
-/// `@unchecked`, because nobody changes a result: libpq has handed it out, and here it is only read until `deinit`. A
-/// function of libpq that writes to a result, such as `PQsetvalue`, would break that.
+/// `@unchecked`, because libpq has handed the result out and here it is only read. A function of libpq that writes to a
+/// result, such as `PQsetvalue`, would break that.
 final class ServerResult: @unchecked Sendable {
     let pointer: OpaquePointer
 
@@ -19,10 +19,10 @@ final class ServerResult: @unchecked Sendable {
     var rowCount: Int { Int(PQntuples(pointer)) }
     var columnCount: Int { Int(PQnfields(pointer)) }
 
-    /// The rows that a statement inserted, updated, deleted or selected.
+    /// The rows inserted, updated, deleted or selected.
     var affectedRows: Int { Int(String(cString: PQcmdTuples(pointer))) ?? 0 }
 
-    /// The server's word for what it did, as in "COMMIT".
+    /// As in "COMMIT".
     var commandTag: String { String(cString: PQcmdStatus(pointer)) }
 
     func columnType(_ column: Int) -> UInt32 { PQftype(pointer, CInt(column)) }
@@ -36,7 +36,7 @@ final class ServerResult: @unchecked Sendable {
         return place < 0 ? nil : Int(place)
     }
 
-    /// The server's error, as it stands in this result.
+    /// The server's error in this result.
     func error(outcome: PostgresError.Outcome) -> PostgresError {
         let sqlState = field("C")
         var error = PostgresError(
@@ -52,23 +52,23 @@ final class ServerResult: @unchecked Sendable {
         return error
     }
 
-    /// The context of a lock on a row reads: while updating tuple (0,1) in relation "results". It is the only field that
-    /// names the table. A server that speaks another language names none here.
+    /// The context of a lock on a row reads: while updating tuple (0,1) in relation "results". No other field names the
+    /// table. Nil for a server with messages in another language.
     private static func relation(in context: String) -> String? {
-        guard let start = context.range(of: "in relation \"")?.upperBound,
+        guard let start = context.firstRange(of: "in relation \"")?.upperBound,
             let end = context[start...].firstIndex(of: "\"")
         else { return nil }
         return String(context[start..<end])
     }
 
-    /// `ERROR` ends a statement, `FATAL` the session; `V` is the severity that is never translated.
+    /// `ERROR` ends a statement, `FATAL` the session; `V` is the untranslated severity.
     var endsSession: Bool {
         let severity = field("V")
         return severity == nil || severity == "FATAL" || severity == "PANIC"
     }
 
-    /// Whether an error is none of the server's, which always has a severity: libpq says so that the connection broke, or
-    /// that it could not take an answer in.
+    /// Whether libpq made the error: that the connection broke, or that an answer could not be taken in. The server's errors
+    /// always have a severity.
     var isOfLibpq: Bool { field("V") == nil }
 
     private func field(_ code: Unicode.Scalar) -> String? {

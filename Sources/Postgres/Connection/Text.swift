@@ -6,8 +6,4 @@ extension String {
         while let last = text.last, last.isWhitespace { text.removeLast() }
         return String(text)
     }
-
-    func replacing(_ secret: String, with replacement: String) -> String {
-        split(separator: secret, omittingEmptySubsequences: false).joined(separator: replacement)
-    }
 }

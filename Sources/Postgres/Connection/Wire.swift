@@ -1,16 +1,15 @@
 import CPostgres
 
-/// One session with the server as libpq holds it: a thin function a C call, closed with its last reference.
+/// A session of libpq: a thin function for each C call, closed with its last reference.
 ///
-/// `@unchecked`, because libpq lets any thread use a session, one at a time: `Connector` makes it and hands it over, and
-/// from then on only the actor that received it calls it. Two holders at once would break that.
+/// `@unchecked`, because libpq lets any thread use a session, one at a time: `Connector` makes it and hands it over, and then
+/// only the actor that received it calls it. Two holders at once would break that.
 final class Wire: @unchecked Sendable {
-    /// What a look at the input found.
     enum Arrival {
         case result(ServerResult)
-        /// The results of one statement end here.
+        /// The results of one statement are complete.
         case end
-        /// Nothing more before the next reading.
+        /// Nothing more until more is read.
         case incomplete
     }
 
@@ -52,7 +51,7 @@ final class Wire: @unchecked Sendable {
         }
     }
 
-    /// Without a name, which leaves nothing behind.
+    /// Without a name, which leaves nothing on the server.
     func execute(sql: String, _ parameters: Parameters) -> Bool {
         Self.withPointers(to: parameters) { count, values, lengths, formats in
             PQsendQueryParams(session, sql, count, parameters.types, values, lengths, formats, 1) == 1
@@ -86,7 +85,7 @@ final class Wire: @unchecked Sendable {
         }
     }
 
-    /// An empty value needs an address too: to libpq none means null.
+    /// An empty value needs an address too, since to libpq none means null.
     private static func address(of place: Parameters.Place, in bytes: UnsafeRawBufferPointer) -> UnsafePointer<CChar>? {
         guard let base = bytes.baseAddress else {
             return UnsafeRawPointer(Self.empty.utf8Start).assumingMemoryBound(to: CChar.self)
@@ -96,7 +95,7 @@ final class Wire: @unchecked Sendable {
 
     private static let empty: StaticString = ""
 
-    /// Ends a statement's own implicit transaction, so that its failure harms no other.
+    /// Ends a statement's implicit transaction, so that its failure affects no other.
     func sync() -> Bool {
         PQpipelineSync(session) == 1
     }
@@ -106,19 +105,19 @@ final class Wire: @unchecked Sendable {
         PQsendQuery(session, sql) == 1
     }
 
-    /// Input of the `COPY` that the server waits to be fed. libpq keeps what the kernel does not take, however much.
+    /// Input of a `COPY`. libpq keeps what the kernel does not take, without a limit.
     func put(_ bytes: ArraySlice<UInt8>) -> Bool {
         bytes.withUnsafeBytes { bytes in
             PQputCopyData(session, bytes.assumingMemoryBound(to: CChar.self).baseAddress, CInt(bytes.count)) == 1
         }
     }
 
-    /// All of the input is there: from here on the server answers.
+    /// Ends the input of a `COPY`.
     func endInput() -> Bool {
         PQputCopyEnd(session, nil) == 1
     }
 
-    /// Nil: the connection is lost. True: the kernel took all there is. False: it has no room.
+    /// Whether the kernel took everything; nil: the connection is lost.
     func flush() -> Bool? {
         switch PQflush(session) {
         case 0: true

@@ -1,24 +1,24 @@
-/// The few lines of `sh` between us and a private cluster. They make its folder, prepare its data, run its server as
-/// their child, and wait for a word from us; when we are gone without one, as after `kill -9`, they stop the server and
-/// remove the folder.
+/// A shell script between this program and a private cluster. It makes the folder, prepares the data, runs the server as its
+/// child and waits for a command. When this program ends without one, as after `kill -9`, it stops the server and removes the
+/// folder.
 ///
-/// They run as the unprivileged user, in a session of their own, so an interrupt typed at our terminal leaves them be.
+/// It runs as the unprivileged user, in a session of its own, so that an interrupt typed at our terminal does not reach it.
 enum ClusterGuard {
-    /// Files that the guard leaves in the folder for us.
+    /// Files that the guard writes in the folder.
     static let log = "server.log"
     static let preparationLog = "initdb.log"
-    /// The guard's own number, for those who want to see it end.
+    /// The guard's process number.
     static let processID = "guard.pid"
-    /// The server's number.
+    /// The server's process number.
     static let server = "server.pid"
-    /// There when the server, or the preparation before it, has ended.
+    /// Exists when the server, or the preparation before it, has ended.
     static let ended = "ended"
 
     /// Arguments: the folder, the data's folder, initdb, its options in one word, then the server's command line.
     /// Standard input: a line with the password, then a line with a signal and "keep" or "remove".
     ///
-    /// `stop` and `server` cross: either the guard sees the server's number, or the server's side sees that it has to
-    /// stop.
+    /// Each side writes its file, `stop` or `server`, before it looks for the other's: so one of them sees the other's and
+    /// stops the server.
     static let script = """
         folder=$1 data=$2 initdb=$3 options=$4
         shift 4

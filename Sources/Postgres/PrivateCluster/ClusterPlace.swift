@@ -1,15 +1,15 @@
 import Glibc
 import IO
 
-/// Where a private cluster lives, and as whom its server runs: never as root, which PostgreSQL refuses.
+/// The folders of a private cluster, and the user of its server, which may not be root.
 struct ClusterPlace: Sendable {
     /// Made and removed by the guard: the server's socket and logs, and its data unless that is kept elsewhere.
     let folder: String
     let data: String
-    /// Nil: as ourselves.
+    /// Nil: this process's user.
     let user: User?
 
-    /// `data`: a folder to keep the data in; nil puts it into the folder that is removed.
+    /// - Parameter data: A folder to keep the data in; nil puts it into the folder that is removed.
     init(data: String?) throws(PostgresError) {
         let user = try User.isRoot ? Self.unprivilegedUser(data: data) : nil
         guard let parent = Self.temporaryFolder(for: user) else {
@@ -25,13 +25,13 @@ struct ClusterPlace: Sendable {
         if data != nil { try prepareData() }
     }
 
-    /// A socket's path has at most 107 bytes; the longest name of ours and the server's takes this from it.
+    /// A socket's path has at most 107 bytes, our longest name included.
     private static let longestParent = 107 - "/carillon-3w5e11264sgsf/.s.PGSQL.65535".utf8.count
 
     // MARK: The user
 
     private static func unprivilegedUser(data: String?) throws(PostgresError) -> User {
-        // Data that is there already stays its owner's.
+        // Existing data keeps its owner.
         if let data, let owner = Self.owner(of: data), owner != 0, let user = User(id: owner) { return user }
         for name in ["postgres", "nobody"] {
             if let user = User(named: name) { return user }

@@ -1,9 +1,9 @@
 extension PrivateCluster {
     /// How a private cluster is set up.
     package struct Settings: Sendable {
-        /// A commit is on the disk before it is answered.
+        /// A commit is on disk before it is acknowledged.
         package var isDurable: Bool
-        /// Also a port on 127.0.0.1, with a password, beside the socket that only its user and root can reach.
+        /// Listens on 127.0.0.1 too, with a password; the socket can be reached only by its user and root.
         package var listensOnLoopback: Bool
         /// The server's own settings, as in its configuration file.
         package var parameters: [String: String]
@@ -16,7 +16,7 @@ extension PrivateCluster {
 
         /// As PostgreSQL comes.
         package static let durable = Settings(isDurable: true)
-        /// For what may be lost with the machine: tests and demonstrations.
+        /// For data that may be lost with the machine: tests and demonstrations.
         package static let fast = Settings(isDurable: false)
 
         func commandLine(_ programs: ServerPrograms, _ place: ClusterPlace, port: UInt16) -> [String] {
@@ -25,14 +25,14 @@ extension PrivateCluster {
                 "shared_buffers": "128MB",
                 "timezone": "UTC",
                 "log_timezone": "UTC",
-                // Short statements gain nothing from compilation, which can cost more than they do.
+                // Compilation can cost more than short statements themselves.
                 "jit": "off",
             ]
             if !isDurable {
                 for name in ["fsync", "synchronous_commit", "full_page_writes"] { settings[name] = "off" }
             }
             settings.merge(parameters) { $1 }
-            // These make it private; they cannot be set otherwise.
+            // These make it private, so they cannot be overridden.
             settings["unix_socket_directories"] = place.folder
             settings["listen_addresses"] = listensOnLoopback ? "127.0.0.1" : ""
             settings["port"] = String(port)

@@ -1,18 +1,17 @@
 import Glibc
 package import IO
 
-/// A PostgreSQL server of our own, for demonstrations, tests and one-machine installations: its own folder, its own
-/// socket, and no contact with any other cluster of the machine.
+/// A private PostgreSQL server, for demonstrations, tests and one-machine installations: in its own folder, with its own
+/// socket, apart from any other cluster of the machine.
 ///
-/// It stops, and its folder goes, when it is told to, when the last reference to it goes, and when this process ends in
-/// whatever way.
+/// It stops, and its folder is removed, at `stop()`, with the last reference to it, and when this process ends in any way.
 package actor PrivateCluster {
     private let programs: ServerPrograms
     private let place: ClusterPlace
     private let settings: Settings
     private let password: String
     private let loop: EventLoop
-    /// On 127.0.0.1, where the settings have the server listen there.
+    /// On 127.0.0.1, if the settings say so.
     package nonisolated let port: UInt16
     /// The guard, which runs the server.
     private var process: ChildProcess?
@@ -22,7 +21,7 @@ package actor PrivateCluster {
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// Prepares and starts one. With `data` its data is kept in that folder and used again; without, it goes with the
+    /// Prepares and starts one. With `data` its data is kept in that folder and used again; without, it is removed with the
     /// cluster.
     package static func start(
         _ settings: Settings,
@@ -39,7 +38,7 @@ package actor PrivateCluster {
                 try await cluster.run()
                 return cluster
             } catch {
-                // The free port that we had found may have found another taker meanwhile.
+                // Another program may have taken the free port meanwhile.
                 if attempts > 0 && settings.listensOnLoopback && error.message.contains("Address already in use") {
                     continue
                 }
@@ -60,7 +59,7 @@ package actor PrivateCluster {
         self.loop = loop
         password =
             String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
-        // Without a port on the network the number is only part of the socket's name.
+        // Without a network port the number is only a part of the socket's name.
         do {
             port = settings.listensOnLoopback ? try ListeningSocket(host: "127.0.0.1", port: 0).port : 5432
         } catch {
@@ -76,12 +75,12 @@ package actor PrivateCluster {
         "postgresql:///\(Self.encoded(database))?host=\(Self.encoded(place.folder))&port=\(port)&user=postgres"
     }
 
-    /// For connecting through 127.0.0.1, with the password, where the settings have the server listen there.
+    /// For connecting through 127.0.0.1, with the password, if the settings say so.
     package nonisolated func loopbackURL(database: String = "postgres") -> String {
         "postgresql://postgres:\(password)@127.0.0.1:\(port)/\(Self.encoded(database))"
     }
 
-    /// Stops the server, waits for its end, and removes its folder. A second time it does nothing.
+    /// Stops the server, waits for its end and removes its folder. A second call does nothing.
     package func stop(_ mode: StopMode = .fast) async {
         await end(mode, "remove")
     }
@@ -113,7 +112,7 @@ package actor PrivateCluster {
             let leash = Socket(owning: near)
             let other = Socket(owning: far)
             var command = ChildProcess.Command("/bin/sh", arguments)
-            // None of the variables of ours that mean something to a server.
+            // Without our variables that mean something to a server.
             command.environment = [
                 "PATH": getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin", "LC_ALL": "C",
             ]
@@ -147,7 +146,7 @@ package actor PrivateCluster {
             + [settings.preparation] + settings.commandLine(programs, place, port: port)
     }
 
-    /// The server says so in its lock file, once it takes connections.
+    /// The server's lock file tells when it accepts connections.
     private func waitUntilReady() async throws(PostgresError) {
         let deadline = MonotonicInstant.now + .seconds(120)
         while !isReady {
@@ -182,7 +181,7 @@ package actor PrivateCluster {
             separator: "\n",
             omittingEmptySubsequences: false
         )
-        // A server that was killed leaves such a file too, with another number.
+        // A server that was killed leaves such a file too, with another process number.
         return lines.count > 7 && lines[7].hasPrefix("ready")
             && String(lines[0]) == Self.text(of: path(ClusterGuard.server)).trimmed
     }
@@ -206,13 +205,13 @@ extension PrivateCluster {
         guard let file = fopen(path, "re") else { return "" }
         defer { fclose(file) }
         var buffer = [UInt8](repeating: 0, count: 16_384)
-        // The end is what matters, in a log.
+        // Of a log the end matters.
         if fseek(file, -buffer.count, SEEK_END) != 0 { rewind(file) }
         let count = fread(&buffer, 1, buffer.count, file)
         return String(decoding: buffer[..<count], as: UTF8.self)
     }
 
-    /// As it may stand in a URL.
+    /// Percent-encoded.
     private static func encoded(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Where the programs of a PostgreSQL server lie on this machine.
+/// The folder of a PostgreSQL server's programs on this machine.
 struct ServerPrograms: Sendable {
     let folder: String
 
@@ -40,8 +40,8 @@ struct ServerPrograms: Sendable {
 }
 
 extension PrivateCluster {
-    /// Another program of PostgreSQL: from the folder that clusters are started from, so that the versions are the same,
-    /// or else, by its name alone, from `PATH`.
+    /// The path of another program of PostgreSQL: from the same folder, so that the versions are the same, or else just its
+    /// name, to be found in `PATH`.
     package static func program(_ name: String) throws(PostgresError) -> String {
         let path = try ServerPrograms.find().folder + "/" + name
         return access(path, X_OK) == 0 ? path : name

@@ -1,4 +1,4 @@
-/// PostgreSQL's binary values are big-endian.
+/// Writes PostgreSQL's binary values, which are big-endian.
 extension Array where Element == UInt8 {
     @inline(__always)
     mutating func append(bigEndian value: some FixedWidthInteger) {

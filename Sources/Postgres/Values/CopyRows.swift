@@ -1,4 +1,4 @@
-/// The rows that a `COPY … FROM STDIN (FORMAT binary)` reads: each is begun, and then given all its columns in order.
+/// The rows that a `COPY … FROM STDIN (FORMAT binary)` reads: each is begun, then all its columns are appended in order.
 package struct CopyRows: Sendable {
     package private(set) var count = 0
     private var data: [UInt8]
@@ -39,7 +39,7 @@ package struct CopyRows: Sendable {
         data.append(bigEndian: Int32(-1))
     }
 
-    /// All that is sent, with the mark of its end.
+    /// All that is sent, with the end marker.
     consuming func bytes() -> [UInt8] {
         data.append(bigEndian: Int16(-1))
         return data

@@ -1,13 +1,13 @@
 /// The values of a statement's parameters `$1`, `$2`, …, appended in that order: one flat buffer in PostgreSQL's binary
 /// format, no object a value.
 ///
-/// Every value is appended with its type, a null too, and the statement is prepared with those types. So one statement
-/// has to be given the same types every time.
+/// Every value has a type, also a null, and the statement is prepared with these types, so it must be given the same types
+/// every time.
 package struct Parameters: Sendable {
-    /// Where a value lies in `bytes`; a null has no place.
+    /// The place of a value in `bytes`.
     struct Place: Sendable {
         let offset: Int
-        /// Minus one: null.
+        /// -1: null.
         let length: Int
     }
 
@@ -22,20 +22,6 @@ package struct Parameters: Sendable {
     }
 
     package var count: Int { places.count }
-
-    package mutating func removeAll(keepingCapacity: Bool = true) {
-        bytes.removeAll(keepingCapacity: keepingCapacity)
-        places.removeAll(keepingCapacity: keepingCapacity)
-        types.removeAll(keepingCapacity: keepingCapacity)
-    }
-
-    package mutating func appendNull(_ type: PostgresType) {
-        appendNull(id: type.id)
-    }
-
-    package mutating func appendNull(arrayOf type: PostgresType) {
-        appendNull(id: type.arrayID)
-    }
 
     package mutating func append(_ value: Bool?) {
         append(.bool, value) { bytes, value in bytes.append(value ? 1 : 0) }
@@ -73,26 +59,6 @@ package struct Parameters: Sendable {
         append(.text, value) { bytes, value in bytes.append(contentsOf: value.utf8) }
     }
 
-    package mutating func append(json value: String?) {
-        append(.json, value) { bytes, value in bytes.append(contentsOf: value.utf8) }
-    }
-
-    package mutating func append(jsonb value: String?) {
-        append(.jsonb, value) { bytes, value in
-            bytes.append(1)  // the version of the format
-            bytes.append(contentsOf: value.utf8)
-        }
-    }
-
-    /// The bytes of a `text`, `json`, `jsonb` or `bytea`.
-    package mutating func append(_ type: PostgresType, bytes span: RawSpan) {
-        precondition(type.takesBytes, "only text, json, jsonb and bytea are appended as bytes")
-        let start = bytes.count
-        if type == .jsonb { bytes.append(1) }
-        bytes.append(copying: span)
-        finish(type.id, from: start)
-    }
-
     package mutating func append(_ array: PostgresArray) {
         let start = bytes.count
         array.write(into: &bytes)
@@ -104,26 +70,13 @@ package struct Parameters: Sendable {
         _ value: Value?,
         _ write: (inout [UInt8], Value) -> Void
     ) {
-        guard let value else { return appendNull(id: type.id) }
         let start = bytes.count
-        write(&bytes, value)
-        finish(type.id, from: start)
+        if let value { write(&bytes, value) }
+        finish(type.id, from: start, isNull: value == nil)
     }
 
-    private mutating func appendNull(id: UInt32) {
-        types.append(id)
-        places.append(Place(offset: 0, length: -1))
-    }
-
-    private mutating func finish(_ type: UInt32, from start: Int) {
+    private mutating func finish(_ type: UInt32, from start: Int, isNull: Bool = false) {
         types.append(type)
-        places.append(Place(offset: start, length: bytes.count - start))
-    }
-}
-
-extension PostgresType {
-    /// Whether the binary format is the bytes themselves, so that they can be passed through.
-    var takesBytes: Bool {
-        self == .text || self == .json || self == .jsonb || self == .bytea
+        places.append(Place(offset: start, length: isNull ? -1 : bytes.count - start))
     }
 }

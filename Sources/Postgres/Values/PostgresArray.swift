@@ -1,6 +1,4 @@
-/// An array being built to be bound as one parameter, such as a column for `UNNEST`: flat bytes, no object an element.
-///
-/// Keep one a column, append row by row, bind them all, `removeAll`, and start again in the same memory.
+/// An array that is bound as one parameter, such as a column for `UNNEST`: flat bytes, no object for an element.
 package struct PostgresArray: Sendable {
     package let type: PostgresType
     package private(set) var count = 0
@@ -13,12 +11,6 @@ package struct PostgresArray: Sendable {
     }
 
     package var isEmpty: Bool { count == 0 }
-
-    package mutating func removeAll(keepingCapacity: Bool = true) {
-        count = 0
-        hasNull = false
-        elements.removeAll(keepingCapacity: keepingCapacity)
-    }
 
     package mutating func appendNull() {
         count += 1
@@ -84,8 +76,8 @@ package struct PostgresArray: Sendable {
         elements.append(bigEndian: length)
     }
 
-    /// The binary format: dimensions, whether a null is among the elements, the elements' type, then of the one
-    /// dimension the length and the lower bound, then the elements, each after its length.
+    /// The binary format: the number of dimensions, whether there are nulls, the elements' type, the length and lower bound of
+    /// the one dimension, then the elements, each after its length.
     func write(into bytes: inout [UInt8]) {
         bytes.reserveCapacity(bytes.count + 20 + elements.count)
         bytes.append(bigEndian: Int32(count == 0 ? 0 : 1))

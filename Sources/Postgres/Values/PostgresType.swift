@@ -1,8 +1,7 @@
-/// The types that this program binds and reads, with the numbers that PostgreSQL has given them for good.
+/// The types that this program binds and reads, with their numbers in `pg_type`, which never change.
 package struct PostgresType: Hashable, Sendable {
-    /// The type's row in `pg_type`.
     package let id: UInt32
-    /// The type of an array of these; 0 where this is one itself.
+    /// The type of arrays of it.
     let arrayID: UInt32
 
     package static let bool = PostgresType(id: 16, arrayID: 1000)
@@ -16,4 +15,7 @@ package struct PostgresType: Hashable, Sendable {
     package static let timestamptz = PostgresType(id: 1184, arrayID: 1185)
     package static let uuid = PostgresType(id: 2950, arrayID: 2951)
     package static let jsonb = PostgresType(id: 3802, arrayID: 3807)
+
+    /// Whether the binary format is the value's own bytes, so that they can be passed through.
+    var takesBytes: Bool { self == .text || self == .json || self == .jsonb || self == .bytea }
 }

@@ -1,10 +1,10 @@
-/// A value that stands in one row of an answer.
+/// A value that can be read from a row of an answer.
 package protocol RowReadable: Sendable {
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError)
 }
 
 extension PostgresConnection {
-    /// Runs a statement and makes a value of each of its rows.
+    /// Runs a statement and reads a value from each of its rows.
     package func values<Value: RowReadable>(
         of statement: Statement,
         _ parameters: Parameters = Parameters()

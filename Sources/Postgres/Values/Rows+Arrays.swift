@@ -1,6 +1,6 @@
-/// Reading arrays in place, whatever their dimensions: the elements come one after the other.
+/// Reads arrays of any number of dimensions in place.
 extension Rows {
-    /// Hands over the bytes of each element; nil is a null.
+    /// Calls the body with the bytes of each element; nil is a null.
     package func forEachElement(
         _ row: Int,
         _ column: Int,
@@ -19,29 +19,17 @@ extension Rows {
         }
     }
 
-    /// The number of elements, without a look at them.
-    package func elementCount(_ row: Int, _ column: Int) throws(PostgresError) -> Int {
-        let (start, length) = try cell(row, column)
-        var reader = ArrayReader(UnsafeRawBufferPointer(start: start, count: length))
-        guard let count = reader.readHeader() else { throw mismatch(row, column, "an array") }
-        return count
-    }
-
     /// The elements of a `text[]`; a null is nil.
     package func strings(_ row: Int, _ column: Int) throws(PostgresError) -> [String?] {
         var strings: [String?] = []
         try forEachElement(row, column) { (element: RawSpan?) throws(PostgresError) in
-            if let element {
-                strings.append(element.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
-            } else {
-                strings.append(nil)
-            }
+            strings.append(element?.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
         }
         return strings
     }
 }
 
-/// Walks over the binary format of an array and believes none of its lengths.
+/// Reads the binary format of an array, and checks every length in it.
 struct ArrayReader {
     enum Element {
         case null
@@ -54,7 +42,7 @@ struct ArrayReader {
         rest = bytes
     }
 
-    /// The number of elements in all dimensions together; nil when this is no array.
+    /// The number of elements in all dimensions together; nil: this is not an array.
     mutating func readHeader() -> Int? {
         guard let dimensions = readInt32(), dimensions >= 0, dimensions <= 6, readInt32() != nil,
             readInt32() != nil

@@ -1,5 +1,4 @@
-/// Reading by the names of columns, which may then stand in any order. For answers of few rows: each value costs a look
-/// for its name.
+/// Reads by the names of columns, in any order. For answers of few rows: each value costs a search for its name.
 extension Rows {
     package func isNull(_ row: Int, _ column: String) throws(PostgresError) -> Bool {
         isNull(row, try place(of: column))

@@ -1,4 +1,4 @@
-/// Reading what may be null.
+/// Reads what may be null.
 extension Rows {
     package func int64IfPresent(_ row: Int, _ column: Int) throws(PostgresError) -> Int64? {
         isNull(row, column) ? nil : try int64(row, column)

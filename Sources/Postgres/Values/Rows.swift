@@ -2,8 +2,8 @@ import CPostgres
 
 /// The rows of an answer, in PostgreSQL's binary format, read in place.
 ///
-/// Reading a value checks its column's type and that it is not null, and throws otherwise: the database is not ours
-/// alone, and a changed column must not crash a program.
+/// Reading a value checks its column's type and that it is not null, and throws otherwise: others may change the database,
+/// and a changed column must not crash the program.
 package struct Rows: ~Copyable {
     let result: ServerResult
     private let pointer: OpaquePointer
@@ -20,9 +20,6 @@ package struct Rows: ~Copyable {
     package var columnCount: Int { types.count }
     package var isEmpty: Bool { count == 0 }
     package var indices: Range<Int> { 0..<count }
-
-    /// The rows that the statement inserted, updated, deleted or selected.
-    package var affected: Int { result.affectedRows }
 
     package func isNull(_ row: Int, _ column: Int) -> Bool {
         check(row, column)
@@ -79,13 +76,13 @@ package struct Rows: ~Copyable {
         )
     }
 
-    /// A `text`, `json` or any other type whose binary format is its text.
+    /// A `text`, a `json`, or any other type whose binary format is its text.
     package func string(_ row: Int, _ column: Int) throws(PostgresError) -> String {
         let (start, length) = try cell(row, column)
         return String(decoding: UnsafeRawBufferPointer(start: start, count: length), as: UTF8.self)
     }
 
-    /// The value's bytes as they came, in place.
+    /// The value's bytes, in place.
     package func withBytes<R>(
         _ row: Int,
         _ column: Int,
@@ -113,12 +110,12 @@ package struct Rows: ~Copyable {
         if self.type(row, column) != type.id { throw mismatch(row, column, what) }
     }
 
-    /// Where the value lies, which is not null. It lives as long as the result does.
+    /// The place of a value that is not null, valid as long as the result.
     @inline(__always)
     func cell(_ row: Int, _ column: Int) throws(PostgresError) -> (start: UnsafeRawPointer, length: Int) {
         check(row, column)
         let length = Int(PQgetlength(pointer, CInt(row), CInt(column)))
-        // Nulls are told by another question, which only what looks empty needs to be asked.
+        // Only an empty value may be a null, so that others cost one call less.
         if length == 0 && PQgetisnull(pointer, CInt(row), CInt(column)) != 0 {
             throw mismatch(row, column, "a value")
         }
@@ -135,8 +132,6 @@ package struct Rows: ~Copyable {
         guard length == MemoryLayout<Value>.size else { throw mismatch(row, column, "a value of its type's size") }
         return start.loadUnaligned(as: Value.self)
     }
-
-    func columnType(_ column: Int) -> UInt32 { types[column] }
 
     func mismatch(_ row: Int, _ column: Int, _ expected: String) -> PostgresError {
         let name = result.columnName(column)

@@ -1,4 +1,4 @@
-/// PostgreSQL counts the microseconds since 2000, everybody else since 1970. Both infinities stay what they are.
+/// Converts between PostgreSQL's microseconds since 2000 and those since 1970. Both infinities stay unchanged.
 enum Timestamp {
     private static let offset: Int64 = 946_684_800_000_000
 

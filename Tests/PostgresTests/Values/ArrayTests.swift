@@ -14,10 +14,10 @@ import Testing
             var parameters = Parameters()
             parameters.append(texts)
             let answer = try await connection.query(echo, parameters) { rows in
-                try (rows.strings(0, 0), rows.int64(0, 1), rows.bool(0, 2), rows.bool(0, 3), rows.elementCount(0, 0))
+                try (rows.strings(0, 0), rows.int64(0, 1), rows.bool(0, 2), rows.bool(0, 3))
             }
             #expect(answer.0 == ["a\"b{},\\", nil, "", "ü"])
-            #expect(answer.1 == 4 && answer.2 && answer.3 && answer.4 == 4)
+            #expect(answer.1 == 4 && answer.2 && answer.3)
         }
     }
 
@@ -27,7 +27,7 @@ import Testing
             var parameters = Parameters()
             parameters.append(PostgresArray(of: .int8))
             let answer = try await connection.query(echo, parameters) { rows in
-                try (rows.elementCount(0, 0), rows.int64(0, 1))
+                try (rows.strings(0, 0).count, rows.int64(0, 1))
             }
             #expect(answer == (0, 0))
         }
@@ -97,11 +97,11 @@ import Testing
         let read = Statement("read rows", "SELECT id, name, at, note FROM rows ORDER BY id")
         try await TestDatabase.connected(.nothing) { connection, _ in
             try await connection.script("CREATE TABLE rows (id int8 PRIMARY KEY, name text, at timestamptz, note text)")
-            var ids = PostgresArray(of: .int8)
-            var names = PostgresArray(of: .text)
-            var times = PostgresArray(of: .timestamptz)
-            var notes = PostgresArray(of: .text)
             for round in 0..<2 {
+                var ids = PostgresArray(of: .int8)
+                var names = PostgresArray(of: .text)
+                var times = PostgresArray(of: .timestamptz)
+                var notes = PostgresArray(of: .text)
                 for row in (round * 10_000)..<((round + 1) * 10_000) {
                     ids.append(Int64(row))
                     names.append("row \(row)")
@@ -115,10 +115,6 @@ import Testing
                 var parameters = Parameters()
                 for column in [ids, names, times, notes] { parameters.append(column) }
                 #expect(try await connection.execute(write, parameters) == 10_000)
-                ids.removeAll()
-                names.removeAll()
-                times.removeAll()
-                notes.removeAll()
             }
             let wrong = try await connection.query(read) { rows in
                 try rows.indices.filter { row in

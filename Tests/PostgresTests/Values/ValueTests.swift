@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct `Values to the server and back` {
-    @Test func `every type comes back as it went`() async throws {
+    @Test func `every type comes back unchanged`() async throws {
         let all = Statement(
             "all types",
             "SELECT $1::bool, $2::int2, $3::int4, $4::int8, $5::float8, $6::timestamptz, $7::uuid, $8::text, $9::json"
@@ -18,7 +18,7 @@ import Testing
             parameters.append(timestamp: 1_700_000_000_123_456)
             parameters.append(uuid: (0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210))
             parameters.append("Grüße 🔔")
-            parameters.append(json: #"{ "a" : 1 }"#)
+            parameters.append(#"{ "a" : 1 }"#)
             let numbers = try await connection.query(all, parameters) { rows in
                 try (rows.bool(0, 0), rows.int16(0, 1), rows.int32(0, 2), rows.int64(0, 3), rows.double(0, 4))
             }
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `a null of every type is a null`() async throws {
-        let nulls = Statement("nulls", "SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10")
+        let nulls = Statement("nulls", "SELECT $1, $2, $3, $4, $5, $6, $7, $8")
         try await TestDatabase.connected(.nothing) { connection, _ in
             var parameters = Parameters()
             parameters.append(nil as Bool?)
@@ -46,12 +46,10 @@ import Testing
             parameters.append(timestamp: nil)
             parameters.append(uuid: nil)
             parameters.append(nil as String?)
-            parameters.appendNull(.bytea)
-            parameters.appendNull(arrayOf: .text)
             let areNull = try await connection.query(nulls, parameters) { rows in
                 (0..<rows.columnCount).map { rows.isNull(0, $0) }
             }
-            #expect(areNull == Array(repeating: true, count: 10))
+            #expect(areNull == Array(repeating: true, count: 8))
             let value = try await connection.query(nulls, parameters) { rows in
                 try (rows.int64IfPresent(0, 3), rows.stringIfPresent(0, 7), rows.timestampIfPresent(0, 5))
             }
@@ -59,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `an empty text is no null`() async throws {
+    @Test func `an empty text is not a null`() async throws {
         let echo = Statement("echo", "SELECT $1::text, $1 IS NULL")
         try await TestDatabase.connected(.nothing) { connection, _ in
             var parameters = Parameters()
@@ -72,14 +70,16 @@ import Testing
     }
 
     @Test func `text and json pass through as bytes`() async throws {
-        let echo = Statement("echo bytes", "SELECT $1::json, $2::bytea, $3::jsonb = '{\"b\": 2}'")
+        let echo = Statement("echo bytes", "SELECT $1[1], $2[1], $3[1] = '{\"b\": 2}'")
         try await TestDatabase.connected(.nothing) { connection, _ in
             let json = Array(#"{"b":2}"#.utf8)
             let bytes: [UInt8] = [0, 1, 254, 255]
             var parameters = Parameters()
-            parameters.append(.json, bytes: json.span.bytes)
-            parameters.append(.bytea, bytes: bytes.span.bytes)
-            parameters.append(.jsonb, bytes: json.span.bytes)
+            for (type, value) in [(PostgresType.json, json), (.bytea, bytes), (.jsonb, json)] {
+                var array = PostgresArray(of: type)
+                array.append(value.span.bytes)
+                parameters.append(array)
+            }
             let answer = try await connection.query(echo, parameters) { rows in
                 try (
                     rows.withBytes(0, 0) { span in span.withUnsafeBytes { Array($0) } },
