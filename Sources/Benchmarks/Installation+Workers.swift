@@ -53,10 +53,10 @@ extension Installation {
         while true {
             do {
                 let exit = try await process.wait(on: loop, until: .now + .milliseconds(20))
-                guard exit == .status(0), let usage = process.usageIfEnded() else {
+                guard exit == .status(0), let time = process.processorTimeIfEnded() else {
                     throw BenchmarkError("The program ended with \(exit).")
                 }
-                return (peakMemory, usage.processorTime)
+                return (peakMemory, time)
             } catch let error as IOError where error.code == .timedOut {
                 // The kernel tells the peak only while the process lives.
                 peakMemory = max(peakMemory, ProcessReading(process.processID)?.peakMemory ?? 0)

@@ -1,4 +1,5 @@
 import Glibc
+import IO
 
 /// A file could not be read or written.
 struct FileError: Error {
@@ -22,7 +23,7 @@ struct FileError: Error {
         case EISDIR: "it is a folder; name a file."
         case ENXIO: "nobody reads this pipe; start its reader first."
         case ENOSPC: "the disk is full."
-        default: String(cString: strerror(code)) + "."
+        default: IOError.text(of: code) + "."
         }
     }
 }

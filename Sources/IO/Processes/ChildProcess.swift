@@ -13,15 +13,9 @@ package final class ChildProcess: Sendable {
         case signal(CInt)
     }
 
-    /// What a child that has ended has used. Not its memory: the kernel's figure includes ours, which the child shares for
-    /// an instant before it executes its program.
-    package struct Usage: Sendable {
-        package let processorTime: Duration
-    }
-
     package let processID: Int32
     private let descriptor: CInt
-    private let end = Mutex<(exit: Exit, usage: Usage)?>(nil)
+    private let end = Mutex<(exit: Exit, processorTime: Duration)?>(nil)
 
     package init(_ command: Command) throws(IOError) {
         self.processID = try command.spawn()
@@ -50,10 +44,11 @@ package final class ChildProcess: Sendable {
     /// Nil while it runs.
     package func exitIfEnded() -> Exit? { reap()?.exit }
 
-    /// Nil while it runs.
-    package func usageIfEnded() -> Usage? { reap()?.usage }
+    /// The time that its threads were running; nil while it runs. Its memory is not told: the kernel's figure includes ours,
+    /// which the child shares for an instant before it executes its program.
+    package func processorTimeIfEnded() -> Duration? { reap()?.processorTime }
 
-    private func reap() -> (exit: Exit, usage: Usage)? {
+    private func reap() -> (exit: Exit, processorTime: Duration)? {
         self.end.withLock { end in
             if let end { return end }
             var status: CInt = 0
@@ -63,7 +58,9 @@ package final class ChildProcess: Sendable {
             guard result == processID else { return nil }
             // The low seven bits are the signal that ended it; if they are 0, the next eight bits are its exit status.
             let signal = status & 0x7f
-            end = (signal == 0 ? .status((status >> 8) & 0xff) : .signal(signal), Usage(usage))
+            let seconds = Duration.seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+            let time = seconds + .microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
+            end = (signal == 0 ? .status((status >> 8) & 0xff) : .signal(signal), time)
             return end
         }
     }
@@ -80,13 +77,5 @@ package final class ChildProcess: Sendable {
             defer { close(own) }
             _ = try await loop.readiness(of: own, for: .read, until: deadline, doing: "waiting for a child's end")
         }
-    }
-}
-
-extension ChildProcess.Usage {
-    fileprivate init(_ usage: rusage) {
-        processorTime =
-            .seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
-            + .microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
     }
 }

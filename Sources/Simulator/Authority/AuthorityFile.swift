@@ -1,4 +1,5 @@
 import Glibc
+import IO
 import TLS
 
 /// The file that keeps a simulator's authority from start to start: its certificate and its private key, readable by its owner
@@ -101,6 +102,6 @@ struct AuthorityFile {
     }
 
     private static func failure(_ what: String, _ number: CInt, _ advice: String) -> SimulatorError {
-        SimulatorError(.unavailable, "\(what): \(String(cString: strerror(number))); \(advice).")
+        SimulatorError(.unavailable, "\(what): \(IOError.text(of: number)); \(advice).")
     }
 }

@@ -28,7 +28,7 @@ struct LogFile: ~Copyable {
             let why =
                 errno == ENXIO
                 ? "this pipe has no reader. Start its reader first."
-                : "\(String(cString: strerror(errno))). Name a file in a folder that may be written."
+                : "\(IOError.text(of: errno)). Name a file in a folder that may be written."
             throw SimulatorError(
                 .unavailable,
                 "The log file \(path == "-" ? "on standard output" : path) cannot be opened: \(why)"

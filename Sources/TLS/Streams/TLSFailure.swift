@@ -90,55 +90,40 @@ struct TLSFailure {
             return TLSError(.noProtocol, sentence, alert: alert)
         }
         let sentence = "\(peer) rejected the connection with the TLS alert \(alert) (\(name))"
-        let advice = showsCertificate ? Self.adviceOnShown(alert) : Self.adviceWithoutOne(alert)
+        let (advice, isAboutCertificate) = meaning(of: CInt(alert))
         return TLSError(
             .rejected,
             advice.map { "\(sentence): \($0)" } ?? sentence,
             alert: alert,
-            isAboutCertificate: isAboutCertificate(alert)
+            isAboutCertificate: isAboutCertificate
         )
     }
 
     /// A server sends handshake_failure if it wants another certificate, and also if there is no common cipher. If it was
     /// shown a certificate, it means that one as a rule; otherwise it may mean anything.
-    private func isAboutCertificate(_ alert: UInt8) -> Bool {
-        switch CInt(alert) {
-        case SSL_AD_HANDSHAKE_FAILURE: showsCertificate
-        case SSL_AD_BAD_CERTIFICATE, SSL_AD_UNSUPPORTED_CERTIFICATE, SSL_AD_CERTIFICATE_REVOKED,
-            SSL_AD_CERTIFICATE_EXPIRED, SSL_AD_CERTIFICATE_UNKNOWN, SSL_AD_UNKNOWN_CA, SSL_AD_ACCESS_DENIED,
-            CInt(TLS13_AD_CERTIFICATE_REQUIRED):
-            true
-        default: false
-        }
-    }
-
-    private static func adviceOnShown(_ alert: UInt8) -> String? {
-        switch CInt(alert) {
-        case SSL_AD_HANDSHAKE_FAILURE, SSL_AD_BAD_CERTIFICATE, SSL_AD_UNSUPPORTED_CERTIFICATE,
-            SSL_AD_CERTIFICATE_UNKNOWN, SSL_AD_ACCESS_DENIED:
-            "it does not accept the certificate that it was shown"
-        case SSL_AD_CERTIFICATE_REVOKED: "the certificate that it was shown has been revoked"
-        case SSL_AD_CERTIFICATE_EXPIRED: "the certificate that it was shown has expired"
-        case SSL_AD_UNKNOWN_CA: "it does not know the authority of the certificate that it was shown"
-        default: adviceOnAny(alert)
-        }
-    }
-
-    private static func adviceWithoutOne(_ alert: UInt8) -> String? {
-        switch CInt(alert) {
+    private func meaning(of alert: CInt) -> (advice: String?, isAboutCertificate: Bool) {
+        let wantsOne = "it wants a certificate and was shown none"
+        let isUnaccepted = "it does not accept the certificate that it was shown"
+        switch alert {
         case SSL_AD_HANDSHAKE_FAILURE:
-            "it may want a certificate, and was shown none, or it speaks none of the ciphers that are safe today"
+            guard !showsCertificate else { return (isUnaccepted, true) }
+            return (
+                "it may want a certificate, and was shown none, or it speaks none of the ciphers that are safe today",
+                false
+            )
         case SSL_AD_BAD_CERTIFICATE, SSL_AD_UNSUPPORTED_CERTIFICATE, SSL_AD_CERTIFICATE_UNKNOWN, SSL_AD_ACCESS_DENIED:
-            "it wants a certificate and was shown none"
-        default: adviceOnAny(alert)
-        }
-    }
-
-    private static func adviceOnAny(_ alert: UInt8) -> String? {
-        switch CInt(alert) {
-        case CInt(TLS13_AD_CERTIFICATE_REQUIRED): "it wants a certificate and was shown none"
-        case SSL_AD_PROTOCOL_VERSION: "it speaks no version of TLS that is spoken here"
-        default: nil
+            return (showsCertificate ? isUnaccepted : wantsOne, true)
+        case SSL_AD_CERTIFICATE_REVOKED:
+            return (showsCertificate ? "the certificate that it was shown has been revoked" : nil, true)
+        case SSL_AD_CERTIFICATE_EXPIRED:
+            return (showsCertificate ? "the certificate that it was shown has expired" : nil, true)
+        case SSL_AD_UNKNOWN_CA:
+            return (
+                showsCertificate ? "it does not know the authority of the certificate that it was shown" : nil, true
+            )
+        case CInt(TLS13_AD_CERTIFICATE_REQUIRED): return (wantsOne, true)
+        case SSL_AD_PROTOCOL_VERSION: return ("it speaks no version of TLS that is spoken here", false)
+        default: return (nil, false)
         }
     }
 }

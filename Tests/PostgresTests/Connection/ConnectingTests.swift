@@ -22,7 +22,7 @@ import Testing
 
     private struct Surprise: Error {}
 
-    @Test func `to a port where nobody listens`() async throws {
+    @Test func `to a port where nothing listens`() async throws {
         let listener = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { _ in }
         let port = listener.port
         listener.close()
@@ -37,7 +37,7 @@ import Testing
         #expect(error.description.contains("look whether PostgreSQL runs there"))
     }
 
-    @Test func `to a server that says nothing`() async throws {
+    @Test func `to a server that does not answer`() async throws {
         let listener = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { socket in _ = socket.release() }
         defer { listener.close() }
         let error = try await Self.error("postgresql://127.0.0.1:\(listener.port)/db", timeout: .milliseconds(100))
@@ -45,7 +45,7 @@ import Testing
         #expect(error.message.contains("did not answer within 0.1 seconds"))
     }
 
-    @Test func `is over at once when the task is cancelled`() async throws {
+    @Test func `ends at once when the task is cancelled`() async throws {
         let listener = try Listener(host: "127.0.0.1", port: 0, on: TestLoop.shared) { socket in _ = socket.release() }
         defer { listener.close() }
         let url = "postgresql://127.0.0.1:\(listener.port)/db"
@@ -81,7 +81,7 @@ import Testing
     @Test(arguments: [
         "postgresql://app:s3cret@localhost:nope/db", "postgresql://localhost/db?sslmode=perhaps", "nonsense",
     ])
-    func `with a string that makes no sense`(url: String) async throws {
+    func `with a malformed string`(url: String) async throws {
         #expect(try await Self.error(url).code == .malformedURL)
     }
 

@@ -36,7 +36,7 @@ import Testing
         #expect(try await Self.processes(Self.url(after: listener.port), patience: .seconds(2)) == 1)
     }
 
-    @Test func `one that takes writes is taken, and one that stops taking them is left`() async throws {
+    @Test func `one that accepts writes is used, and left when it stops accepting them`() async throws {
         var settings = PrivateCluster.Settings.fast
         settings.parameters = ["default_transaction_read_only": "on"]
         let standby = try await PrivateCluster.start(settings, on: TestLoop.shared)
@@ -54,7 +54,7 @@ import Testing
         await standby.stop()
     }
 
-    @Test func `a session whose server stops taking writes ends by itself`() async throws {
+    @Test func `a session whose server stops accepting writes ends by itself`() async throws {
         try await TestDatabase.unconnected(.nothing) { url in
             let connection = try await PostgresConnection.connect(
                 url,
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(.enabled(if: Proxy.losesPackets, "only the administrator may drop packets on this system"))
-    func `a server that vanishes without a word is noticed`() async throws {
+    func `a server that vanishes is noticed`() async throws {
         let cluster = try await TestCluster.shared
         try await Proxy.with(to: cluster.port, on: TestLoop.shared) { proxy in
             let port = await proxy.port

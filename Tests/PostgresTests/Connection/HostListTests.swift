@@ -5,7 +5,7 @@ import Testing
 @Suite struct `A list of hosts` {
     private let list = HostList(host: "a,b,c", address: "", port: "1,2,3")
 
-    @Test func `goes on behind the one that was silent`() {
+    @Test func `continues after the one that did not answer`() {
         let rest = list.after(host: "a", port: "1")
         #expect(rest?.keywords.map(\.value) == ["b,c", "2,3"])
         #expect(rest?.after(host: "b", port: "2")?.keywords.map(\.value) == ["c", "3"])
@@ -13,7 +13,7 @@ import Testing
         #expect(list.after(host: "d", port: "1") == nil)
     }
 
-    @Test func `lets one port go for all`() {
+    @Test func `uses a single port for all`() {
         let list = HostList(host: "a,b", address: "", port: "5433")
         #expect(list.after(host: "a", port: "5433")?.keywords.map(\.value) == ["b", "5433"])
     }
@@ -24,7 +24,7 @@ import Testing
         #expect(try ConnectionString("postgresql:///d").hostCount == 1)
     }
 
-    @Test func `asks for one that takes writes unless the user says otherwise`() throws {
+    @Test func `asks for one that accepts writes unless the user says otherwise`() throws {
         let string = try ConnectionString("postgresql://a,b/d?target_session_attrs=any")
         let keywords = string.keywords(application: "test", to: .writable).map(\.keyword)
         let ours = try #require(keywords.firstIndex(of: "target_session_attrs"))

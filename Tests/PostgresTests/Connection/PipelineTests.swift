@@ -3,7 +3,7 @@ import Testing
 @testable import Postgres
 
 @Suite struct `The pipeline` {
-    @Test func `statements depart in order, up to the limit`() {
+    @Test func `statements are sent in order, up to the limit`() {
         var pipeline = Pipeline<Int>(limit: 2)
         for job in 1...3 { pipeline.enqueue(.statement, job) }
         #expect(pipeline.depart() == 1)
@@ -16,7 +16,7 @@ import Testing
         #expect(pipeline.last == 3)
     }
 
-    @Test func `a lower limit lets those in flight land first`() {
+    @Test func `after the limit is lowered, statements in flight are answered first`() {
         var pipeline = Pipeline<Int>(limit: 2)
         for job in 1...4 { pipeline.enqueue(.statement, job) }
         #expect(pipeline.depart() == 1)

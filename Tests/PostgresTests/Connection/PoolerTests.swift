@@ -31,7 +31,7 @@ struct `Behind a pooler` {
         )
     }
 
-    @Test func `a connection knows that it is there`() async throws {
+    @Test func `a connection recognizes a pooler`() async throws {
         try await Self.with { url, direct in
             let (first, second) = (try await Self.connect(url), try await Self.connect(direct))
             let answers = (await first.isPooled, await second.isPooled)
@@ -89,7 +89,7 @@ struct `Behind a pooler` {
         }
     }
 
-    @Test func `settings hold for every statement, and for nobody else`() async throws {
+    @Test func `settings apply to every statement, and to no other client`() async throws {
         try await Self.with { url, direct in
             let ours = try await Self.connect(url, ["enable_seqscan": "off", "TimeZone": "Asia/Tokyo"])
             let others = try await Self.connect(url)
