@@ -65,7 +65,7 @@ import Testing
         #expect(client.session.sharedBlocks == 1, "only the header block is left")
     }
 
-    @Test func `what was released cannot be submitted again`() throws {
+    @Test func `a released block or body cannot be submitted`() throws {
         let client = try TestClient()
         let server = try TestServer()
         try exchange(client, server)

@@ -13,7 +13,7 @@ import Testing
         return client
     }
 
-    @Test func `a goodbye frees what is above its last stream at once`() throws {
+    @Test func `a GOAWAY ends the streams above its last stream at once`() throws {
         let client = try clientInFlight(4)
         try client.feed(Frames.goAway(last: 3, 0, #"{"reason":"Shutdown"}"#))
         #expect(client.goAways.map(\.lastStream) == [3] && client.goAways.first?.errorCode == .noError)
@@ -32,7 +32,7 @@ import Testing
         #expect(client.session.isFinished)
     }
 
-    @Test func `the announcement of a goodbye lets everything be answered`() throws {
+    @Test func `after the announcement of a GOAWAY everything is answered`() throws {
         let client = try clientInFlight(2)
         try client.feed(Frames.goAway(last: UInt32(Int32.max)))
         #expect(client.ended.isEmpty && client.session.isDraining)
@@ -43,7 +43,7 @@ import Testing
         #expect(client.goAways.map(\.lastStream) == [.max, 1])
     }
 
-    @Test func `what was not written when a goodbye came is free at once`() throws {
+    @Test func `requests that were not written when a GOAWAY came end at once`() throws {
         let client = try TestClient()
         try client.feed(Frames.settings())
         _ = try client.drain()
@@ -57,7 +57,7 @@ import Testing
         #expect(client.ended == [1, 2] && client.session.openStreams == 0 && client.session.isFinished)
     }
 
-    @Test func `a second goodbye with a higher last stream ends the session and the sweep the rest`() throws {
+    @Test func `a second GOAWAY with a higher last stream ends the session, and the sweep the rest`() throws {
         let client = try clientInFlight(4)
         try client.feed(Frames.goAway(last: 3))
         try client.feed(Frames.goAway(last: 5))
@@ -92,7 +92,7 @@ import Testing
         #expect(client.endings[1]?.status == 400)
     }
 
-    @Test func `a goodbye that denies what was half answered is not believed`() throws {
+    @Test func `a GOAWAY below a stream that was partly answered does not make it unprocessed`() throws {
         let client = try clientInFlight(2)
         try client.feed(Frames.headers(1, [(":status", "200")]) + Frames.goAway(last: 0))
         #expect(client.ended.sorted() == [0, 1])
@@ -100,7 +100,7 @@ import Testing
         #expect(client.endings[1]?.isSurelyUnprocessed == true)
     }
 
-    @Test func `a request given up ends at once and a late answer changes nothing`() throws {
+    @Test func `a cancelled request ends at once, and a late answer changes nothing`() throws {
         let client = try clientInFlight(2)
         let first = try #require(client.submissions[0])
         #expect(client.session.reset(first))
@@ -117,7 +117,7 @@ import Testing
         #expect(client.session.openStreams == 0 && !client.session.isFinished)
     }
 
-    @Test func `a request given up before it was written never leaves`() throws {
+    @Test func `a request that is cancelled before it is written is never sent`() throws {
         let client = try TestClient()
         try client.feed(Frames.settings())
         _ = try client.drain()
@@ -156,7 +156,7 @@ import Testing
         #expect(throws: HTTP2Error.self) { try client.feed(Frames.settings()) }
     }
 
-    @Test func `an answer that comes before the request is out is an answer`() throws {
+    @Test func `an answer that comes before the whole request is sent counts`() throws {
         let client = try TestClient()
         try client.feed(Frames.settings([(4, 0)]))  // no window: the body has to wait
         try client.push(1)
@@ -168,7 +168,7 @@ import Testing
         #expect(client.session.openStreams == 0 && client.session.sharedBlocks == 1 && client.ended == [1])
     }
 
-    @Test func `a server says goodbye and ignores what comes above`() throws {
+    @Test func `a server sends a GOAWAY and ignores later streams`() throws {
         let client = try TestClient()
         let server = try TestServer()
         server.answer = { _ in nil }
@@ -186,7 +186,7 @@ import Testing
         #expect(client.session.isFinished && server.session.isFinished)
     }
 
-    @Test func `a server says goodbye for a reason and still answers`() throws {
+    @Test func `a server sends a GOAWAY with a reason and still answers`() throws {
         let client = try TestClient()
         let server = try TestServer()
         server.answer = { _ in nil }
@@ -203,7 +203,7 @@ import Testing
         #expect(server.session.isFinished && server.session.failure == nil && client.session.failure == nil)
     }
 
-    @Test func `a server announces its goodbye and still takes what is under way`() throws {
+    @Test func `a server announces a GOAWAY and still accepts requests in transit`() throws {
         let client = try TestClient()
         let server = try TestServer()
         try exchange(client, server)

@@ -54,7 +54,7 @@ import Testing
         #expect(client.session.failure == nil && server.session.failure == nil)
     }
 
-    @Test func `what waits behind a lowered limit can be given up`() throws {
+    @Test func `requests that wait behind a lowered limit can be cancelled`() throws {
         let client = try TestClient()
         try client.feed(Frames.settings([(3, 100)]))
         _ = try client.drain()
@@ -86,7 +86,7 @@ import Testing
         #expect(client.answers[1]?.status == 200)
     }
 
-    @Test func `a window shrunk below nothing comes back`() throws {
+    @Test func `a window that shrinks below zero recovers`() throws {
         let client = try TestClient()
         try client.feed(Frames.settings([(4, 10)]))
         try client.push(1, payload: String(repeating: "x", count: 15))
@@ -111,7 +111,7 @@ import Testing
         #expect(Set(server.received.map(\.fields.count)) == [8])
     }
 
-    @Test func `what varies does not wash out the compression table`() throws {
+    @Test func `varying values do not displace others from the compression table`() throws {
         let client = try TestClient()
         let server = try TestServer()
         try exchange(client, server)

@@ -15,7 +15,7 @@ import Testing
         return client
     }
 
-    @Test func `what waits for the window is known to the byte`() throws {
+    @Test func `the bytes that wait for the window are counted exactly`() throws {
         let client = try self.client()
         for tag: UInt32 in 0..<20 { try client.push(tag, payload: kilobytes) }
         #expect(client.session.bodyBytesWaiting == 20 * 4_096)
@@ -31,7 +31,7 @@ import Testing
         #expect(client.session.unwrittenRequests == 0 && client.session.bodyBytesWaiting == 0)
     }
 
-    @Test func `a request that had to wait is told of when it is written, others are not`() throws {
+    @Test func `only a request that had to wait has an event when it is written`() throws {
         let client = try self.client(streamWindow: 10)
         try client.push(0, payload: "short")
         try client.push(1, payload: "longer than that")
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func `whatever becomes of requests, nothing is left waiting in the end`(seed: UInt64) throws {
+    func `nothing is left waiting in the end, however requests end`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let client = try self.client(streamWindow: 100)
         for tag: UInt32 in 0..<300 {

@@ -54,7 +54,7 @@ import Testing
         #expect(client.session.freeStreams == 0)
     }
 
-    @Test func `a peer that does not begin with settings is told apart`() throws {
+    @Test func `a peer that does not begin with SETTINGS has a code of its own`() throws {
         let client = try TestClient()
         try? client.feed(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
         _ = try? client.drain()
@@ -153,7 +153,7 @@ import Testing
         #expect(client.ended == [0, 1])
     }
 
-    @Test func `too many header fields end the session with a word to the peer`() throws {
+    @Test func `too many header fields end the session, and the peer is told`() throws {
         let client = try TestClient()
         try client.feed(Frames.settings() + Frames.settingsAcknowledgement)
         try client.push(0)
@@ -195,7 +195,7 @@ import Testing
         #expect(client.ended == [0])
     }
 
-    @Test func `floods that mean nothing are counted`() throws {
+    @Test func `floods of meaningless frames are counted`() throws {
         let client = try TestClient()
         try client.feed(Frames.settings())
         try client.push(0)
@@ -218,7 +218,7 @@ import Testing
         #expect(error?.code == .limitExceeded)
     }
 
-    @Test func `an answer without end costs one page`() throws {
+    @Test func `an endless answer takes one page`() throws {
         let client = try TestClient()
         try client.feed(Frames.settings())
         try client.push(0)

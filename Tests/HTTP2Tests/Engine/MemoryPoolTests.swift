@@ -4,7 +4,7 @@ import Testing
 @testable import HTTP2
 
 @Suite struct MemoryPoolTests {
-    @Test func `what was given back is handed out again`() {
+    @Test func `released blocks are allocated again`() {
         var pool = MemoryPool()
         let first = pool.allocate(100)
         pool.release(first)

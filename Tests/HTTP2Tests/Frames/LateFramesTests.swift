@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `trailers of a stream are none too low, and a reset of an old one hides no new one`() throws {
+    @Test func `trailers are not a stream that is too low, and a reset of an old stream hides no new one`() throws {
         let server = try self.server()
         try server.feed(Frames.headers(1, Self.good) + Frames.headers(3, Self.good, end: true))
         try server.feed(Frames.headers(1, [("x", "y")], end: true))
@@ -103,7 +103,7 @@ import Testing
         #expect(server.received.map(\.stream) == [1, 3])
     }
 
-    @Test func `what was on its way when the server reset a stream is no fault`() throws {
+    @Test func `frames in transit when the server resets a stream are no fault`() throws {
         let server = try self.server()
         try server.feed(Frames.headers(1, Self.good))
         try server.session.reset(1, .refusedStream)
@@ -124,7 +124,7 @@ import Testing
         #expect(!server.session.isFinished)
     }
 
-    @Test func `of streams long gone nothing is known`() {
+    @Test func `nothing is reported about old streams`() {
         var late = LateFrames()
         func observe(_ bytes: [UInt8]) -> [LateFrames.Fault] {
             bytes.withUnsafeBytes { late.observe($0) }
@@ -138,7 +138,7 @@ import Testing
         #expect(observe(Frames.headers(3_999, [])) == [.afterReset(stream: 3_999)])
     }
 
-    @Test func `what is not complete has a number of its own until it is`() throws {
+    @Test func `an incomplete frame has a number of its own until it is complete`() throws {
         let server = try TestServer()
         let block = Frames.block(Self.good)
         func bytewise(_ bytes: [UInt8]) -> [[UInt8]] { bytes.map { [$0] } }

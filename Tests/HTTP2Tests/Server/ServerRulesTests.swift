@@ -50,7 +50,7 @@ import Testing
         #expect(server.received.first?.fields.suffix(2) == ["apns-topic=a", "apns-topic=b"])
     }
 
-    @Test func `a peer that does not speak the protocol is told apart`() throws {
+    @Test func `a peer that does not speak HTTP/2 has a code of its own`() throws {
         let server = try TestServer()
         let error = #expect(throws: HTTP2Error.self) { try server.feed(Array("GET / HTTP/1.1\r\n\r\n".utf8)) }
         #expect(error?.code == .protocolViolation && server.session.isFinished)

@@ -10,7 +10,7 @@ import Testing
 
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000)
 
-    @Test func `families take turns, beginning with the resolver's choice`() throws {
+    @Test func `address families take turns, beginning with the resolver's first`() throws {
         let race = ConnectRace(try Self.addresses(["::1", "::2", "::3", "127.0.0.1", "127.0.0.2"]), at: start)
         #expect(race.addresses.map(\.host) == ["::1", "127.0.0.1", "::2", "127.0.0.2", "::3"])
     }
@@ -24,7 +24,7 @@ import Testing
         #expect(race.decide(at: second) == .wait(until: nil))
     }
 
-    @Test func `a failed attempt lets the next one begin at once`() throws {
+    @Test func `after a failed attempt the next one begins at once`() throws {
         var race = ConnectRace(try Self.addresses(["127.0.0.1", "127.0.0.2"]), at: start)
         #expect(race.decide(at: start) == .start(0))
         race.failed(0, errno: ECONNREFUSED, at: start + .milliseconds(2))
@@ -34,7 +34,7 @@ import Testing
         #expect(race.failures.map(\.errno) == [ECONNREFUSED, ENETUNREACH])
     }
 
-    @Test func `nobody gives up while an attempt is under way`() throws {
+    @Test func `the race is not given up while an attempt is running`() throws {
         var race = ConnectRace(try Self.addresses(["127.0.0.1", "127.0.0.2"]), at: start)
         let second = start + ConnectRace.headStart
         #expect(race.decide(at: start) == .start(0))

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `hands on what is said, in both directions`() async throws {
+    @Test func `forwards bytes in both directions`() async throws {
         try await Self.with { proxy, client, loop in
             try client.send("hello")
             #expect(try await client.some(on: loop) == "hello")
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `makes the way longer`() async throws {
+    @Test func `delays what it forwards`() async throws {
         try await Self.with { proxy, client, loop in
             await proxy.delay(by: .milliseconds(50))
             let start = MonotonicInstant.now
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `cuts after so many bytes, no earlier and no later`() async throws {
+    @Test func `cuts after a number of bytes, no earlier and no later`() async throws {
         try await Self.with { proxy, client, loop in
             await proxy.cut(.down, afterBytes: 3)
             try client.send("hello")
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `is silent as a hole, and goes on where it was`() async throws {
+    @Test func `holds all bytes back, and continues where it stopped`() async throws {
         try await Self.with { proxy, client, loop in
             try await proxy.openBlackHole()
             try client.send("hello")
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `refuses, and admits again at the same port`() async throws {
+    @Test func `refuses connections, and accepts them again on the same port`() async throws {
         try await Self.with { proxy, client, loop in
             try client.send("hello")
             #expect(try await client.some(on: loop) == "hello")

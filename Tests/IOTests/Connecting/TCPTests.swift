@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [String(repeating: "a", count: 70) + ".invalid", "", "no such.host"])
-    func `a name without an address is told apart`(host: String) async throws {
+    func `a name without an address has a code of its own`(host: String) async throws {
         try await TestLoop.with { loop in
             let error = await #expect(throws: IOError.self) {
                 _ = try await TCP.connect(host: host, port: 443, timeout: .seconds(60), on: loop)
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a server that is silent runs out of time`() async throws {
+    @Test func `connecting to a silent server times out`() async throws {
         try await TestLoop.with { loop in
             let port = try SilentPort(host: "127.0.0.1")
             let number = port.port

@@ -83,7 +83,7 @@ actor Resident {
         }
     }
 
-    @Test func `a turn runs jobs, then timers, then what was put off to its end`() async throws {
+    @Test func `a turn runs jobs, then timers, then what was deferred to its end`() async throws {
         try await TestLoop.with { loop in
             let resident = Resident(on: loop)
             await resident.busyTurn()
@@ -92,7 +92,7 @@ actor Resident {
         }
     }
 
-    @Test func `errands of many threads all run, one at a time`() async throws {
+    @Test func `actions of many threads all run, one at a time`() async throws {
         try await TestLoop.with { loop in
             let resident = Resident(on: loop)
             await withTaskGroup { group in
@@ -130,14 +130,14 @@ actor Resident {
         loop.join()
     }
 
-    @Test func `a loop that has ended takes no errands`() throws {
+    @Test func `a loop that has ended takes no actions`() throws {
         let loop = try EventLoop(name: "test")
         loop.stop()
         loop.join()
         #expect(!loop.submit {})
     }
 
-    @Test func `a task that comes back to a loop that has ended can end`() async throws {
+    @Test func `a task that returns to a loop that has ended can finish`() async throws {
         let loop = try EventLoop(name: "test")
         let resident = Resident(on: loop)
         loop.stop()

@@ -21,7 +21,7 @@ import Testing
         #expect(heap.earliest == nil)
     }
 
-    @Test func `a token that was kept too long cancels nothing`() {
+    @Test func `the token of a timer that has fired cancels nothing`() {
         var heap = TimerHeap<String>()
         let old = heap.insert(at: instant(1), "old")
         #expect(heap.popDue(at: instant(1)) == "old")
@@ -30,7 +30,7 @@ import Testing
         #expect(heap.popDue(at: instant(2)) == "new")
     }
 
-    @Test func `a token from before all were taken out cancels no timer set since`() {
+    @Test func `a token from before all timers were removed cancels no later one`() {
         var heap = TimerHeap<String>()
         let tokens = (1...3).map { heap.insert(at: instant($0), "old") }
         #expect(heap.removeAll() == ["old", "old", "old"])

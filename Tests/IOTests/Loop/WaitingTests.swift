@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `many sleepers, cancelled and not, all wake once`() async throws {
+    @Test func `many sleeping tasks, cancelled and not, all wake once`() async throws {
         try await TestLoop.with { loop in
             let cancelled = await withTaskGroup(of: Bool.self) { group in
                 for number in 0..<200 {
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `those who sleep are woken when the loop stops`() async throws {
+    @Test func `sleeping tasks wake when the loop stops`() async throws {
         let loop = try EventLoop(name: "test")
         let task = Task { try await loop.sleep(for: .seconds(3600)) }
         loop.stop()
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `readiness has its time limit, and says what took too long`() async throws {
+    @Test func `waiting for readiness times out, and names what took too long`() async throws {
         try await TestLoop.with { loop in
             let pair = try SocketPair()
             let left = pair.first.descriptor

@@ -85,7 +85,7 @@ private actor Watcher {
         }
     }
 
-    @Test func `what is not of interest is not reported until it is`() async throws {
+    @Test func `an event that is not watched for is reported only once it is`() async throws {
         try await TestLoop.with { loop in
             let pair = try SocketPair()
             let left = pair.first.descriptor

@@ -9,14 +9,14 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 42, 255] as [CInt])
-    func `its exit status is told`(status: CInt) async throws {
+    func `its exit status is reported`(status: CInt) async throws {
         let child = try ChildProcess(Self.shell("exit \(status)"))
         #expect(try await child.wait(on: TestLoop.shared) == .status(status))
         #expect(child.exitIfEnded() == .status(status))
     }
 
     @Test(arguments: [SIGTERM, SIGKILL, SIGINT])
-    func `the signal that ended it is told`(number: CInt) async throws {
+    func `the signal that ended it is reported`(number: CInt) async throws {
         let child = try ChildProcess(Self.shell("read -r forever </dev/zero; echo never"))
         #expect(child.exitIfEnded() == nil)
         child.signal(number)
@@ -24,7 +24,7 @@ import Testing
         child.signal(SIGKILL)  // to one that has ended: nothing happens
     }
 
-    @Test func `many may wait for one`() async throws {
+    @Test func `several tasks may wait for one`() async throws {
         var ends: [CInt] = [-1, -1]
         #expect(pipe(&ends) == 0)
         let (input, release) = (ends[0], ends[1])
@@ -43,7 +43,7 @@ import Testing
         #expect(exits == Array(repeating: .status(7), count: 11))
     }
 
-    @Test func `waiting ends with its time`() async throws {
+    @Test func `waiting ends at the deadline`() async throws {
         let child = try ChildProcess(Self.shell("read -r forever </dev/zero"))
         defer { child.signal(SIGKILL) }
         let error = await #expect(throws: IOError.self) {

@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `there is one watch at a time, and the next may come when it is closed`() async throws {
+    @Test func `there is one watch of signals at a time`() async throws {
         try await TestLoop.with { loop in
             let watch = try SignalWatch([.user1], on: loop)
             #expect(throws: IOError.self) { _ = try SignalWatch([.user1], on: loop) }
@@ -28,11 +28,11 @@ import Testing
         }
     }
 
-    @Test func `a signal says its name`() {
+    @Test func `a signal has a name`() {
         #expect([Signal.terminate, .interrupt, .hangUp].map(\.description) == ["SIGTERM", "SIGINT", "SIGHUP"])
     }
 
-    @Test func `an ignored signal is known as one`() {
+    @Test func `an ignored signal is recognized`() {
         let unused = Signal(rawValue: SIGWINCH)
         #expect(!unused.isIgnored)
         let before = Glibc.signal(SIGWINCH, SIG_IGN)

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `an address of another machine is told apart`() async throws {
+    @Test func `an address of another machine has a code of its own`() async throws {
         try await TestLoop.with { loop in
             let error = #expect(throws: IOError.self) {
                 _ = try Listener(host: "192.0.2.1", port: 0, on: loop) { _ in }
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `a loop that has ended listens no more`() throws {
+    @Test func `a loop that has ended accepts no listener`() throws {
         let loop = try EventLoop(name: "test")
         loop.stop()
         loop.join()

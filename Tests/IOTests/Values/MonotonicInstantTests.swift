@@ -9,7 +9,7 @@ import Testing
         #expect(first + .milliseconds(-5) < first)
     }
 
-    @Test func `sums and differences end at the ends of time instead of beyond`() {
+    @Test func `sums and differences saturate`() {
         let now = MonotonicInstant.now
         #expect(now + .seconds(Int64.max) == .distantFuture)
         #expect(MonotonicInstant.distantFuture + .seconds(1) == .distantFuture)
@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: [
         (Duration.milliseconds(1500), 1_500_000_000), (.nanoseconds(-7), -7), (.seconds(-2), -2_000_000_000),
     ])
-    func `a duration is so many nanoseconds`(duration: Duration, nanoseconds: Int) {
+    func `a duration has a number of nanoseconds`(duration: Duration, nanoseconds: Int) {
         #expect(duration.nanoseconds == Int64(nanoseconds))
     }
 }

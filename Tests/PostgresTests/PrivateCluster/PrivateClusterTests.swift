@@ -23,7 +23,7 @@ import Testing
         await cluster.stop()
     }
 
-    @Test func `stops when nobody refers to it any more`() async throws {
+    @Test func `stops with the last reference to it`() async throws {
         func forget() async throws -> (folder: String, server: Int32?) {
             let cluster = try await PrivateCluster.start(.fast, on: TestLoop.shared)
             return (cluster.folder, Int32(try Self.firstLine(of: cluster.folder + "/server.pid")))

@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `however the kernel takes its pieces, all of a large input arrives`() async throws {
+    @Test func `all of a large input arrives, in whatever pieces the kernel takes it`() async throws {
         try await Self.with { connection, _ in
             let rows = Self.rows(20_000)
             let input = (0..<20).reduce(into: [UInt8]()) { bytes, _ in bytes += rows }
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `what the server is slow to take waits here, and other connections of the loop do not`() async throws {
+    @Test func `input that the server is slow to read waits, and other connections of the loop do not`() async throws {
         try await Self.with { connection, other in
             try await other.script("BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE")
             // More than all buffers between hold.

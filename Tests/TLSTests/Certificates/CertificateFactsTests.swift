@@ -3,7 +3,7 @@ import Testing
 @testable import TLS
 
 @Suite struct CertificateFactsTests {
-    @Test func `what the authority wrote is read`() throws {
+    @Test func `all fields that the authority writes are read`() throws {
         let authority = try CertificateAuthority(name: "Test Root")
         let topics = ["org.example.app", "org.example.app.voip", "org.example.app.complication"]
         let issued = try authority.issue(
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func `no bytes can lead the parser astray`(seed: UInt64) {
+    func `the parser never reads out of bounds, whatever the bytes`(seed: UInt64) {
         var state = seed
         func random() -> UInt8 {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -34,7 +34,7 @@ import Testing
         return String(text.compactMap { $0 == "=" ? nil : pairs[$0] ?? $0 })
     }
 
-    @Test func `a spoilt certificate or key is refused with a sentence, or is still whole`() {
+    @Test func `a damaged certificate or key is refused with a message, or is still intact`() {
         var refused = 0
         Fuzzing.seeds(300) { seed in
             var random = SeededGenerator(seed: seed)

@@ -171,7 +171,7 @@ import Testing
         #expect(wrong?.message == "the passphrase does not open the private key in the private key text")
     }
 
-    @Test func `a key that OpenSSL holds for too small is named, and refused before anybody connects`() {
+    @Test func `a key that OpenSSL considers too small is named, and refused before any connection`() {
         let error = #expect(throws: TLSError.self) { _ = try Identity(certificate: TestKeys.smallRSA) }
         #expect(error?.code == .unsupportedKey)
         #expect(

@@ -22,7 +22,7 @@ import Testing
         #expect(identity.leaf.topics == ["org.example.app"])
     }
 
-    @Test func `the chain comes along`() throws {
+    @Test func `the chain is included`() throws {
         let opened = try PKCS12.open(Self.bytes(Fixtures.modernP12), passphrase: Array("s3cret".utf8))
         #expect(PEM(Array(opened.certificatePEM.utf8)).blocks.map(\.label) == ["CERTIFICATE", "CERTIFICATE"])
         #expect(try CertificateFacts(pem: opened.certificatePEM).subject == "CN=Fixture,UID=org.example.app")

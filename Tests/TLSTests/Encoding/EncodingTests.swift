@@ -5,13 +5,13 @@ import Testing
     @Test(arguments: [
         ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy"), ("??>", "Pz8-"), ("???", "Pz8_"),
     ])
-    func `base 64 for URLs, there and back`(text: String, encoded: String) {
+    func `base 64 for URLs is encoded and decoded`(text: String, encoded: String) {
         #expect(Base64URL.encode(Array(text.utf8)) == encoded)
         #expect(Base64URL.decode(encoded.utf8) == Array(text.utf8))
     }
 
     @Test(arguments: ["Z", "Zg==", "Zh", "Zm9v+", "Zm9v/", "Z g", "ü"])
-    func `what cannot have been encoded is not decoded`(text: String) {
+    func `malformed base 64 is not decoded`(text: String) {
         #expect(Base64URL.decode(text.utf8) == nil)
     }
 

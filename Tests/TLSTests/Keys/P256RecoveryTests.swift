@@ -2,7 +2,7 @@ import TLS
 import Testing
 
 struct P256RecoveryTests {
-    @Test func `the signer is among the keys that its signature tells of`() throws {
+    @Test func `the signer's key is among those recovered from its signature`() throws {
         let key = try SigningKey.generate()
         let pem = key.publicKey.pem
         var known: Set<[UInt8]>?
@@ -25,7 +25,7 @@ struct P256RecoveryTests {
         #expect(Array(der.suffix(65)) == left.first)
     }
 
-    @Test func `what is no signature tells of no key`() {
+    @Test func `no key is recovered from what is not a signature`() {
         let digest = [UInt8](repeating: 7, count: 32)
         #expect(P256Recovery.publicKeys(signature: [], digest: digest).isEmpty)
         #expect(P256Recovery.publicKeys(signature: [UInt8](repeating: 0, count: 64), digest: digest).isEmpty)

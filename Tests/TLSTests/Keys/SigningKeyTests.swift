@@ -52,7 +52,7 @@ import Testing
         #expect(error?.code == code)
     }
 
-    @Test func `keys travel as text`() throws {
+    @Test func `keys can be written as text and read back`() throws {
         let key = try SigningKey.generate()
         let again = try SigningKey(p8: key.pem)
         let signature = again.sign([1, 2, 3])

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `a client connects over TCP and talks`() async throws {
+    @Test func `a client connects over TCP and exchanges bytes`() async throws {
         try await TestLoop.with { loop in
             let house = try House()
             let server = try TLSContext.server(identity: house.server, alpn: ["h2"])
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `a port that refuses and a name without an address are told apart`() async throws {
+    @Test func `a port that refuses and a name without an address have different codes`() async throws {
         try await TestLoop.with { loop in
             let context = try TLSContext.client(trust: .pem(Fixtures.root), alpn: ["h2"])
             let listener = try Listener(host: "127.0.0.1", port: 0, on: loop) { _ in }
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a server that accepts and says nothing runs out of time`() async throws {
+    @Test func `the handshake with a silent server times out`() async throws {
         try await TestLoop.with { loop in
             let context = try TLSContext.client(trust: .pem(Fixtures.root), alpn: ["h2"])
             let (_, continuation) = AsyncStream.makeStream(of: CInt.self)
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `a server that hangs up during the handshake is told apart`() async throws {
+    @Test func `a server that closes during the handshake has a code of its own`() async throws {
         try await TestLoop.with { loop in
             let context = try TLSContext.client(trust: .pem(Fixtures.root), alpn: ["h2"])
             let listener = try Listener(host: "127.0.0.1", port: 0, on: loop) { socket in socket.resetWhenClosed() }

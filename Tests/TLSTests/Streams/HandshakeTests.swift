@@ -84,7 +84,7 @@ extension Swift::Result where Failure == TLSError {
 }
 
 @Suite struct HandshakeTests {
-    @Test func `both sides prove who they are and agree on a protocol`() async throws {
+    @Test func `both sides authenticate themselves and agree on a protocol`() async throws {
         try await TestLoop.with { loop in
             let house = try House()
             let outcome = try await Handshake.attempt(
@@ -307,7 +307,7 @@ extension Swift::Result where Failure == TLSError {
         }
     }
 
-    @Test func `a trust root that is none is refused before anybody connects`() {
+    @Test func `a malformed trust root is refused before any connection`() {
         let error = #expect(throws: TLSError.self) { _ = try TLSContext.client(trust: .pem("hello")) }
         #expect(error?.code == .malformedCertificate)
         #expect(error?.message.hasPrefix("the trust root is not a certificate in PEM form") == true)

@@ -52,7 +52,7 @@ import Testing
         #expect(refusals > 0)
     }
 
-    @Test func `an end that TLS was told of is an end`() throws {
+    @Test func `a close_notify ends the stream`() throws {
         var pair = try Pair(over: SocketPair())
         var scratch = [UInt8](repeating: 0, count: 100)
         #expect(try pair.client.read(into: &scratch) == .wantsRead)
@@ -64,7 +64,7 @@ import Testing
         #expect(try pair.client.read(into: &scratch) == .closed)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `an end that TLS was not told of is an error`() throws {
+    @Test(.timeLimit(.minutes(1))) func `an end without a close_notify is an error`() throws {
         let house = try House()
         let (left, right) = try SocketPair().release()
         var client = try TLSStream(
@@ -86,7 +86,7 @@ import Testing
         client.closeNotify()
     }
 
-    @Test func `writing to a peer that has gone is an error and no signal`() throws {
+    @Test func `writing to a closed connection is an error and raises no signal`() throws {
         let house = try House()
         let (left, right) = try SocketPair().release()
         var client = try TLSStream(
@@ -103,7 +103,7 @@ import Testing
         #expect(error?.underlying != nil)
     }
 
-    @Test func `nothing to write is nothing written`() throws {
+    @Test func `writing no bytes writes nothing`() throws {
         var pair = try Pair(over: SocketPair())
         let nothing: [UInt8] = []
         #expect(try pair.client.write(nothing.span.bytes) == .bytes(0))
@@ -127,7 +127,7 @@ import Testing
         ([0x16, 3, 3, 0, 4, 9, 9, 9, 9], .other),
         ([], .truncated),
     ])
-    func `a peer that is no TLS server is told apart`(answer: [UInt8], code: TLSError.Code) throws {
+    func `a peer that does not speak TLS has a code of its own`(answer: [UInt8], code: TLSError.Code) throws {
         let pair = try SocketPair()
         _ = try pair.second.write(answer.span.bytes)
         pair.second.closeWriting()
