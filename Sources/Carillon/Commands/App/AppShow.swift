@@ -43,7 +43,7 @@ private struct AppView {
     private var authority: String? {
         app.gatewayCA.map { pem in
             guard let facts = try? CertificateFacts(pem: pem) else { return "not a certificate" }
-            return "\(facts.subject), valid until \(UnixDay.text(facts.notAfter * 1_000_000))"
+            return "\(facts.subject), valid until \(UnixTimeText.day(facts.notAfter * 1_000_000))"
         }
     }
 

@@ -33,7 +33,7 @@ private struct CredentialImport {
             return try await CredentialStore(connection).save(text, as: invocation.name)
         }
         if stored.status == "expiring", let end = stored.notAfter {
-            invocation.console.warn("The certificate expires on \(UnixDay.text(end)); renew it soon.")
+            invocation.console.warn("The certificate expires on \(UnixTimeText.day(end)); renew it soon.")
         }
         if let certificate = text.certificate, let facts = try? CertificateFacts(pem: certificate), !facts.isApple {
             invocation.console.warn(
@@ -52,7 +52,7 @@ private struct CredentialImport {
         let apps = try await AppStore(connection).list().filter { app in
             guard app.credential == invocation.name, let topic = app.topic else { return false }
             // What the stored one does not allow either is no worse than before.
-            return current?.allows(topic) ?? true && !StoredCredential.allows(topic, among: topics)
+            return StoredCredential.allows(topic, among: current?.topics ?? []) && !StoredCredential.allows(topic, among: topics)
         }
         guard !apps.isEmpty else { return }
         let names = Counted.list(apps.map { "\($0.name) (\($0.topic ?? ""))" })

@@ -27,7 +27,7 @@ extension Command {
                     credential.name,
                     credential.keyID.map { "key \($0)" } ?? "certificate",
                     credential.topics.isEmpty ? "-" : credential.topics.joined(separator: ","),
-                    credential.notAfter.map(UnixDay.text) ?? "-",
+                    credential.notAfter.map(UnixTimeText.day) ?? "-",
                     credential.status ?? "not checked",
                     credential.apps.isEmpty ? "-" : credential.apps.map(\.listed).joined(separator: ",")
                 )
@@ -43,7 +43,7 @@ extension StoredCredential {
         .object([
             ("name", .string(name)), ("kind", .string(kind.rawValue)), ("key_id", JSONValue(keyID)),
             ("team_id", JSONValue(teamID)), ("topics", .array(topics.map { .string($0) })),
-            ("not_after", JSONValue(notAfter.map(UnixDay.text))), ("status", JSONValue(status)),
+            ("not_after", JSONValue(notAfter.map(UnixTimeText.day))), ("status", JSONValue(status)),
             ("last_error", JSONValue(lastError)), ("apps", .array(apps.map { .string($0) })),
         ])
     }

@@ -135,7 +135,7 @@ extension Migrator {
 }
 
 extension MigrationState {
-    fileprivate var day: String? { appliedAt.map(UnixDay.text) }
+    fileprivate var day: String? { appliedAt.map(UnixTimeText.day) }
 
     fileprivate var json: JSONValue {
         .object([

@@ -1,0 +1,26 @@
+import PushQueue
+
+extension StoredCredential {
+    /// What it is, for people.
+    var sentence: String {
+        switch kind {
+        case .token: return "the signing key \(keyID ?? "?") of team \(teamID ?? "?")."
+        case .certificate:
+            let topics = topics.isEmpty ? "that names no topic" : "for " + topics.joined(separator: ", ")
+            return "a certificate \(topics), valid until \(notAfter.map(UnixTimeText.day) ?? "?")."
+        }
+    }
+
+    /// A sentence when APNs will refuse pushes to the topic.
+    func mismatch(with topic: String?) -> String? {
+        guard let topic, !Self.allows(topic, among: topics) else { return nil }
+        let own = topics.joined(separator: ", ")
+        return "The certificate \(name) is for \(own), not for \(topic): APNs will refuse the pushes."
+    }
+
+    /// Whether a credential for these topics may send to the topic, or to one that Apple derives from it. A credential
+    /// that names no topic may send to any.
+    static func allows(_ topic: String, among topics: [String]) -> Bool {
+        topics.isEmpty || topics.contains { topic == $0 || topic.hasPrefix($0 + ".") }
+    }
+}
