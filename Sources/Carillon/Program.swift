@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// The program: finds out what it was called for, does it, and ends with the status that says how it went.
+/// The program: parses the command line, runs the command, and ends with its exit status.
 @main
 struct Program {
     static let version = "0.1.0"
@@ -32,7 +32,7 @@ struct Program {
         } catch {
             let title = (["carillon"] + error.command).joined(separator: " ")
             let error = CommandError(.usage, error.sentence, hint: "'\(title) --help' says more.")
-            // The sentence may repeat a word that was put in the wrong place, such as a database URL.
+            // The sentence may repeat a word that was given in the wrong place, such as a database URL.
             let complaint = Redactor(words).clean(error.text)
             TextStream(descriptor: 2, environment: environment).complain(complaint)
             return error.status
@@ -58,7 +58,7 @@ struct Program {
         return status(ending, after: console.output, console.errors)
     }
 
-    /// What stands on the command line is in the list of processes, for everybody, for as long as the command runs.
+    /// Warns of a password on the command line, which every user can read in the list of processes.
     private func exposures(_ settings: Settings) -> [String] {
         guard settings.isShown(.database), Redactor(settings.databases.map(\.text)).hidesAny else { return [] }
         return [
@@ -67,15 +67,15 @@ struct Program {
         ]
     }
 
-    /// A full disk under any output is a failure: under the result, and under the log, which stopped no work.
+    /// Output that could not be written, on a full disk for example, is a failure.
     private func status(_ status: ExitStatus, after streams: TextStream...) -> ExitStatus {
         guard let sentence = streams.lazy.compactMap(\.fault.sentence).first else { return status }
         TextStream(descriptor: 2, environment: environment).complain(sentence)
         return status == .done ? .failed : status
     }
 
-    /// Whoever started us may have closed a standard stream. Its number would go to the next file or socket we open,
-    /// and a line of the log into that.
+    /// Opens standard streams that the caller has closed. Otherwise the next file or socket would get their number, and
+    /// log lines would be written into it.
     private static func openStandardStreams() {
         while true {
             let descriptor = open("/dev/null", O_RDWR)

@@ -1,7 +1,7 @@
 import CMicroHTTP
 import Synchronization
 
-/// Where libmicrohttpd's thread brings requests and fetches responses.
+/// Where libmicrohttpd's thread hands over requests and fetches responses.
 final class Desk: Sendable {
     private struct Work {
         var isClosed = false
@@ -17,8 +17,8 @@ final class Desk: Sendable {
         self.limits = limits
     }
 
-    /// Called several times a request: with its headers, with each piece of its body, at its end, and once more when
-    /// its connection is resumed.
+    /// Called several times for each request: with its headers, with each piece of its body, at its end, and once more
+    /// when its connection is resumed.
     func called(
         _ connection: OpaquePointer,
         _ method: UnsafePointer<CChar>,
@@ -27,7 +27,7 @@ final class Desk: Sendable {
         _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>
     ) -> MHD_Result {
         guard let known = slot.pointee else {
-            if self.announcesTooMuch(connection) { return Self.tooLarge.queue(on: connection) }
+            if announcesTooMuch(connection) { return Self.tooLarge.queue(on: connection) }
             // The slot keeps it until libmicrohttpd says that the request is over: see `WebServer`.
             slot.pointee = Unmanaged.passRetained(Exchange(connection)).toOpaque()
             return .YES
@@ -36,21 +36,22 @@ final class Desk: Sendable {
         let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
         if let response = exchange.response { return response.queue(on: connection) }
         guard uploaded.isEmpty else {
-            // In the middle of a body no answer is possible, so who sends more than it announced is cut off.
-            return exchange.append(uploaded, limit: self.limits.bodyBytes) ? .YES : .NO
+            // In the middle of a body no response is possible, so a client that sends more than it announced is
+            // disconnected.
+            return exchange.append(uploaded, limit: limits.bodyBytes) ? .YES : .NO
         }
         let (method, path) = (String(cString: method), String(cString: path))
-        switch self.routes.match(method: method, path: path) {
+        switch routes.match(method: method, path: path) {
         case .refused(let response):
             return response.queue(on: connection)
         case .found(let handler):
             let request = Exchange.request(connection, method: method, path: path, body: exchange.body)
-            self.handle(request, exchange, handler)
+            handle(request, exchange, handler)
             return .YES
         }
     }
 
-    /// No more work: what is under way is answered now, as far as its connection lives long enough to carry it.
+    /// Stops accepting work. Requests under way are answered now, if their connection lives long enough.
     func close() {
         let left = self.work.withLock { work in
             work.isClosed = true
@@ -65,11 +66,11 @@ final class Desk: Sendable {
 
     private func announcesTooMuch(_ connection: OpaquePointer) -> Bool {
         guard let length = MHD_lookup_connection_value(connection, .HEADER_KIND, "Content-Length") else { return false }
-        return (Int(String(cString: length)) ?? .max) > self.limits.bodyBytes
+        return (Int(String(cString: length)) ?? .max) > limits.bodyBytes
     }
 
     private func handle(_ request: Request, _ exchange: Exchange, _ handler: @escaping Route.Handler) {
-        // Suspended first: once it is listed it may be answered at any moment.
+        // Suspended first: once it is listed, it may be answered at any moment.
         exchange.suspend()
         let isOpen = self.work.withLock { work in
             if !work.isClosed { work.underWay[ObjectIdentifier(exchange)] = exchange }
@@ -78,7 +79,7 @@ final class Desk: Sendable {
         guard isOpen else { return exchange.answer(Self.closing) }
         let task = Task {
             exchange.answer(await handler(request))
-            // Only now: `close` waits for the exchanges that it finds here.
+            // Listed last: `close` waits for the exchanges that it finds here.
             _ = self.work.withLock { $0.underWay.removeValue(forKey: ObjectIdentifier(exchange)) }
         }
         exchange.isHandled(by: task)

@@ -8,8 +8,8 @@ extension Exchange {
         Request(
             method: method,
             path: path,
-            query: self.fields(of: connection, .GET_ARGUMENT_KIND),
-            headers: self.fields(of: connection, .HEADER_KIND),
+            query: fields(of: connection, .GET_ARGUMENT_KIND),
+            headers: fields(of: connection, .HEADER_KIND),
             body: body
         )
     }
@@ -34,9 +34,9 @@ extension Exchange {
 }
 
 extension Response {
-    /// Hands it to libmicrohttpd, on its thread.
+    /// Hands the response to libmicrohttpd, on its thread.
     func queue(on connection: OpaquePointer) -> MHD_Result {
-        let response = self.body.withUnsafeBytes { bytes in
+        let response = body.withUnsafeBytes { bytes in
             MHD_create_response_from_buffer(
                 bytes.count,
                 UnsafeMutableRawPointer(mutating: bytes.baseAddress),
@@ -45,10 +45,10 @@ extension Response {
         }
         guard let response else { return .NO }
         defer { MHD_destroy_response(response) }
-        for (name, value) in self.headers { MHD_add_response_header(response, name, value) }
-        // These pages are of the moment, and none of them is to be taken for something else.
+        for (name, value) in headers { MHD_add_response_header(response, name, value) }
+        // Responses must not be cached, and must not be interpreted as another content type.
         MHD_add_response_header(response, "Cache-Control", "no-store")
         MHD_add_response_header(response, "X-Content-Type-Options", "nosniff")
-        return MHD_queue_response(connection, CUnsignedInt(self.status), response)
+        return MHD_queue_response(connection, CUnsignedInt(status), response)
     }
 }

@@ -1,10 +1,10 @@
 import CMicroHTTP
 import Synchronization
 
-/// One request on its way in, and its response on its way out.
+/// A request and its response.
 ///
-/// `@unchecked`, because only libmicrohttpd's thread touches `body`, and the lock guards the rest. Other threads use the
-/// connection only to resume it, under that lock and while it is suspended, when libmicrohttpd cannot free it.
+/// `@unchecked`, because only libmicrohttpd's thread touches `body`, and the lock guards the rest. Other threads use
+/// the connection only to resume it, under that lock and while it is suspended, when libmicrohttpd cannot free it.
 final class Exchange: @unchecked Sendable {
     private enum State {
         case reading
@@ -20,28 +20,28 @@ final class Exchange: @unchecked Sendable {
         self.connection = connection
     }
 
-    /// False: more than is allowed.
+    /// False if the body is longer than allowed.
     func append(_ bytes: UnsafeRawBufferPointer, limit: Int) -> Bool {
-        guard self.body.count + bytes.count <= limit else { return false }
-        self.body.append(contentsOf: bytes)
+        guard body.count + bytes.count <= limit else { return false }
+        body.append(contentsOf: bytes)
         return true
     }
 
-    /// The response, when there is one.
+    /// The response, once there is one.
     var response: Response? {
         self.state.withLock { state in
             if case .answered(let response) = state { response } else { nil }
         }
     }
 
-    /// Puts the connection to rest until `answer`.
+    /// Suspends the connection until `answer`.
     func suspend() {
-        self.state.withLock { $0 = .handling(nil) }
-        MHD_suspend_connection(self.connection)
+        state.withLock { $0 = .handling(nil) }
+        MHD_suspend_connection(connection)
     }
 
-    /// The task that will answer, to be cancelled when the server stops before it does. The server may have stopped
-    /// before the task had a name; then it is cancelled now.
+    /// The task that will answer. It is cancelled when the server stops first; if the server has stopped already, it is
+    /// cancelled at once.
     func isHandled(by task: Task<Void, Never>) {
         let isTooLate = self.state.withLock { state in
             guard case .handling = state else { return true }
@@ -51,13 +51,13 @@ final class Exchange: @unchecked Sendable {
         if isTooLate { task.cancel() }
     }
 
-    /// Wakes the connection with a response. Only the first counts. When this returns the connection is awake, whoever
-    /// has answered: libmicrohttpd ends the process if it is stopped while a connection sleeps.
+    /// Resumes the connection with a response. Only the first response counts. When this returns, the connection is not
+    /// suspended: libmicrohttpd aborts the process if it is stopped while a connection is suspended.
     func answer(_ response: Response) {
         let task: Task<Void, Never>? = self.state.withLock { state in
             guard case .handling(let task) = state else { return nil }
             state = .answered(response)
-            MHD_resume_connection(self.connection)
+            MHD_resume_connection(connection)
             return task
         }
         task?.cancel()

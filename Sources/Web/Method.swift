@@ -1,4 +1,4 @@
-/// The methods that a route may answer. `HEAD` is answered by the route of `GET`, without the body.
+/// The methods of routes. `HEAD` is answered by the route of `GET`, without the body.
 package enum Method: String, Sendable {
     case get = "GET"
     case post = "POST"

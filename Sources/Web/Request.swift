@@ -1,6 +1,6 @@
-/// What a client asks, whole.
+/// A complete request.
 package struct Request: Sendable {
-    /// As it came, so it may be `HEAD`.
+    /// As the client sent it, so it may be `HEAD`.
     package let method: String
     /// Without the query.
     package let path: String
@@ -8,14 +8,14 @@ package struct Request: Sendable {
     package let headers: [(name: String, value: String)]
     package let body: [UInt8]
 
-    /// The first header of that name, in whatever case.
+    /// The first header with that name, ignoring case.
     package func header(_ name: String) -> String? {
         let name = name.lowercased()
-        return self.headers.first { $0.name.lowercased() == name }?.value
+        return headers.first { $0.name.lowercased() == name }?.value
     }
 
-    /// The first parameter of that name in the query.
+    /// The first query parameter with that name.
     package func parameter(_ name: String) -> String? {
-        self.query.first { $0.name == name }?.value
+        query.first { $0.name == name }?.value
     }
 }

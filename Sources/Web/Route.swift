@@ -1,4 +1,4 @@
-/// One line of a server's table: what is answered to whom asks for a path.
+/// A route of a server: the handler for a path.
 package struct Route: Sendable {
     package typealias Handler = @Sendable (Request) async -> Response
 
@@ -6,7 +6,7 @@ package struct Route: Sendable {
     package let path: String
     let handler: Handler
 
-    /// The path is compared whole. The handler is cancelled when the server stops.
+    /// The whole path is compared. The handler is cancelled when the server stops.
     package init(_ method: Method, _ path: String, _ handler: @escaping Handler) {
         precondition(path.hasPrefix("/"), "a path begins with a slash")
         self.method = method

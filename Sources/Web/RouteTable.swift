@@ -1,4 +1,4 @@
-/// A server's routes, and what is said where there is none.
+/// The routes of a server, and the responses where no route matches.
 struct RouteTable: Sendable {
     enum Match {
         case found(Route.Handler)
@@ -14,7 +14,7 @@ struct RouteTable: Sendable {
     }
 
     func match(method: String, path: String) -> Match {
-        guard let handlers = self.routes[path] else {
+        guard let handlers = routes[path] else {
             return .refused(Response(text: "There is nothing at this path.\n", status: 404))
         }
         let wanted = method == "HEAD" ? "GET" : method

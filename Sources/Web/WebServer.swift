@@ -16,18 +16,18 @@ package final class WebServer: Sendable {
         let port: UInt16
     }
 
-    /// Port 0: one that is free.
+    /// With port 0, the system chooses one.
     package init(host: String, port: UInt16, limits: Limits = Limits(), routes: [Route]) {
         self.host = host
-        self.wantedPort = port
-        self.desk = Desk(RouteTable(routes), limits)
+        wantedPort = port
+        desk = Desk(RouteTable(routes), limits)
     }
 
     deinit {
-        self.stop()
+        stop()
     }
 
-    /// The port it listens on, 0 before it does.
+    /// The port it listens on; 0 before it does.
     package var port: UInt16 {
         self.running.withLock { running in
             if let running { running.port } else { 0 }
@@ -35,7 +35,7 @@ package final class WebServer: Sendable {
     }
 
     package func start() throws(IOError) {
-        let socket = try ListeningSocket(host: self.host, port: self.wantedPort)
+        let socket = try ListeningSocket(host: host, port: wantedPort)
         let port = socket.port
         let limits = self.desk.limits
         let flags = MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue | MHD_USE_ITC.rawValue
@@ -72,15 +72,14 @@ package final class WebServer: Sendable {
             _ = Socket(owning: descriptor)
             throw IOError(.system, "The HTTP server cannot start: too few descriptors, threads or memory.")
         }
-        self.running.withLock { $0 = Running(daemon: daemon, port: port) }
+        running.withLock { $0 = Running(daemon: daemon, port: port) }
     }
 
-    /// Cancels what is under way, closes all connections and waits for the thread's end. Once stopped, a server stays
-    /// so.
+    /// Cancels the requests under way, closes all connections and joins the thread. A server cannot be started again.
     package func stop() {
         self.running.withLock { running in
             guard let daemon = running?.daemon else { return }
-            self.desk.close()
+            desk.close()
             MHD_stop_daemon(daemon)
             running = nil
         }

@@ -22,7 +22,7 @@ import Testing
 
     @Test func `outcomes are kept while the connection is gone, and settled once it is back`() async throws {
         try await Queue.with { queue in
-            try await self.fill(queue, rows: 100)
+            try await fill(queue, rows: 100)
             let backend = GateBackend()
             let worker = queue.worker(backend) { options in
                 options.once = true
@@ -30,7 +30,7 @@ import Testing
             }
             let report = try await queue.running(worker) {
                 for await _ in backend.arrivals { break }
-                try await queue.database.run(self.cut)
+                try await queue.database.run(cut)
                 backend.open()
             }
             #expect(report.isClean)
@@ -44,7 +44,7 @@ import Testing
 
     @Test func `connections cut again and again lose nothing and settle nothing twice`() async throws {
         try await Queue.with { queue in
-            try await self.fill(queue, rows: 3000)
+            try await fill(queue, rows: 3000)
             let backend = GateBackend()
             backend.open()
             let worker = queue.worker(backend) { $0.maxInFlight = 60 }
@@ -52,14 +52,14 @@ import Testing
                 var batches = 0
                 for await _ in backend.arrivals {
                     batches += 1
-                    if batches % 60 == 30 { try await queue.database.run(self.cut) }
+                    if batches % 60 == 30 { try await queue.database.run(cut) }
                     if batches == 270 { return }
                 }
             }
             let report = try await queue.running(worker) {
                 try await cutting.value
                 // All was cut that will be: what is settled after that was written over a connection that lasts.
-                try await self.fill(queue, rows: 1)
+                try await fill(queue, rows: 1)
                 try await queue.loop.eventually("all is settled") {
                     try await queue.database.number("SELECT coalesce(sum(sent), 0) FROM carillon.results") == 3001
                 }
@@ -123,7 +123,7 @@ import Testing
                 let report = try await queue.running(worker) {
                     try await queue.loop.eventually("it has begun") { worker.counters.isConnected }
                     let before = worker.counters.databaseErrors
-                    try await queue.database.run("ALTER ROLE \(name) PASSWORD 'after'; " + self.cut)
+                    try await queue.database.run("ALTER ROLE \(name) PASSWORD 'after'; " + cut)
                     try await queue.loop.eventually("it has tried again and again") {
                         worker.counters.databaseErrors > before + 5
                     }

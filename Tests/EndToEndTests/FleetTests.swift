@@ -19,8 +19,8 @@ import Testing
 
     @Test func `two workers share a queue, and every push is sent exactly once`() async throws {
         try await Queue.with { queue in
-            try await self.fill(queue, rows: 5000)
-            try await self.fill(queue, rows: 5, tokens: 1000)
+            try await fill(queue, rows: 5000)
+            try await fill(queue, rows: 5, tokens: 1000)
             let backends = [RecordedBackend(), RecordedBackend()]
             async let first = queue.drain(backends[0]) { $0.maxInFlight = 1200 }
             async let second = queue.drain(backends[1]) { $0.maxInFlight = 1200 }
@@ -36,7 +36,7 @@ import Testing
 
     @Test func `a row with more tokens than may be in flight is cut, and still has one result`() async throws {
         try await Queue.with { queue in
-            try await self.fill(queue, rows: 1, tokens: 500)
+            try await fill(queue, rows: 1, tokens: 500)
             let backend = RecordedBackend()
             let report = try await queue.drain(backend) { $0.maxInFlight = 40 }
             #expect(report.isClean)
@@ -134,7 +134,7 @@ import Testing
 
     @Test func `a worker told to stop lets its pushes land and leaves nothing behind`() async throws {
         try await Queue.with { queue in
-            try await self.fill(queue, rows: 300)
+            try await fill(queue, rows: 300)
             let backend = GateBackend()
             let worker = queue.worker(backend) { $0.maxInFlight = 120 }
             let report = try await queue.running(worker) {
@@ -157,7 +157,7 @@ import Testing
 
     @Test func `a worker told twice breaks off at once, and what it had not sent can be claimed`() async throws {
         try await Queue.with { queue in
-            try await self.fill(queue, rows: 300)
+            try await fill(queue, rows: 300)
             let backend = GateBackend()
             let worker = queue.worker(backend) { $0.maxInFlight = 120 }
             let report = try await queue.running(worker) {
@@ -181,7 +181,7 @@ import Testing
     @Test func `an app that cannot connect keeps its messages, and others go on`() async throws {
         try await Queue.with { queue in
             try await queue.addApp("other", topic: "org.example.other")
-            try await self.fill(queue, rows: 100)
+            try await fill(queue, rows: 100)
             try await queue.database.run("UPDATE carillon.messages SET app_id = 2 WHERE id % 2 = 0")
             // The tokens' last digits follow the messages: those of one app get through, the other's do not.
             let backend = RecordedBackend { token in
@@ -208,7 +208,7 @@ import Testing
 
     @Test func `what a worker says of apps that cannot send goes with it when it signs off`() async throws {
         try await Queue.with { queue in
-            try await self.fill(queue, rows: 3)
+            try await fill(queue, rows: 3)
             let backend = RecordedBackend { _ in .unreachable(PushError(.unreachable, "Nobody answers.")) }
             let holds = "SELECT count(*) FROM carillon.holds"
             let worker = queue.worker(backend)
@@ -223,7 +223,7 @@ import Testing
 
     @Test func `a paused app waits`() async throws {
         try await Queue.with { queue in
-            try await self.fill(queue, rows: 3)
+            try await fill(queue, rows: 3)
             try await queue.database.run("UPDATE carillon.apps SET paused = true")
             try await queue.drain()
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.messages") == 3)

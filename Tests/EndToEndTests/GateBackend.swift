@@ -13,10 +13,10 @@ struct GateBackend: RecordingBackend {
         let (arrivals, arrived) = AsyncStream.makeStream(of: Int.self)
     }
 
-    var arrivals: AsyncStream<Int> { self.gate.arrivals }
+    var arrivals: AsyncStream<Int> { gate.arrivals }
 
     func open() {
-        let waiting = self.gate.state.withLock { state in
+        let waiting = gate.state.withLock { state in
             state.isOpen = true
             defer { state.waiting = [] }
             return state.waiting
@@ -30,22 +30,22 @@ struct GateBackend: RecordingBackend {
         with credential: Credential,
         terms: DeliveryTerms
     ) async -> Delivered {
-        self.gate.arrived.yield(batch.count)
+        gate.arrived.yield(batch.count)
         await withCheckedContinuation { continuation in
-            let isOpen = self.gate.state.withLock { state in
+            let isOpen = gate.state.withLock { state in
                 if !state.isOpen { state.waiting.append(continuation) }
                 return state.isOpen
             }
             if isOpen { continuation.resume() }
         }
-        if self.gate.state.withLock({ $0.isShut }) {
+        if gate.state.withLock({ $0.isShut }) {
             return Delivered(Outcomes(repeating: Outcome(.unknown), count: batch.count))
         }
-        return await self.recorded.deliver(batch, to: gateway, with: credential, terms: terms)
+        return await recorded.deliver(batch, to: gateway, with: credential, terms: terms)
     }
 
     func shutdown() async {
-        self.gate.state.withLock { $0.isShut = true }
+        gate.state.withLock { $0.isShut = true }
         self.open()
     }
 }

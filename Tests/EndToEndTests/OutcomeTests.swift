@@ -21,8 +21,8 @@ import Testing
     @Test func `a reference may be longer than an index takes`() async throws {
         try await Queue.with { queue in
             let long = "(SELECT string_agg(md5(n::text), '') FROM generate_series(1, 200) n)"
-            try await self.insert(queue, tokens: "{aa}", [("reference", long)])
-            try await self.insert(queue, tokens: "{bb}")
+            try await insert(queue, tokens: "{aa}", [("reference", long)])
+            try await insert(queue, tokens: "{bb}")
             let report = try await queue.drain(RecordedBackend { _ in .delivered })
             #expect(report.counters.total.sent == 2)
             #expect(try await queue.database.number("SELECT max(length(reference)) FROM carillon.results") == 6400)
@@ -31,7 +31,7 @@ import Testing
 
     @Test func `a message that is cut counts a token once, in upper and in lower case`() async throws {
         try await Queue.with { queue in
-            try await self.insert(queue, tokens: "{AB,ab,cd}")
+            try await insert(queue, tokens: "{AB,ab,cd}")
             #expect(try await queue.database.number("SELECT carillon.split(1, 1::smallint, 1, 1)") == 2)
             _ = try await queue.drain(RecordedBackend { _ in .delivered })
             #expect(try await queue.database.rows("SELECT message_id, sent FROM carillon.results") == ["(1,2)"])
@@ -41,8 +41,8 @@ import Testing
 
     @Test func `a push that its credential is not good for harms no other of its app`() async throws {
         try await Queue.with { queue in
-            try await self.insert(queue, tokens: "{aa}")
-            try await self.insert(queue, tokens: "{bb}")
+            try await insert(queue, tokens: "{aa}")
+            try await insert(queue, tokens: "{bb}")
             let backend = RecordedBackend { $0 == "bb" ? .rejected(403, "InvalidProviderToken") : .delivered }
             let report = try await queue.drain(backend)
             #expect(report.counters.total.sent == 1)
@@ -52,7 +52,7 @@ import Testing
 
     @Test func `each token ends as APNs says, and dead ones become feedback`() async throws {
         try await Queue.with { queue in
-            try await self.insert(queue, tokens: "{aa,bb,cc,dd}", [("reference", "'order 7'")])
+            try await insert(queue, tokens: "{aa,bb,cc,dd}", [("reference", "'order 7'")])
             let backend = RecordedBackend { token in
                 switch token {
                 case "bb": .rejected(410, "Unregistered", timestamp: 1_700_000_000_123)
@@ -96,7 +96,7 @@ import Testing
 
     @Test func `a token named twice is sent once`() async throws {
         try await Queue.with { queue in
-            try await self.insert(queue, tokens: "{aa,bb,aa,AA,bb}")
+            try await insert(queue, tokens: "{aa,bb,aa,AA,bb}")
             let backend = RecordedBackend()
             try await queue.drain(backend)
             #expect(backend.sent.map(\.token) == ["aa", "bb"])
@@ -108,7 +108,7 @@ import Testing
         async throws
     {
         try await Queue.with { queue in
-            try await self.insert(queue, tokens: "{aa,bb,cc}")
+            try await insert(queue, tokens: "{aa,bb,cc}")
             let refusals = Refusals()
             let report = try await queue.drain(
                 RecordedBackend { token in token != "aa" && refusals.isNext ? .safe : .delivered }
@@ -121,7 +121,7 @@ import Testing
 
     @Test func `a message without tokens is finished at once`() async throws {
         try await Queue.with { queue in
-            try await self.insert(queue, tokens: "{}")
+            try await insert(queue, tokens: "{}")
             try await queue.drain()
             #expect(try await queue.database.rows("SELECT sent, failed, expired FROM carillon.results") == ["(0,0,0)"])
         }
@@ -129,7 +129,7 @@ import Testing
 
     @Test func `what is throttled is tried again later, as the same job and the same push`() async throws {
         try await Queue.with { queue in
-            try await self.insert(queue, tokens: "{aa}", [("collapse_id", "'x'")])
+            try await insert(queue, tokens: "{aa}", [("collapse_id", "'x'")])
             let busy = RecordedBackend { _ in .rejected(429, "TooManyRequests", retryAfter: 60) }
             let report = try await queue.drain(busy) { $0.retry = RetryPolicy() }
             #expect(report.counters.total.retried == 1)
@@ -156,7 +156,7 @@ import Testing
 
     @Test func `the row of results comes when the last token ends`() async throws {
         try await Queue.with { queue in
-            try await self.insert(queue, tokens: "{aa,bb,cc,dd}", [("reference", "'r'"), ("broadcast_id", "77")])
+            try await insert(queue, tokens: "{aa,bb,cc,dd}", [("reference", "'r'"), ("broadcast_id", "77")])
             let first = RecordedBackend { token in
                 switch token {
                 case "bb", "cc": .rejected(503, "ServiceUnavailable")
@@ -203,7 +203,7 @@ import Testing
     @Test func `attempts are limited by the app`() async throws {
         try await Queue.with { queue in
             try await queue.database.run("UPDATE carillon.apps SET max_attempts = 2")
-            try await self.insert(queue, tokens: "{aa}")
+            try await insert(queue, tokens: "{aa}")
             let busy = RecordedBackend { _ in .rejected(503, "ServiceUnavailable") }
             try await queue.drain(busy)
             try await queue.database.run("UPDATE carillon.scheduled SET run_at = now()")
@@ -218,8 +218,8 @@ import Testing
 
     @Test func `nothing is sent or tried again after it has expired`() async throws {
         try await Queue.with { queue in
-            try await self.insert(queue, tokens: "{aa,bb}", [("expires_at", "now() - interval '1 s'")])
-            try await self.insert(queue, tokens: "{cc}", [("expires_at", "now() + interval '1 minute'")])
+            try await insert(queue, tokens: "{aa,bb}", [("expires_at", "now() - interval '1 s'")])
+            try await insert(queue, tokens: "{cc}", [("expires_at", "now() + interval '1 minute'")])
             let busy = RecordedBackend { _ in .rejected(503, "ServiceUnavailable", retryAfter: 3600) }
             let report = try await queue.drain(busy)
             #expect(busy.sent.map(\.token) == ["cc"])
@@ -234,8 +234,8 @@ import Testing
 
     @Test func `an unknown outcome is tried again, or fails where the message says so`() async throws {
         try await Queue.with { queue in
-            try await self.insert(queue, tokens: "{aa}")
-            try await self.insert(queue, tokens: "{bb}", [("on_unknown", "'fail'")])
+            try await insert(queue, tokens: "{aa}")
+            try await insert(queue, tokens: "{bb}", [("on_unknown", "'fail'")])
             let report = try await queue.drain(RecordedBackend { _ in .unknown })
             #expect(report.counters.total.unknown == 2)
             #expect(try await queue.database.rows("SELECT tokens, attempt FROM carillon.scheduled") == ["({aa},2)"])
@@ -298,7 +298,7 @@ import Testing
                 VALUES (\(columns.map(\.1).joined(separator: ", ")))
                 """
             )
-            try await self.insert(queue, tokens: "{ee}")
+            try await insert(queue, tokens: "{ee}")
             let backend = RecordedBackend()
             try await queue.drain(backend)
             #expect(backend.sent.contains { $0.token == "ee" })
@@ -319,5 +319,5 @@ import Testing
 private final class Refusals: Sendable {
     private let left = Atomic(3)
 
-    var isNext: Bool { self.left.wrappingSubtract(1, ordering: .relaxed).newValue >= 0 }
+    var isNext: Bool { left.wrappingSubtract(1, ordering: .relaxed).newValue >= 0 }
 }

@@ -30,26 +30,26 @@ import Testing
 
     @Test func `a slow push holds up no other, and ends by itself`() async throws {
         try await Queue.with { queue in
-            try await self.fill(queue)
+            try await fill(queue)
             let backend = PatientBackend()
             let worker = queue.worker(backend) { $0.maxInFlight = 20 }
             let report = try await queue.running(worker) {
                 try await queue.loop.eventually("the fast ones are settled") {
-                    try await self.fastOnesAreSettled(in: queue) && worker.counters.inFlight == 2
+                    try await fastOnesAreSettled(in: queue) && worker.counters.inFlight == 2
                 }
                 #expect(
                     try await queue.database.rows(
                         "SELECT i.part, j.id, left(j.tokens::text, 6) FROM carillon.inflight i, unnest(i.jobs) j ORDER BY 2"
                     ).allSatisfy { $0.contains("51") }
                 )
-                #expect(try await queue.database.rows(self.results) == [])
+                #expect(try await queue.database.rows(results) == [])
                 #expect(worker.counters.total.sent == 42)
                 backend.release()
                 worker.drain()
             }
             #expect(report.isClean)
             #expect(report.counters.total.sent == 44)
-            #expect(try await queue.database.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
+            #expect(try await queue.database.rows(results) == ["(41,1,0,1)", "(42,3,0,1)"])
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
             #expect(backend.recorded.sent.count == 44)
         }
@@ -70,14 +70,14 @@ import Testing
                 authority: simulator.rootPEM,
                 credential: issued.certificate + issued.privateKey
             )
-            try await self.fill(queue, app: 2)
+            try await fill(queue, app: 2)
             var slow = HTTP2Configuration()
             slow.requestTimeout = .seconds(600)
             let lost = HTTP2Backend(slow)
             let dying = queue.worker(lost) { $0.patience = .milliseconds(200) }
             let run = Task { try await dying.run() }
             try await queue.loop.eventually("the fast ones are settled") {
-                try await self.fastOnesAreSettled(in: queue) && dying.counters.inFlight == 2
+                try await fastOnesAreSettled(in: queue) && dying.counters.inFlight == 2
             }
             // To the others it looks dead, and they take over.
             try await queue.database.run("SELECT carillon.take_over(w.id, w.beat) FROM carillon.workers w")
@@ -85,7 +85,7 @@ import Testing
             let report = try await queue.drain(backend)
             await backend.shutdown()
             #expect(report.counters.total.sent == 2)
-            #expect(try await queue.database.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
+            #expect(try await queue.database.rows(results) == ["(41,1,0,1)", "(42,3,0,1)"])
             // It is not dead, but what it has to say comes too late.
             dying.giveUp()
             let late = try await run.value
@@ -112,14 +112,14 @@ import Testing
 
     @Test func `a connection that is lost between the parts, or under one of them, costs nothing`() async throws {
         try await Queue.with { queue in
-            try await self.fill(queue)
+            try await fill(queue)
             let backend = PatientBackend()
             let worker = queue.worker(backend)
             let report = try await queue.running(worker) {
                 try await queue.loop.eventually("the fast ones are settled") {
-                    try await self.fastOnesAreSettled(in: queue)
+                    try await fastOnesAreSettled(in: queue)
                 }
-                try await queue.database.run(self.cut)
+                try await queue.database.run(cut)
                 // The second part waits for this table when its connection goes: nobody answers, and nothing was written.
                 try await queue.database.run("BEGIN; LOCK TABLE carillon.results IN ACCESS EXCLUSIVE MODE")
                 backend.release()
@@ -131,7 +131,7 @@ import Testing
                         """
                     ) > 0
                 }
-                try await queue.database.run(self.cut)
+                try await queue.database.run(cut)
                 try await queue.database.run("COMMIT")
                 worker.drain()
             }
@@ -139,7 +139,7 @@ import Testing
             #expect(report.counters.databaseErrors > 0)
             #expect(report.counters.stale == 0)
             #expect(report.counters.total.sent == 44)
-            #expect(try await queue.database.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
+            #expect(try await queue.database.rows(results) == ["(41,1,0,1)", "(42,3,0,1)"])
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.results") == 42)
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.unfinished") == 0)
             #expect(backend.recorded.sent.count == 44)
@@ -148,7 +148,7 @@ import Testing
 
     @Test func `a worker that gives up settles what it knows of both parts`() async throws {
         try await Queue.with { queue in
-            try await self.fill(queue)
+            try await fill(queue)
             let backend = PatientBackend()
             let worker = queue.worker(backend)
             let report = try await queue.running(worker) {
@@ -157,14 +157,14 @@ import Testing
             }
             #expect(report.isClean)
             #expect(report.counters.total.sent == 44)
-            #expect(try await queue.database.rows(self.results) == ["(41,1,0,1)", "(42,3,0,1)"])
+            #expect(try await queue.database.rows(results) == ["(41,1,0,1)", "(42,3,0,1)"])
             #expect(try await queue.database.number("SELECT count(*) FROM carillon.inflight") == 0)
         }
     }
 
     @Test func `what a constraint refuses ends as one failure, and holds up nobody`() async throws {
         try await Queue.with { queue in
-            try await self.fill(queue)
+            try await fill(queue)
             try await queue.database.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
             let backend = RecordedBackend()
             let report = try await queue.drain(backend)
@@ -182,7 +182,7 @@ import Testing
 
     @Test func `a first part that is refused is written with the rest`() async throws {
         try await Queue.with { queue in
-            try await self.fill(queue)
+            try await fill(queue)
             try await queue.database.run("ALTER TABLE carillon.results ADD CONSTRAINT mine CHECK (message_id <> 7)")
             let backend = PatientBackend()
             let worker = queue.worker(backend)

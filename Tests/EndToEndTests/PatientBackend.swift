@@ -12,10 +12,10 @@ struct PatientBackend: RecordingBackend {
     }
 
     /// One for each delivery that has a rest.
-    var arrivals: AsyncStream<Void> { self.held.arrivals }
+    var arrivals: AsyncStream<Void> { held.arrivals }
 
     func release() {
-        let rests = self.held.state.withLock { state in
+        let rests = held.state.withLock { state in
             state.isReleased = true
             defer { state.rests = [] }
             return state.rests
@@ -30,15 +30,15 @@ struct PatientBackend: RecordingBackend {
         terms: DeliveryTerms
     ) async -> Delivered {
         let slow = (0..<batch.count).filter { batch.token(of: $0).hasPrefix("5100") }
-        let final = await self.recorded.deliver(batch, to: gateway, with: credential, terms: terms).outcomes
-        guard !slow.isEmpty, !self.held.state.withLock({ $0.isReleased }) else { return Delivered(final) }
+        let final = await recorded.deliver(batch, to: gateway, with: credential, terms: terms).outcomes
+        guard !slow.isEmpty, !held.state.withLock({ $0.isReleased }) else { return Delivered(final) }
         var early = final
         for place in slow { early[place] = .pending }
         let rest = Remainder()
-        self.held.state.withLock { $0.rests.append((rest, final)) }
-        self.held.arrived.yield()
+        held.state.withLock { $0.rests.append((rest, final)) }
+        held.arrived.yield()
         return Delivered(early, rest: rest)
     }
 
-    func shutdown() async { self.release() }
+    func shutdown() async { release() }
 }

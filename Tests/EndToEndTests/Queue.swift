@@ -22,7 +22,7 @@ struct Queue: Sendable {
 
     func addApp(_ name: String, topic: String) async throws {
         let (certificate, key) = try Self.identity.get()
-        try await self.addApp(name, topic: topic, gateway: "localhost:1", authority: nil, credential: certificate + key)
+        try await addApp(name, topic: topic, gateway: "localhost:1", authority: nil, credential: certificate + key)
     }
 
     func addApp(
@@ -38,7 +38,7 @@ struct Queue: Sendable {
         parameters.append(gateway)
         parameters.append(credential)
         parameters.append(authority)
-        try await self.database.connection.execute(
+        try await database.connection.execute(
             Statement(
                 "add_app",
                 """
@@ -59,7 +59,7 @@ struct Queue: Sendable {
 
     var options: WorkerOptions {
         var options = WorkerOptions()
-        options.database = DatabaseSource(self.database.url)
+        options.database = DatabaseSource(database.url)
         options.name = "test"
         // Full jitter may mean at once: a day makes that too unlikely to be seen.
         options.retry = RetryPolicy(base: .seconds(86400), cap: .seconds(86400))
@@ -73,7 +73,7 @@ struct Queue: Sendable {
     ) -> Worker {
         var options = self.options
         change(&options)
-        return Worker(options, backend: backend, loop: self.loop, events: events)
+        return Worker(options, backend: backend, loop: loop, events: events)
     }
 
     /// Runs a worker beside the body, which tells it to end. Should the body throw, the worker is given up: it does not
@@ -96,7 +96,7 @@ struct Queue: Sendable {
         _ backend: any Backend = RecordedBackend(),
         _ change: (inout WorkerOptions) -> Void = { _ in }
     ) async throws -> WorkerReport {
-        try await self.worker(backend) { options in
+        try await worker(backend) { options in
             options.once = true
             change(&options)
         }.run()

@@ -7,7 +7,7 @@ protocol RecordingBackend: Backend {
 
 extension RecordingBackend {
     func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
-        try await self.recorded.feedback(from: gateway, with: credential)
+        try await recorded.feedback(from: gateway, with: credential)
     }
 
     func separate() -> Self { self }

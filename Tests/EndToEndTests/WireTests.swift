@@ -41,9 +41,9 @@ import Testing
         let simulator = try self.simulator()
         try await simulator.start()
         try await Queue.with { queue in
-            try await self.addApp(queue, "wire", at: simulator)
-            try await self.fill(queue, app: 2, rows: 1500, tokens: 1)
-            try await self.fill(queue, app: 2, rows: 3, tokens: 1000, prefix: "b")
+            try await addApp(queue, "wire", at: simulator)
+            try await fill(queue, app: 2, rows: 1500, tokens: 1)
+            try await fill(queue, app: 2, rows: 3, tokens: 1000, prefix: "b")
             let backend = HTTP2Backend()
             let report = try await queue.drain(backend)
             await backend.shutdown()
@@ -68,9 +68,9 @@ import Testing
         let simulator = try self.simulator { $0.answers = rules }
         try await simulator.start()
         try await Queue.with { queue in
-            try await self.addApp(queue, "wire", at: simulator)
+            try await addApp(queue, "wire", at: simulator)
             for prefix in ["dead", "ba", "c", "d"] {
-                try await self.fill(queue, app: 2, rows: 20, tokens: 2, prefix: prefix)
+                try await fill(queue, app: 2, rows: 20, tokens: 2, prefix: prefix)
             }
             let backend = HTTP2Backend()
             try await queue.drain(backend)
@@ -105,9 +105,9 @@ import Testing
         let simulator = try self.simulator()
         try await simulator.start()
         try await Queue.with { queue in
-            try await self.addApp(queue, "wire", at: simulator)
+            try await addApp(queue, "wire", at: simulator)
             try await queue.database.run("UPDATE carillon.apps SET gateway = 'localhost:1' WHERE id = 2")
-            try await self.fill(queue, app: 2, rows: 10, tokens: 3)
+            try await fill(queue, app: 2, rows: 10, tokens: 3)
             let backend = HTTP2Backend()
             let report = try await queue.drain(backend)
             #expect(report.troubles.map(\.name) == ["wire"])

@@ -17,7 +17,7 @@ enum TestClient {
 
     /// One request on a connection of its own, and all of its response.
     static func ask(_ port: UInt16, _ line: String, headers: String = "", body: String = "") async -> String {
-        await self.exchange(port, "\(line) HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\(headers)\r\n\(body)")
+        await exchange(port, "\(line) HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\(headers)\r\n\(body)")
     }
 
     private static func exchangeNow(_ port: UInt16, _ text: String) -> String {

@@ -1,5 +1,5 @@
 extension Command {
-    /// The table of commands, in the order that help lists them.
+    /// All commands, in the order of the help.
     static let all: [Command] = [
         demo, tryOut, worker,
         migrateUp, migrateDown, migrateStatus, migrateSQL,

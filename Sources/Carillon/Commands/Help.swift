@@ -1,5 +1,5 @@
 extension Command {
-    /// Here to be listed; the parser turns the word into the same request as `--help`.
+    /// Listed only: the parser treats the word like `--help`.
     static let help = Command(
         "help",
         summary: "Show help for the program or for one command.",

@@ -1,15 +1,15 @@
 import IO
 import Postgres
 
-/// A connection to the database for the length of a command.
+/// A database connection for the duration of one command.
 enum DatabaseScope {
-    /// Time limits that a role or database is set to, for other sessions' sake, end no command half-way.
+    /// Overrides the time-outs that a role or a database may set, so that they do not end a command half-way.
     static let settings: SessionSettings = [
         "statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0",
         "transaction_timeout": "0", "idle_session_timeout": "0", "TimeZone": "UTC", "DateStyle": "ISO, MDY",
     ]
 
-    /// Of several hosts, one that takes writes, unless the command only looks.
+    /// Where several hosts are given: one that accepts writes, unless the command only reads.
     static func with<R>(
         _ invocation: Invocation,
         to kind: ServerKind = .writable,
@@ -24,7 +24,7 @@ enum DatabaseScope {
         }
     }
 
-    /// The same on a loop that outlives the connection.
+    /// The same, on a loop that outlives the connection.
     static func with<R>(
         _ invocation: Invocation,
         on loop: EventLoop,
@@ -49,7 +49,7 @@ enum DatabaseScope {
         )
         let isPooled = await connection.isPooled
         let result: Result<R, any Error> = await withTaskGroup(of: Void.self) { group in
-            // What only looks waits for few locks, and may last for days.
+            // A command that only reads takes few locks, and may run for days.
             if kind == .writable, !isPooled { group.addTask { await watch.run() } }
             defer { group.cancelAll() }
             do {

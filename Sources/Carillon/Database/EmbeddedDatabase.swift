@@ -3,9 +3,9 @@ import IO
 import Postgres
 import PushQueue
 
-/// The private PostgreSQL of a one-machine installation, in a folder of its own, with the schema up to date.
+/// The private PostgreSQL of a one-machine installation, in its own folder, with an up-to-date schema.
 ///
-/// Programs of the same user reach it through the folder's `socket`, wherever the server's own happens to be this time.
+/// Programs of the same user connect through `socket` in that folder, wherever the server's own socket is.
 enum EmbeddedDatabase {
     static func with<R>(
         _ invocation: Invocation,

@@ -1,12 +1,13 @@
 import IO
 import Postgres
 
-/// Says whose lock a command waits for. It asks over a connection of its own, because the command's is the one that waits.
+/// Reports which session's lock a command is waiting for. It uses a connection of its own, because the command's own is
+/// blocked.
 struct LockWatch: Sendable {
     let invocation: Invocation
     let database: DatabaseSource
     let loop: EventLoop
-    /// The server's process that works for the command. Behind a pooler nobody knows it.
+    /// The server process of the command's connection. Unknown behind a pooler.
     let process: Int32
 
     private static let statement = Statement(
@@ -21,23 +22,23 @@ struct LockWatch: Sendable {
         """
     )
 
-    /// Looks until it is cancelled: often at first, as a person waits for the command, then ever more seldom.
+    /// Polls until it is cancelled, at growing intervals.
     func run() async {
         var looks = 0
         var told: [String] = []
         while !Task.isCancelled {
             do {
-                try await self.loop.sleep(for: looks < 5 ? .seconds(1) : .seconds(min(60, 1 << (looks - 4))))
+                try await loop.sleep(for: looks < 5 ? .seconds(1) : .seconds(min(60, 1 << (looks - 4))))
                 looks += 1
                 let holders = try await self.holders()
                 guard !holders.isEmpty, holders != told else { continue }
                 told = holders
-                self.invocation.console.note(
+                invocation.console.note(
                     "Waiting for a lock, which \(Counted.list(holders)) \(holders.count == 1 ? "holds" : "hold"). "
                         + "It goes on when the transaction there ends; Ctrl-C gives up."
                 )
             } catch {
-                // The command itself tells what becomes of it; this is only a remark.
+                // Errors are ignored: the command itself reports its outcome, and this is only a hint.
                 continue
             }
         }
@@ -45,13 +46,13 @@ struct LockWatch: Sendable {
 
     private func holders() async throws -> [String] {
         let connection = try await PostgresConnection.connect(
-            self.database,
-            on: self.loop,
+            database,
+            on: loop,
             application: "carillon locks",
             settings: DatabaseScope.settings
         )
         var parameters = Parameters()
-        parameters.append(self.process)
+        parameters.append(process)
         let found: Result<[String], any Error>
         do {
             found = .success(

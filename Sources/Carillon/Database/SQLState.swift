@@ -1,4 +1,4 @@
-/// The five letters by which PostgreSQL names an error, as far as we tell them apart.
+/// The SQLSTATE codes that the program tells apart.
 enum SQLState {
     static let insufficientPrivilege = "42501"
     static let lockNotAvailable = "55P03"
@@ -9,12 +9,12 @@ enum SQLState {
 
     static let undefinedObject = "42704"
 
-    /// The schema is not there, or not the one that the program was built with.
+    /// The schema is missing, or is of another version than the program.
     static let wrongSchema: Set<String> = [undefinedTable, undefinedFunction, undefinedColumn, undefinedSchema]
 
-    /// A value that a function of ours refused, or that is not of its type: whoever called can mend it.
+    /// A function of the schema rejected a value, or the value has the wrong type: the caller can fix it.
     static let badArgument: Set<String> = ["22023", "22P02", "22003", "54000"]
 
-    /// The server is shutting down, starting or was stopped.
+    /// The server is shutting down, starting, or was stopped.
     static let unavailable: Set<String> = ["57P01", "57P02", "57P03"]
 }

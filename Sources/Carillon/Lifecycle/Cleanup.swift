@@ -1,6 +1,6 @@
-/// What is to be done at the end of something, however it ends.
+/// Code that runs at the end of a scope, however the scope ends.
 enum Cleanup {
-    /// Runs the body and then the end, whether the body was through, failed or was interrupted.
+    /// Runs the body and then the end, whether the body returned, failed or was cancelled.
     static func after<R>(
         _ end: @escaping @Sendable () async -> Void,
         _ body: () async throws -> R
@@ -11,7 +11,7 @@ enum Cleanup {
         } catch {
             result = .failure(error)
         }
-        // A task of its own: that ours was cancelled must not keep it from waiting.
+        // In a task of its own, because a cancelled task could not wait.
         await Task { await end() }.value
         return try result.get()
     }

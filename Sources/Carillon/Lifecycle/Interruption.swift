@@ -2,12 +2,12 @@ import IO
 
 /// The signals that ask a command to end.
 enum Interruption {
-    /// SIGHUP is what a closed terminal sends; whoever started us under nohup wants it ignored, and it stays so.
+    /// A closed terminal sends SIGHUP. Under nohup it is ignored, and stays ignored.
     private static var signals: [Signal] {
         [.terminate, .interrupt, .quit] + (Signal.hangUp.isIgnored ? [] : [.hangUp])
     }
 
-    /// Runs the body. `signalled` is called with 1 for the first of them, 2 for the second and so on.
+    /// Runs the body. Calls `signalled` with 1 for the first signal, 2 for the second, and so on.
     static func with<R: Sendable>(
         on loop: EventLoop,
         signalled: @escaping @Sendable (Int) -> Void,
@@ -32,7 +32,7 @@ enum Interruption {
         return try result.get()
     }
 
-    /// Runs the body in a task that the first of them cancels.
+    /// Runs the body in a task that the first signal cancels.
     static func cancelling<R: Sendable>(
         on loop: EventLoop,
         _ body: @escaping @Sendable () async throws -> R
@@ -41,8 +41,8 @@ enum Interruption {
         return try await with(on: loop, signalled: { _ in task.cancel() }) { try await task.value }
     }
 
-    /// Runs the body, which starts something, and then waits for the first of them; one that comes while it starts
-    /// counts too.
+    /// Runs the body, which starts something, and then waits for the first signal. A signal that arrives during the
+    /// start counts.
     static func wait(on loop: EventLoop, after start: () async throws -> Void) async throws {
         let watch = try SignalWatch(signals, on: loop)
         defer { watch.close() }

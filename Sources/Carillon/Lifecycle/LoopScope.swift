@@ -1,6 +1,6 @@
 import IO
 
-/// A loop for the length of a command.
+/// An event loop for the duration of a command.
 enum LoopScope {
     static func with<R>(_ body: (EventLoop) async throws -> R) async throws -> R {
         let loop = try EventLoop(name: "command")

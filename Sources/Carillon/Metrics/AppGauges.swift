@@ -1,8 +1,8 @@
 import IO
 import Postgres
 
-/// How the apps and history stand, read from the database when somebody asks for metrics, and not more often than it
-/// changes.
+/// The gauges of apps and history. They are read from the database when metrics are requested, at most as often as they
+/// change.
 actor AppGauges {
     struct Reading: Sendable {
         var apps: [AppStatus] = []
@@ -10,14 +10,14 @@ actor AppGauges {
     }
 
     private static let lifetime = Duration.seconds(5)
-    /// Whoever asks for metrics gets them without these gauges while somebody has a table locked.
+    /// If a table is locked, metrics are served without these gauges.
     private static let settings = DatabaseScope.settings.with(["lock_timeout": "500ms", "statement_timeout": "10s"])
 
     private let database: DatabaseSource
     private let loop: EventLoop
     private var connection: PostgresConnection?
     private var latest: (reading: Reading, readAt: MonotonicInstant)?
-    /// The look that is under way; whoever asks meanwhile waits for it too.
+    /// The query under way; concurrent requests share it.
     private var look: Task<Reading, any Error>?
 
     init(database: DatabaseSource, loop: EventLoop) {
@@ -25,7 +25,7 @@ actor AppGauges {
         self.loop = loop
     }
 
-    /// None when the database does not answer: then no gauge is better than an old one.
+    /// Nil if the database does not answer: no gauge is better than an outdated one.
     func read() async -> Reading {
         if let latest, MonotonicInstant.now - latest.readAt < Self.lifetime { return latest.reading }
         let look = self.look ?? Task { try await ask() }
@@ -42,7 +42,7 @@ actor AppGauges {
         }
     }
 
-    /// For the end: whatever look is under way ends too, before the loop may.
+    /// Waits for the query under way, before the loop is stopped.
     func close() async {
         await disconnect()
         _ = await look?.result

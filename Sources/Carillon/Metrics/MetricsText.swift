@@ -1,11 +1,11 @@
 import ApplePush
 
-/// Measurements in the text format that Prometheus reads.
+/// Metrics in the text format of Prometheus.
 struct MetricsText {
     enum Kind: String { case counter, gauge, histogram }
 
     private var families: [(name: String, text: String)] = []
-    /// A label that every sample carries.
+    /// A label of every sample.
     private let label: (String, String)?
 
     init(label: (String, String)? = nil) {
@@ -14,7 +14,7 @@ struct MetricsText {
 
     var text: String { families.map(\.text).joined() }
 
-    /// Adds what others have measured: a family stands once, with all its samples.
+    /// Merges the metrics of others: a family appears once, with all its samples.
     mutating func merge(_ other: MetricsText) {
         for (name, text) in other.families {
             if let place = families.firstIndex(where: { $0.name == name }) {
@@ -43,7 +43,7 @@ struct MetricsText {
 
     /// - Parameters:
     ///   - bounds: the upper bounds of the buckets.
-    ///   - counts: how many fell into each bucket alone, with one more for what lies above the last bound.
+    ///   - counts: how many fell into each bucket alone, with one more for values above the last bound.
     mutating func addHistogram(
         bounds: [Double],
         counts: [UInt64],
@@ -80,7 +80,7 @@ struct MetricsText {
 
     private static func escape(_ text: String, quotes: Bool) -> String {
         var escaped = ""
-        // By scalars: a line break after a carriage return, or a quote under an accent, is another character altogether.
+        // By Unicode scalars: a line break after a carriage return, or a quote with an accent, is one character.
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\\": escaped += "\\\\"

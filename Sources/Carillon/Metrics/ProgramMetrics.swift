@@ -1,6 +1,6 @@
 import ApplePush
 
-/// What the program counts for all its databases together, for Prometheus.
+/// The metrics of the program, for all its databases together.
 struct ProgramMetrics {
     let traffic: Traffic
     let logLinesLost: Int

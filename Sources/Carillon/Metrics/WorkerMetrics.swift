@@ -1,14 +1,14 @@
 import IO
 import PushQueue
 
-/// What the worker on a database counts, for Prometheus.
+/// The metrics of one worker, for Prometheus.
 struct WorkerMetrics {
     let counters: WorkerCounters
-    /// How the apps stand in the database; empty while that is not to be had.
+    /// Empty while they cannot be read from the database.
     let apps: [AppStatus]
-    /// Nil while that is not to be had.
+    /// Nil while it cannot be read.
     var maintenance: MaintenanceStatus?
-    /// Which database it is about, where there are several.
+    /// The database it is about, if there are several.
     var database: String?
 
     var measurements: MetricsText {

@@ -1,6 +1,6 @@
-/// A word a command takes by its place rather than by a flag.
+/// A positional argument of a command.
 struct Argument: Sendable {
-    /// What stands for it in `--help`.
+    /// Its placeholder in `--help`.
     let name: String
     let help: String
     let isRequired: Bool
@@ -10,8 +10,8 @@ struct Argument: Sendable {
     init(_ name: String, required: Bool = true, repeatable: Bool = false, _ help: String) {
         self.name = name
         self.help = help
-        self.isRequired = required
-        self.isRepeatable = repeatable
+        isRequired = required
+        isRepeatable = repeatable
     }
 
     var placeholder: String {

@@ -1,11 +1,11 @@
-/// Makes a request of the words on the command line and the variables around them.
+/// Turns the command line and the environment into a request.
 struct ArgumentParser {
-    /// What somebody asked the program for.
+    /// What the user asked for.
     enum Request {
         case run(Command, arguments: [String], Settings)
-        /// Help on the commands that begin with these words; on everything when there are none.
+        /// Help on the commands that begin with these words; on all of them if there are none.
         case help([String])
-        /// Nothing at all.
+        /// The command line was empty.
         case nothing
     }
 
@@ -23,8 +23,8 @@ struct ArgumentParser {
         return .run(command, arguments: arguments, try reader.read(line.given))
     }
 
-    /// The command with the most words in common with the beginning of the line, and the words after it. No command
-    /// means that help is asked for on what the words begin.
+    /// Finds the command with the longest match at the beginning of the line, and returns the remaining words with it.
+    /// No command means that help was requested for these words.
     private func find(_ line: CommandLineWords) throws(UsageError) -> (Command?, [String]) {
         var words = line.positional
         if line.wantsVersion { words = ["version"] }

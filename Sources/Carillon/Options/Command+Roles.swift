@@ -1,6 +1,6 @@
 extension Command {
-    /// The roles of the database any of which is enough for the command; none: it takes the owner of the schema. The same
-    /// table is in docs/rights.md.
+    /// The database roles that may run the command, any of them; empty if only the owner of the schema may.
+    /// docs/rights.md has the same table.
     var roles: [String] {
         switch words.joined(separator: " ") {
         case "send", "broadcast", "message cancel", "tokens import", "failures requeue": ["carillon_app"]
@@ -13,7 +13,7 @@ extension Command {
         }
     }
 
-    /// What a user lacks whom PostgreSQL has refused something.
+    /// What the user lacks when PostgreSQL denies the command.
     var missingRole: String {
         guard let role = roles.first else {
             return "'\(title)' is for the owner of the schema carillon: connect as that role."

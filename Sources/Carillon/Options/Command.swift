@@ -1,17 +1,18 @@
-/// A command of the program: its words, what it takes, and what it does. All of them stand in `Command+Table.swift`.
+/// A command of the program: its words, what it takes, and what it does. All commands are listed in
+/// `Command+Table.swift`.
 struct Command: Sendable {
-    /// The words that call it, such as `credential import`.
+    /// The words that call it, for example `credential import`.
     let words: [String]
     /// One sentence for the list of commands.
     let summary: String
-    /// More, where the summary does not say it all.
+    /// Details for `--help`.
     let discussion: String
     let arguments: [Argument]
-    /// Options it cannot do without.
+    /// Mandatory options.
     let required: [Option]
     let options: [Option]
     let examples: [String]
-    /// It runs until it is told to stop, and what it says is read by machines: JSON lines unless on a terminal.
+    /// Runs until it is stopped, and its output is read by machines: JSON lines, unless on a terminal.
     let isService: Bool
     let run: @Sendable (Invocation) async throws -> ExitStatus
 
@@ -37,10 +38,10 @@ struct Command: Sendable {
         self.run = run
     }
 
-    /// As it is called: `carillon credential import`.
+    /// As a user calls it: `carillon credential import`.
     var title: String { (["carillon"] + words).joined(separator: " ") }
 
-    /// Every option it knows, with those that every command knows.
+    /// Every option it takes, with the options that every command takes.
     var allOptions: [Option] { required + options + Option.common }
 
     func requires(_ option: Option) -> Bool { required.contains { $0.flag == option.flag } }

@@ -1,8 +1,8 @@
-/// The words of a command line, sorted into flags with their values and the words that stand by their place.
+/// The words of a command line, sorted into flags with their values and positional words.
 ///
-/// Sorted with the whole table, before the command is known, so that flags may stand before it.
+/// They are sorted before the command is known, with the whole table of options, so that flags may precede the command.
 struct CommandLineWords {
-    /// A flag as it was given. No option: nobody knows it.
+    /// A flag as it was given. `option` is nil if no option has that flag.
     struct Given {
         let flag: String
         let option: Option?

@@ -1,10 +1,10 @@
 import Glibc
 
-/// Nothing is destroyed unless somebody agrees, by --yes or by an answer on a terminal.
+/// Destructive commands ask first: the user agrees with --yes, or with an answer on a terminal.
 struct Confirmation {
     let invocation: Invocation
 
-    /// Returns when somebody agrees; throws otherwise.
+    /// Returns when the user agrees; throws otherwise.
     func obtain(_ consequence: String) throws {
         guard !invocation.settings.isOn(.yes) else { return }
         guard isatty(STDIN_FILENO) == 1, invocation.console.errors.isTerminal else {

@@ -1,15 +1,15 @@
 import Postgres
 
-/// A file that says where one or several databases are, and the place of one of them in it. It is read again for each
+/// A file that names one or several databases, and the position of one of them in it. It is read again for each
 /// connection, so that a password can be changed while the program runs.
 struct DatabaseFile: Sendable, Equatable {
     let path: String
     let separator: Option.Separator?
     let place: Int
-    /// How many it named at the start.
+    /// How many databases the file named at the start.
     let count: Int
 
-    /// An error may pass, like that of a server that does not answer: whoever writes the file may be at it just now.
+    /// Errors are treated as temporary, like that of a server that does not answer: the file may be being written.
     func read() throws(PostgresError) -> String {
         let text: String
         do throws(FileError) {

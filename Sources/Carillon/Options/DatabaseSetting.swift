@@ -1,7 +1,7 @@
 import Postgres
 
-/// Where a database is: what an argument, a variable or a file said at the start, and the file that may say something else
-/// by now.
+/// Where a database is: the text of the argument, variable or file at the start, and the file, whose content may have
+/// changed since.
 struct DatabaseSetting: Sendable, Equatable {
     let text: String
     let file: DatabaseFile?
@@ -11,7 +11,7 @@ struct DatabaseSetting: Sendable, Equatable {
         self.file = file
     }
 
-    /// For as long as the program runs.
+    /// Read again for each connection.
     var source: DatabaseSource {
         guard let file else { return DatabaseSource(text) }
         return DatabaseSource { () throws(PostgresError) in try file.read() }

@@ -4,7 +4,7 @@ enum DurationText {
         ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1),
     ]
 
-    /// The duration that the text stands for. A number without a unit stands for none: nobody agrees on which it is.
+    /// The duration that the text means. A number without a unit is rejected, because users disagree on the unit.
     static func read(_ text: String) -> Duration? {
         var rest = Substring(text)
         var total = Duration.zero
@@ -15,7 +15,7 @@ enum DurationText {
             rest = rest.dropFirst(number.count)
             let name = rest.prefix { $0.isASCII && $0.isLetter }
             rest = rest.dropFirst(name.count)
-            // Units come from the largest to the smallest, each once, so that nothing reads two ways.
+            // Units go from the largest to the smallest, each at most once.
             guard let unit = units[last...].firstIndex(where: { $0.name == name }),
                 let amount = milliseconds(number, unit: units[unit].milliseconds)
             else { return nil }
@@ -25,7 +25,7 @@ enum DurationText {
         return total
     }
 
-    /// The shortest way to write the duration that `read` takes, to the millisecond.
+    /// The shortest text that `read` accepts for the duration, to the millisecond.
     static func write(_ duration: Duration) -> String {
         var rest = duration.components.seconds * 1_000 + duration.components.attoseconds / 1_000_000_000_000_000
         guard rest > 0 else { return "0s" }
@@ -41,7 +41,7 @@ enum DurationText {
         let parts = number.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let whole = Int64(first) else { return nil }
         let (scaled, tooLarge) = whole.multipliedReportingOverflow(by: unit)
-        // A hundred years is beyond what anybody means, and far from where sums of durations overflow.
+        // A hundred years: more than any user means, and far below where sums of durations overflow.
         guard !tooLarge, scaled <= 100 * 366 * 86_400_000 else { return nil }
         guard parts.count == 2 else { return scaled }
         guard let fraction = Int64(parts[1]), parts[1].count <= 6 else { return nil }

@@ -5,7 +5,7 @@ import IO
 struct FileError: Error {
     let path: String
     let reason: String
-    /// Nothing is wrong with the file's name or mode.
+    /// The error is temporary: the name and the mode of the file are right.
     let isDiskFull: Bool
 
     init(path: String, reason: String) {

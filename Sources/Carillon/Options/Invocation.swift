@@ -1,10 +1,10 @@
-/// A command that was called, with everything it was called with.
+/// A call of a command: the command, its arguments and options, and where it prints.
 struct Invocation: Sendable {
     let command: Command
     let arguments: [String]
     let settings: Settings
     let console: Console
 
-    /// The first word after the command's own; for commands that require one.
+    /// The first argument, for commands that require one.
     var name: String { arguments.first ?? "" }
 }

@@ -1,4 +1,4 @@
-/// The table of options. `--help`, parsing, variables and the manual all follow from these lines.
+/// The table of options. `--help`, parsing, environment variables and docs/cli.md are made from it.
 extension Option {
     // Every command.
     static let logLevel = Option(
@@ -369,7 +369,7 @@ extension Option {
         "Accept this topic from provider tokens, and no other; may be repeated."
     )
 
-    /// What every command takes.
+    /// The options that every command takes.
     static let common: [Option] = [logLevel, logFormat]
 
     static let all: [Option] =

@@ -1,19 +1,19 @@
-/// One setting of the program: how an argument is read, its environment variables and its line of `--help` follow
-/// from it. All of them stand in one table, `Option+Table.swift`.
+/// One option of the program. How its argument is parsed, its environment variables and its line in `--help` follow
+/// from it. All options are in `Option+Table.swift`.
 struct Option: Sendable {
-    /// How far the value may travel.
+    /// Where the value may appear.
     enum Secrecy: Sendable {
-        /// Anybody may see it.
+        /// Anywhere.
         case open
-        /// May hold a secret, as a database URL may hold a password: never printed, and may be read from a file.
+        /// May contain a secret, as a database URL may contain a password: never printed, and may be read from a file.
         case sensitive
-        /// A secret: never an argument, which other users of the machine could see; only a variable or a file.
+        /// A secret: never an argument, which other users of the machine can see; only a variable or a file.
         case hidden
     }
 
     enum Separator: Sendable {
         case comma
-        /// Only between URLs: libpq's other form has white space inside.
+        /// Only between URLs: the other form that libpq takes contains spaces.
         case whitespace
 
         static func isURL(_ text: some StringProtocol) -> Bool {
@@ -30,17 +30,17 @@ struct Option: Sendable {
         }
     }
 
-    /// The name after the two dashes.
+    /// The name after `--`.
     let flag: String
     let kind: ValueKind
-    /// What is taken when neither an argument nor a variable says otherwise, as a user would write it.
+    /// The default, written as a user would write it.
     let fallback: String?
     let help: String
     let secrecy: Secrecy
     let isRepeatable: Bool
-    /// What parts the values of one that may be repeated, where they stand in a variable or a file.
+    /// What separates the values of a repeatable option in a variable or a file.
     let separator: Separator
-    /// A variable that is usual elsewhere and is honoured after our own.
+    /// A variable that other programs use as well; our own has precedence.
     let customary: String?
 
     init(
@@ -57,28 +57,28 @@ struct Option: Sendable {
         self.kind = kind
         self.fallback = fallback
         self.secrecy = secrecy
-        self.isRepeatable = repeatable
+        isRepeatable = repeatable
         self.separator = separator
         self.customary = customary
         self.help = help
     }
 
-    /// The variable that sets it: `--max-in-flight` is `CARILLON_MAX_IN_FLIGHT`.
+    /// The variable that sets it: `CARILLON_MAX_IN_FLIGHT` for `--max-in-flight`.
     var variable: String {
         "CARILLON_" + String(flag.map { $0 == "-" ? "_" : Character($0.uppercased()) })
     }
 
-    /// Every variable that may set it, the strongest first.
+    /// Every variable that may set it, in order of precedence.
     var variables: [String] {
         [variable] + (customary.map { [$0] } ?? [])
     }
 
-    /// The flag that names a file holding the value; only what is secret has one.
+    /// The flag that names a file with the value. Only secret options have one.
     var fileFlag: String? {
         secrecy == .open ? nil : flag + "-file"
     }
 
-    /// The flags an argument may use for it.
+    /// The flags that an argument may use for it.
     var flags: [String] {
         (secrecy == .hidden ? [] : [flag]) + (fileFlag.map { [$0] } ?? [])
     }

@@ -1,4 +1,4 @@
-/// A value that was read from an argument, a variable, a file or the table's default.
+/// A value read from an argument, a variable, a file or the table.
 enum OptionValue: Sendable, Equatable {
     case flag(Bool)
     case text(String)

@@ -1,9 +1,9 @@
 import Postgres
 
-/// The options of one run, each read from an argument, else a variable, else the table.
+/// The options of one run, each from an argument, else a variable, else the table.
 ///
-/// Everything was checked when it was read, so asking for an option never fails; asking for one that the command does
-/// not take is a mistake in the program and stops it.
+/// All values were checked when they were read, so reading one never fails. Reading an option that the command does not
+/// take is a programming error, and traps.
 struct Settings: Sendable {
     private var values: [String: [OptionValue]] = [:]
     private var chosen: Set<String> = []
@@ -16,12 +16,12 @@ struct Settings: Sendable {
         if !isDefault { chosen.insert(option.flag) }
     }
 
-    /// Everybody on this machine can read the value, which was given as an argument.
+    /// The value was given as an argument, which every user of this machine can read.
     mutating func note(shown option: Option) { shown.insert(option.flag) }
 
     func isShown(_ option: Option) -> Bool { shown.contains(option.flag) }
 
-    /// Whether somebody said so, rather than the table.
+    /// The value was given, and is not the default.
     func isChosen(_ option: Option) -> Bool { chosen.contains(option.flag) }
 
     func isOn(_ option: Option) -> Bool {
@@ -71,10 +71,10 @@ struct Settings: Sendable {
         (values[Option.databases.flag] ?? []).compactMap { if case .database(let one) = $0 { one } else { nil } }
     }
 
-    /// For commands that work on one.
+    /// For commands that work on one database.
     var database: DatabaseSource { databases.last?.source ?? DatabaseSource("") }
 
-    /// What may hold a secret.
+    /// The values that may contain secrets.
     var secrets: [String] {
         Option.all.filter { $0.secrecy != .open }.flatMap { values[$0.flag] ?? [] }.compactMap { value in
             switch value {

@@ -1,4 +1,4 @@
-/// Reads the options of a command: an argument, else a variable, else the default of the table.
+/// Reads the options of a command: from an argument, else a variable, else the default in the table.
 struct SettingsReader {
     let command: Command
     let environment: [String: String]
@@ -39,7 +39,8 @@ struct SettingsReader {
             if argument.flag == option.fileFlag {
                 values += try self.values(of: option, inFile: text, from: source)
             } else if option.separator == .whitespace {
-                // Arguments are repeated rather than listed, but URLs that are listed cannot mean anything else.
+                // Arguments are repeated, not listed. URLs are split anyway, because a list of them has no other
+                // meaning.
                 values += try self.values(of: option, text, from: source)
             } else {
                 values.append(try value(of: option, text, from: source))
@@ -60,7 +61,7 @@ struct SettingsReader {
         return nil
     }
 
-    /// A variable holds one text, so what may be repeated stands there side by side.
+    /// A variable holds one text, so the values of a repeatable option are separated within it.
     private func values(of option: Option, _ text: String, from source: String) throws(UsageError) -> [OptionValue] {
         var values: [OptionValue] = []
         for part in option.isRepeatable ? option.separator.split(text) : [text] {
@@ -116,7 +117,7 @@ struct SettingsReader {
         do {
             return try SmallFile.read(path).secret
         } catch {
-            // What is no file, and does not begin like the path of one, may be the secret itself.
+            // A text that is no file, and does not begin like a path, may be the secret itself: it is not printed.
             let isPath = ["/", "./", "../"].contains { path.hasPrefix($0) } || SmallFile.exists(path)
             let sentence =
                 option.secrecy == .hidden && !isPath

@@ -2,21 +2,21 @@ import Glibc
 
 /// A file that is read whole: a credential, a secret, a root certificate.
 struct SmallFile {
-    /// Nothing we read whole is larger; a mistaken path to a disk image should not fill the memory.
+    /// No such file is larger. The limit keeps a mistaken path, to a disk image for example, from filling the memory.
     static let limit = 1 << 20
 
     let bytes: [UInt8]
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Editors and `echo` end a file with a line break that is no part of the secret.
+    /// Editors and `echo` add a line break at the end, which is not part of the secret.
     var secret: String {
         var text = text
         while text.last?.isNewline == true { text.removeLast() }
         return text
     }
 
-    /// Whether it can be read again: a pipe says everything once.
+    /// Whether it can be read again. A pipe can be read only once.
     static func isRegular(_ path: String) -> Bool {
         var facts = stat()
         return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
@@ -44,7 +44,7 @@ struct SmallFile {
         }
     }
 
-    /// Throws where the file could not be written. Makes nothing.
+    /// Throws if the file cannot be written. Creates nothing.
     static func checkMayWrite(_ path: String) throws(FileError) {
         var facts = stat()
         if stat(path, &facts) == 0 {
@@ -62,16 +62,16 @@ struct SmallFile {
         throw FileError(path: path, reason: reason)
     }
 
-    /// Writes the file whole, readable by everybody: what we write so (a root certificate) is public.
+    /// Writes the whole file, readable by every user: what is written here, a root certificate, is public.
     static func write(_ text: String, to path: String) throws(FileError) {
-        // Without O_NONBLOCK a pipe that nobody reads would never be open. It takes what we write at once.
+        // Without O_NONBLOCK, opening a pipe without a reader would block. The text fits into a pipe's buffer.
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0o644)
         guard descriptor >= 0 else { throw FileError(path: path, reason: FileError.reason(errno)) }
         defer { close(descriptor) }
         try write(text, to: descriptor, of: path)
     }
 
-    /// Writes all of the text into a file that is open.
+    /// Writes the whole text into an open file.
     static func write(_ text: String, to descriptor: CInt, of path: String) throws(FileError) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {

@@ -1,4 +1,4 @@
-/// Variables that begin like ours and set nothing: most likely misspelt.
+/// Environment variables that begin with `CARILLON_` and name no option: most likely a typing error.
 enum StrangeVariables {
     static func sentences(in environment: [String: String]) -> [String] {
         let known = Option.all.flatMap { option in

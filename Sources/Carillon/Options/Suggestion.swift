@@ -1,6 +1,6 @@
-/// What somebody may have meant by a word that is none of ours.
+/// Suggests the word that the user probably meant.
 enum Suggestion {
-    /// The nearest of the words, if it is near enough for a slip of the fingers.
+    /// The nearest of the words, if it is near enough for a typing error.
     static func nearest(to word: String, among words: [String]) -> String? {
         let allowed = max(1, word.count / 3)
         return words.map { (word: $0, distance: distance(word, $0)) }
@@ -9,7 +9,7 @@ enum Suggestion {
             .word
     }
 
-    /// How many letters must be put in, left out, changed or swapped with their neighbour to turn one into the other.
+    /// The edit distance: insertions, deletions, substitutions and transpositions of neighbours.
     static func distance(_ left: String, _ right: String) -> Int {
         let left = Array(left.utf8)
         let right = Array(right.utf8)

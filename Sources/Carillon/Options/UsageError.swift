@@ -1,8 +1,8 @@
-/// The words on the command line, or a variable in their stead, cannot be followed.
+/// The command line is wrong, or a variable used in place of an argument is.
 struct UsageError: Error, Equatable {
-    /// What is wrong and what to write instead.
+    /// What is wrong, and what to write instead.
     let sentence: String
-    /// The words of the command whose `--help` says more; empty for the program itself.
+    /// The words of the command whose `--help` explains more; empty for the program itself.
     let command: [String]
 
     init(_ sentence: String, command: [String] = []) {

@@ -1,20 +1,20 @@
-/// What an option takes, and how its text becomes a value.
+/// The type of an option's value, and how it is parsed.
 enum ValueKind: Sendable {
-    /// Takes nothing: present or not.
+    /// No value: the flag is present or not.
     case flag
-    /// Any text; the word stands for it in `--help`.
+    /// Any text; the associated word is its placeholder in `--help`.
     case text(String)
-    /// A URL, or libpq's keywords.
+    /// A URL, or the keywords of libpq.
     case database
     case count(ClosedRange<Int>)
     case duration(ClosedRange<Duration>)
     /// `host:port`, or a port alone on this machine.
     case address
-    /// The path of a file or folder; the word stands for it in `--help`.
+    /// The path of a file or folder; the associated word is its placeholder in `--help`.
     case file(String)
     case choice([String])
 
-    /// What stands for the value in `--help`; nothing for a flag.
+    /// The placeholder of the value in `--help`; nil for a flag.
     var placeholder: String? {
         switch self {
         case .flag: nil
@@ -27,7 +27,7 @@ enum ValueKind: Sendable {
         }
     }
 
-    /// What it takes, as the end of the sentence "--x takes ...".
+    /// Ends the sentence "--x takes ...".
     var expectation: String {
         switch self {
         case .flag: "true or false"
@@ -46,7 +46,7 @@ enum ValueKind: Sendable {
         }
     }
 
-    /// The value that the text stands for, nil where it stands for none.
+    /// The parsed value; nil if the text is not valid.
     func read(_ text: String) -> OptionValue? {
         switch self {
         case .flag:

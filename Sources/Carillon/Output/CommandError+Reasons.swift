@@ -6,7 +6,7 @@ import Simulator
 import TLS
 
 extension CommandError {
-    /// What any error of ours means for the person who called the command.
+    /// Explains any error to the user who called the command.
     init(explaining error: any Error) {
         switch error {
         case let error as CommandError: self = error
@@ -27,7 +27,7 @@ extension CommandError {
     private init(explaining error: PostgresError) {
         let sentence = error.message.asSentence
         let hint = error.hint?.asSentence
-        // PgBouncer's own words; whatever it closes or refuses thereafter, this is the cause.
+        // PgBouncer's own message; it is also the cause of whatever it refuses afterwards.
         if error.message.contains("statement pooling mode") {
             self.init(
                 .configuration,
@@ -146,7 +146,7 @@ extension CommandError {
 }
 
 extension String {
-    /// With a capital at its beginning and a full stop at its end, whoever wrote it.
+    /// Capitalized, with a full stop at the end.
     var asSentence: String {
         guard let first, let last else { return self }
         let end = ".!?".contains(last) ? "" : "."

@@ -1,9 +1,9 @@
-/// Why a command ended without doing what it was told: a sentence on what is wrong, one on what to do, and the status.
+/// Why a command failed: what is wrong, what to do, and the exit status.
 struct CommandError: Error {
     let status: ExitStatus
     let sentence: String
     private(set) var hint: String?
-    /// PostgreSQL does not let this user do it.
+    /// PostgreSQL denied it to this user.
     let lacksRights: Bool
 
     init(_ status: ExitStatus, _ sentence: String, hint: String? = nil, lacksRights: Bool = false) {
@@ -13,7 +13,7 @@ struct CommandError: Error {
         self.lacksRights = lacksRights
     }
 
-    /// With the role that the command takes as advice, if that is what the user lacks.
+    /// Adds the role that the command needs as a hint, if the user lacks it.
     func naming(rolesFor command: Command) -> CommandError {
         guard lacksRights else { return self }
         var error = self
@@ -21,6 +21,6 @@ struct CommandError: Error {
         return error
     }
 
-    /// For people: the sentence, and the advice on a line of its own.
+    /// For people: the sentence, with the hint on a line of its own.
     var text: String { sentence + (hint.map { "\n  " + $0 } ?? "") }
 }

@@ -1,4 +1,4 @@
-/// Where a command speaks: results on standard output, everything else on standard error.
+/// Where a command prints: results to standard output, everything else to standard error.
 struct Console: Sendable {
     let output: TextStream
     let errors: TextStream
@@ -26,13 +26,12 @@ struct Console: Sendable {
 
     func print(_ value: JSONValue) { output.write(value.text + "\n") }
 
-    /// A remark to the person who called; no part of the result.
+    /// A remark to the user; not part of the result.
     func note(_ line: String) { errors.write(redactor.clean(line) + "\n") }
 
     func warn(_ line: String) { note(errors.styled("warning: ", .yellow) + line) }
 
-    /// The last words of a command that failed. A service says them in its log, where its readers look; but that it was
-    /// called wrongly is for the one who called.
+    /// Reports why a command failed. A service reports it in its log, but wrong usage on standard error.
     func report(_ error: CommandError, isService: Bool) {
         if isService, log.format == .json, error.status != .usage {
             log.error(error.sentence, error.hint.map { ["hint": .string($0)] } ?? [:])

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A JSON value whose members keep the order they were given in, for `--json` and for lines of the log.
+/// A JSON value whose members keep their order, for `--json` and for log lines.
 enum JSONValue: Sendable {
     case null
     case bool(Bool)
@@ -24,7 +24,7 @@ enum JSONValue: Sendable {
         }
     }
 
-    /// The same with the passwords of its strings masked.
+    /// The same value, with the passwords in its strings masked.
     func cleaned(by redactor: Redactor) -> JSONValue {
         switch self {
         case .string(let value): .string(redactor.clean(value))
@@ -41,7 +41,7 @@ enum JSONValue: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The string, or null where there is none.
+    /// The string, or null if there is none.
     init(_ text: String?) { self = text.map { .string($0) } ?? .null }
 }
 

@@ -1,6 +1,6 @@
-/// What the program says while it works: text for a person at a terminal, JSON lines for everything else.
+/// The log: text for a person at a terminal, JSON lines for everything else.
 ///
-/// Saying it never waits for whoever reads it: see `LogQueue`.
+/// Logging never waits for the reader: see `LogQueue`.
 final class Log: Sendable {
     enum Format: Sendable { case text, json }
 
@@ -9,7 +9,7 @@ final class Log: Sendable {
     private let style: LogStyle
     private let redactor: Redactor
     private let queue: LogQueue
-    /// What every line carries.
+    /// Fields of every line.
     private let fields: [(String, JSONValue)]
 
     init(stream: TextStream, format: Format, threshold: LogLevel, redactor: Redactor) {
@@ -40,7 +40,7 @@ final class Log: Sendable {
         self.fields = log.fields + fields
     }
 
-    /// The same log, with these fields on every line.
+    /// The same log, with these additional fields on every line.
     func adding(_ fields: KeyValuePairs<String, JSONValue>) -> Log {
         Log(self, adding: fields.map { ($0.key, $0.value) })
     }
@@ -54,14 +54,14 @@ final class Log: Sendable {
 
     func write(_ level: LogLevel, _ message: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
         guard level >= threshold else { return }
-        // Before it is made a line: a secret that is escaped there would not be known again.
+        // Cleaned before it is formatted: an escaped secret would not be recognized.
         let all = self.fields + fields.map { ($0.key, $0.value) }
         queue.add(style.line(level, redactor.clean(message), all.map { ($0.0, $0.1.cleaned(by: redactor)) }))
     }
 
-    /// How many lines could not be written, or found no room.
+    /// How many lines were lost.
     var linesLost: Int { queue.lost }
 
-    /// Waits until what was said is out, but not for a reader that does not read.
+    /// Waits until all lines are written, but not for a reader that does not read.
     func flush(within limit: Duration = .milliseconds(500)) { queue.flush(within: limit) }
 }

@@ -1,4 +1,4 @@
-/// How much a line of the log matters.
+/// The severity of a log line.
 enum LogLevel: String, Comparable, CaseIterable {
     case debug, info, warning, error
 

@@ -1,21 +1,21 @@
 import Dispatch
 import IO
 
-/// Lines on their way to a reader who may be slow, stuck or gone, or to a disk that is full.
+/// Log lines on their way to a reader that may be slow, stuck or gone, or to a full disk.
 ///
-/// One background thread writes them. A line that finds no room, or cannot be written, is lost and counted, and the log
-/// says so as soon as it can be written again: a log that cannot be written never stops the work.
+/// One background thread writes them. A line that finds no room, or cannot be written, is lost and counted. The log
+/// says so as soon as it can be written again. A log that cannot be written never stops the work.
 final class LogQueue: Sendable {
     static let capacity = 4_096
 
     private struct State {
         var waiting = 0
-        /// Found no room since the last line that did.
+        /// Lines that found no room since the last one that did.
         var dropped = 0
-        /// Reached the writer since the last line that was written, but could not be written.
+        /// Lines that could not be written since the last one that was.
         var unwritten = 0
         var lost = 0
-        /// The last write broke off within a line.
+        /// The last write ended within a line.
         var isTorn = false
     }
 
@@ -64,9 +64,9 @@ final class LogQueue: Sendable {
         }
     }
 
-    /// True: all of it was written.
+    /// True if everything was written.
     private func put(_ line: String) -> Bool {
-        // What is left of a torn line must not become part of the next one.
+        // The rest of a line that was cut off must not become a part of the next one.
         let isTorn = state.withLock { $0.isTorn }
         let text = isTorn ? "\n" + line : line
         let count = write(text)
@@ -75,7 +75,7 @@ final class LogQueue: Sendable {
         return isWhole
     }
 
-    /// Waits until every line so far is written, or the limit is over.
+    /// Waits until every line is written, or the time is over.
     func flush(within limit: Duration) {
         let written = DispatchSemaphore(value: 0)
         queue.async { written.signal() }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// How a line of the log looks.
+/// The format of a log line.
 struct LogStyle: Sendable {
     let format: Log.Format
     let stream: TextStream
@@ -31,7 +31,7 @@ struct LogStyle: Sendable {
         }
     }
 
-    /// A string needs no quotes for a person, unless it would run into the next field.
+    /// For people, a string is quoted only if it would run into the next field.
     private static func plain(_ value: JSONValue) -> String {
         if case .string(let text) = value, !text.contains(where: { $0.isWhitespace || $0 == "\"" }) {
             return text.visible

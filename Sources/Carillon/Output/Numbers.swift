@@ -1,5 +1,5 @@
 extension Int {
-    /// With a comma after each three digits, for people.
+    /// With a comma between groups of three digits, for people.
     var grouped: String {
         var text = ""
         for (place, digit) in String(magnitude).reversed().enumerated() {

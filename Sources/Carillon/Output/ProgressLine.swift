@@ -1,6 +1,6 @@
 import IO
 
-/// One line at the foot of a terminal that is written over again and again. Elsewhere it shows nothing.
+/// One line at the bottom of a terminal that is overwritten. On anything else it shows nothing.
 final class ProgressLine: Sendable {
     private let stream: TextStream
     private let isShown = Guarded(false)
@@ -15,7 +15,7 @@ final class ProgressLine: Sendable {
         stream.write("\r\u{1B}[2K" + text.prefix(stream.columns - 1))
     }
 
-    /// Makes way for lines that stay.
+    /// Clears the line before permanent output.
     func clear() {
         let wasShown = isShown.withLock { isShown in
             defer { isShown = false }

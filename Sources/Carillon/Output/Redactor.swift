@@ -1,15 +1,15 @@
-/// Masks the passwords of connection strings in whatever is about to be printed.
+/// Masks the passwords of connection strings in output.
 ///
-/// What we say ourselves names no secret, but a sentence may repeat a word that was put in the wrong place, such as a
-/// database URL. A password is known by where it stands: between the colon and the `@` of a URL, or after `password=`. Its
-/// letters say nothing: a role of another name may be spelt the same, and masking that would tell what the password is.
+/// No sentence of the program contains a secret, but it may repeat a word that was given in the wrong place, such as a
+/// database URL. A password is recognized by its position: between the colon and the `@` of a URL, or after
+/// `password=`. It is not recognized by its text: a role may have a name with the same spelling, and masking that would
+/// disclose the password.
 struct Redactor: Sendable {
     private static let mask = "***"
-    /// What our own examples have in its place.
+    /// The placeholder in our own examples.
     private static let placeholder = "PASSWORD"
 
-    /// Settings that hold a password, and how they may be shown: of these it is known where they end, also when the
-    /// password has white space in it.
+    /// Settings with a password, and how they may be shown. Their end is known even if the password contains spaces.
     private let known: [(text: String, shown: String)]
 
     init(_ settings: [String] = []) {
@@ -19,7 +19,7 @@ struct Redactor: Sendable {
         }
     }
 
-    /// Whether one of the settings holds a password.
+    /// Whether one of the settings has a password.
     var hidesAny: Bool { !known.isEmpty }
 
     func clean(_ text: String) -> String {
@@ -31,8 +31,8 @@ struct Redactor: Sendable {
         return Self.maskKeywords(in: Self.maskURLs(in: text, endingAt: \.isWhitespace))
     }
 
-    /// `NAME://USER:PASSWORD@`, also where the colon is missing. A password that is not encoded may hold a slash, a question
-    /// mark or an `@` itself: all up to the last `@` is masked.
+    /// `NAME://USER:PASSWORD@`, also without the colon. A password that is not encoded may contain a slash, a question
+    /// mark or an `@`, so everything up to the last `@` is masked.
     private static func maskURLs(in text: String, endingAt isEnd: (Character) -> Bool) -> String {
         var shown = ""
         var rest = text[...]
@@ -48,7 +48,7 @@ struct Redactor: Sendable {
         return shown + rest
     }
 
-    /// `password=VALUE`, as a keyword or in the query of a URL; the value may stand in quotes.
+    /// `password=VALUE`, as a keyword or in the query of a URL; the value may be quoted.
     private static func maskKeywords(in text: String) -> String {
         text.replacing(#/(?i)(password\s*=\s*)('(?:\\.|[^'\\])*'?|(?:\\.|\S)+)/#) { $0.output.1 + mask }
     }

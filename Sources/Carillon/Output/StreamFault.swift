@@ -1,7 +1,7 @@
 import Glibc
 import IO
 
-/// What went wrong with a stream of text, first of all that went wrong.
+/// The first error of a stream.
 final class StreamFault: Sendable {
     private let code = Guarded<CInt?>(nil)
 
@@ -9,10 +9,10 @@ final class StreamFault: Sendable {
         self.code.withLock { $0 = $0 ?? code }
     }
 
-    /// Its reader went away, as `| head` does: no failure, but a reason to end.
+    /// The reader has closed the pipe, as `| head` does. That is a reason to end, not a failure.
     var isReaderGone: Bool { code.withLock { $0 } == EPIPE }
 
-    /// A sentence, when what was written is not where it should be.
+    /// A sentence, if output was lost.
     var sentence: String? {
         guard let code = code.withLock({ $0 }), code != EPIPE else { return nil }
         return "Not all of the output could be written: \(FileError.reason(code))"

@@ -1,5 +1,5 @@
 extension String {
-    /// In quotes, where a list with commas between could be read in two ways: any text may be a name.
+    /// Quoted if it would be ambiguous in a list with commas: any text can be a name.
     var listed: String {
         let isPlain = !contains { $0 == "," || $0 == "\"" || $0.isWhitespace }
         return isPlain ? self : "\"" + replacing("\"", with: "\\\"") + "\""

@@ -1,7 +1,7 @@
 import Glibc
 import IO
 
-/// Standard output or standard error: where text goes, and whether a person sees it.
+/// Standard output or standard error.
 struct TextStream: Sendable {
     let descriptor: CInt
     let isTerminal: Bool
@@ -14,8 +14,8 @@ struct TextStream: Sendable {
         hasColour = isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
     }
 
-    /// Writes all of it, waiting where it must. What goes wrong is kept in `fault`, for the end of the program.
-    /// Returns how many bytes were written.
+    /// Writes the whole text and returns the number of bytes written. An error is kept in `fault`, for the end of the
+    /// program.
     @discardableResult
     func write(_ text: String) -> Int {
         let bytes = Array(text.utf8)
@@ -35,10 +35,10 @@ struct TextStream: Sendable {
         return bytes.count - rest.count
     }
 
-    /// How many letters fit on a line of the terminal.
+    /// The width of the terminal, in characters.
     var columns: Int { Terminal.columns(of: descriptor) ?? 80 }
 
-    /// The last words of a program that could not do what it was told.
+    /// The error message of a command that failed.
     func complain(_ text: String) { write(styled("carillon: ", .red) + text + "\n") }
 
     func styled(_ text: String, _ style: TextStyle) -> String {

@@ -1,4 +1,4 @@
-/// How a terminal sets a word apart.
+/// The styles of text on a terminal.
 enum TextStyle: Int {
     case bold = 1
     case dim = 2

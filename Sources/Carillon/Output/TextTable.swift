@@ -1,45 +1,35 @@
-/// Rows in columns, for people.
+/// A table with aligned columns, for people.
 struct TextTable {
-    enum Alignment { case left, right }
+    private let titles: [String]
+    private let areRight: [Bool]
+    private let rows: [[String]]
 
-    private let header: [(title: String, alignment: Alignment)]
-    private var rows: [[String]] = []
-
-    init(_ header: (String, Alignment)...) {
-        self.header = header.map { ($0.0, $0.1) }
+    init<Row>(_ rows: [Row], _ columns: TextColumn<Row>...) {
+        titles = columns.map(\.title)
+        areRight = columns.map(\.isRight)
+        self.rows = rows.map { row in columns.map { $0.text(row).visible } }
     }
-
-    mutating func add(_ cells: String...) {
-        precondition(cells.count == header.count, "a row has a cell for each column")
-        rows.append(cells.map(\.visible))
-    }
-
-    var isEmpty: Bool { rows.isEmpty }
 
     func text(for stream: TextStream) -> String {
-        let widths = header.indices.map { column in
-            max(header[column].title.count, rows.map { $0[column].count }.max() ?? 0)
+        let widths = titles.indices.map { column in
+            max(titles[column].count, rows.map { $0[column].count }.max() ?? 0)
         }
-        let title = stream.styled(line(header.map(\.title), widths), .bold)
+        let title = stream.styled(line(titles, widths), .bold)
         return ([title] + rows.map { line($0, widths) }).map { $0 + "\n" }.joined()
     }
 
     private func line(_ cells: [String], _ widths: [Int]) -> String {
-        var text = ""
-        for (column, cell) in cells.enumerated() {
-            let isLast = column == cells.count - 1
-            switch header[column].alignment {
-            case .left: text += isLast ? cell : cell.padding(to: widths[column])
-            case .right: text += String(repeating: " ", count: widths[column] - cell.count) + cell
-            }
-            if !isLast { text += "  " }
+        cells.indices.map { column in
+            let cell = cells[column]
+            if areRight[column] { return String(repeating: " ", count: widths[column] - cell.count) + cell }
+            return column == cells.count - 1 ? cell : cell.padding(to: widths[column])
         }
-        return text
+        .joined(separator: "  ")
     }
 }
 
 extension String {
-    /// The text followed by as many spaces as it takes to be so long.
+    /// Padded with spaces to that length.
     func padding(to length: Int) -> String {
         self + String(repeating: " ", count: max(0, length - count))
     }

@@ -16,15 +16,15 @@ import Testing
 
         mutating func heard(_ text: String, by speaker: String) {
             #expect(!text.isEmpty, "\(speaker) said nothing, so this proves nothing")
-            self.said.append((speaker, text))
+            said.append((speaker, text))
         }
 
         mutating func heard(_ run: ProgramRun, by speaker: String) {
-            self.heard(run.output + run.errors, by: speaker)
+            heard(run.output + run.errors, by: speaker)
         }
 
         func expectNone(of secrets: [String]) {
-            for (speaker, text) in self.said {
+            for (speaker, text) in said {
                 for secret in secrets { #expect(!text.contains(secret), "\(speaker) says “\(secret)”: \(text)") }
             }
         }

@@ -27,7 +27,7 @@ struct Shop {
             try await TestDatabase.with(.schema) { database in
                 try await database.connection.addApp(
                     "shop",
-                    topic: self.topic,
+                    topic: topic,
                     to: gateway,
                     gateway: address,
                     root: root

@@ -10,25 +10,17 @@ extension Command {
             let apps = try await DatabaseScope.with(invocation) { connection, _ in try await AppStore(connection).list()
             }
             if invocation.settings.isOn(.json) {
-                invocation.console.print(.array(apps.map(\.json)))
+                invocation.console.print(.array(apps.map { .object($0.members) }))
                 return .done
             }
-            var table = TextTable(
-                ("APP", .left),
-                ("TOPIC", .left),
-                ("CREDENTIAL", .left),
-                ("GATEWAY", .left),
-                ("STATE", .left)
+            let table = TextTable(
+                apps,
+                .left("APP") { $0.name },
+                .left("TOPIC") { $0.topic ?? "-" },
+                .left("CREDENTIAL") { $0.credential ?? "-" },
+                .left("GATEWAY") { $0.gateway ?? $0.environment },
+                .left("STATE") { $0.isPaused ? "paused" : "active" }
             )
-            for app in apps {
-                table.add(
-                    app.name,
-                    app.topic ?? "-",
-                    app.credential ?? "-",
-                    app.gateway ?? app.environment,
-                    app.isPaused ? "paused" : "active"
-                )
-            }
             invocation.console.print(table)
             for app in apps {
                 guard let reason = app.pauseReason else { continue }
@@ -40,8 +32,8 @@ extension Command {
 }
 
 extension StoredApp {
-    fileprivate var json: JSONValue {
-        .object([
+    var members: [(String, JSONValue)] {
+        [
             ("id", .int(Int64(id))), ("name", .string(self.name)), ("topic", JSONValue(self.topic)),
             ("credential", JSONValue(self.credential)), ("environment", .string(self.environment)),
             ("protocol", .string(self.protocol)), ("gateway", JSONValue(self.gateway)),
@@ -49,6 +41,6 @@ extension StoredApp {
             ("paused_reason", JSONValue(pauseReason)),
             ("max_rate", self.maxRate.map { .int(Int64($0)) } ?? .null), ("max_attempts", .int(Int64(maxAttempts))),
             ("reap_bad_tokens", .bool(self.reapsBadTokens)),
-        ])
+        ]
     }
 }

@@ -2,7 +2,7 @@ import ApplePush
 import PushQueue
 import TLS
 
-/// The options that set an app, as `app add` and `app set` read them.
+/// The options that describe an app, for `app add` and `app set`.
 struct AppOptions {
     static let all: [Option] = [
         .environment, .gateway, .gatewayCA, .feedbackGateway, .protocol, .maxRate, .maxAttempts, .reapBadTokens,
@@ -23,7 +23,7 @@ struct AppOptions {
         }
     }
 
-    /// The text of the root certificate.
+    /// The PEM text of the root certificate.
     func gatewayCA() throws -> String? {
         guard let path = settings.text(.gatewayCA) else { return nil }
         let text = try SmallFile.read(path).text
@@ -40,7 +40,7 @@ struct AppOptions {
         return text
     }
 
-    /// Says so when APNs will refuse what the app sends.
+    /// Warns if APNs will refuse what the app sends.
     static func warn(_ console: Console, of topic: String?, with credential: StoredCredential?) {
         if let mismatch = credential?.mismatch(with: topic) { console.warn(mismatch) }
     }

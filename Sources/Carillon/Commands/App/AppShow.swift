@@ -24,7 +24,7 @@ extension Command {
     )
 }
 
-/// An app with everything that belongs to it.
+/// An app with its credential and its status.
 private struct AppView {
     let app: StoredApp
     let credential: StoredCredential?
@@ -39,7 +39,7 @@ private struct AppView {
         return AppView(app: app, credential: credential, status: statuses.first)
     }
 
-    /// The root certificate, for people.
+    /// The root certificate, as text for people.
     private var authority: String? {
         app.gatewayCA.map { pem in
             guard let facts = try? CertificateFacts(pem: pem) else { return "not a certificate" }
@@ -48,14 +48,8 @@ private struct AppView {
     }
 
     var members: [(String, JSONValue)] {
-        [
-            ("id", .int(Int64(app.id))), ("name", .string(app.name)), ("topic", JSONValue(app.topic)),
-            ("credential", JSONValue(app.credential)), ("environment", .string(app.environment)),
-            ("protocol", .string(app.protocol)), ("gateway", JSONValue(app.gateway)),
-            ("gateway_ca", JSONValue(app.gatewayCA)), ("feedback_gateway", JSONValue(app.feedbackGateway)),
-            ("max_rate", app.maxRate.map { .int(Int64($0)) } ?? .null), ("max_attempts", .int(Int64(app.maxAttempts))),
-            ("reap_bad_tokens", .bool(app.reapsBadTokens)), ("paused", .bool(app.isPaused)),
-            ("paused_reason", JSONValue(app.pauseReason)),
+        app.members + [
+            ("gateway_ca", JSONValue(app.gatewayCA)),
             ("credential_topics", .array((credential?.topics ?? []).map { .string($0) })),
             ("created_at", .string(UnixTimeText.text(app.createdAt))),
             ("updated_at", .string(UnixTimeText.text(app.updatedAt))),

@@ -1,6 +1,6 @@
 import Postgres
 
-/// Finds the apps that send nothing because they are paused or held, and those most of whose pushes fail.
+/// Finds apps that are paused or held, and apps most of whose pushes fail.
 struct AppChecks {
     let connection: PostgresConnection
 
@@ -34,7 +34,7 @@ struct AppChecks {
         )
     }
 
-    /// That most pushes of an app fail. A paused one is told anyway, and why.
+    /// Reports an app most of whose pushes fail. The reason of a paused app is reported elsewhere.
     private static func failing(_ app: AppStatus) -> Finding? {
         guard let reason = app.failureReason, !app.isPaused, app.failedLastHour > app.sentLastHour else { return nil }
         let ended = app.failedLastHour + app.sentLastHour

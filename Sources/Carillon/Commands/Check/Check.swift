@@ -27,7 +27,7 @@ extension Command {
                 }
             }
             let failures = findings.filter { $0.condition == .failed }.map(\.status)
-            // What somebody has to change comes before what may come back by itself.
+            // What somebody must change comes before what may recover by itself.
             return failures.first { $0 == .configuration } ?? failures.first { $0 == .unavailable } ?? failures.first
                 ?? .done
         }
@@ -45,7 +45,7 @@ extension Command {
 
     private static func findings(_ invocation: Invocation, on database: DatabaseSetting) async -> [Finding] {
         do {
-            // It names whoever holds a lock, and waits for nobody.
+            // It reports who holds a lock, and does not wait for it.
             let settings = DatabaseScope.settings.with(["lock_timeout": "2s"])
             return try await DatabaseScope.with(
                 invocation,

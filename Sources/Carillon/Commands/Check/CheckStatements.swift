@@ -1,11 +1,11 @@
 import Postgres
 
-/// What `carillon check` asks the database.
+/// The statements of `carillon check`.
 enum CheckStatements {
     static let user = Statement("check_user", "SELECT current_user::text")
     static let now = Statement("check_now", "SELECT clock_timestamp()")
 
-    /// What a worker needs and this user does not have.
+    /// The rights that a worker needs and this user lacks.
     static let missingRights = Statement(
         "check_rights",
         """
@@ -22,7 +22,7 @@ enum CheckStatements {
         """
     )
 
-    /// What the migrations granted and somebody took away.
+    /// The rights that the migrations granted and that were revoked since.
     static let missingGrants = Statement(
         "check_grants",
         """
@@ -54,7 +54,7 @@ enum CheckStatements {
         """
     )
 
-    /// Apps to which a role was held that is gone, and the statement that ends it.
+    /// Apps restricted to a role that no longer exists, and the statement that ends the restriction.
     static let isolation = Statement(
         "check_isolation",
         """
@@ -64,7 +64,7 @@ enum CheckStatements {
         """
     )
 
-    /// What lets roles see more than the app that they are held to, and these roles; no row: nothing.
+    /// What lets roles see more than the app they are restricted to, with these roles. No row if nothing does.
     static let openIsolation = Statement(
         "check_open_isolation",
         """
@@ -79,7 +79,7 @@ enum CheckStatements {
         """
     )
 
-    /// Why triggers of watched tables would run with more rights than they should, and what to do about it.
+    /// Why triggers of watched tables would run with more rights than they should, and how to fix it.
     static let unsafeReaper = Statement("check_reaper", "SELECT u.message, u.hint FROM carillon.unsafe_reaper() AS u")
 
     static let takesWrites = Statement(

@@ -2,7 +2,7 @@ import IO
 import Postgres
 import PushQueue
 
-/// Checks for each credential whether it can be read, its key fits, and until when it is valid.
+/// Checks that each credential can be read, that its key fits, and how long it is valid.
 struct CredentialChecks {
     let connection: PostgresConnection
 
@@ -25,7 +25,7 @@ struct CredentialChecks {
         }
     }
 
-    /// Apps whose topic their certificate is not for.
+    /// Apps whose certificate does not cover their topic.
     private func mismatches(_ credentials: [StoredCredential]) async throws -> [Finding] {
         try await AppStore(connection).list().compactMap { app in
             let credential = credentials.first { $0.name == app.credential }

@@ -3,11 +3,11 @@ import IO
 import Postgres
 import PushQueue
 
-/// Looks at the database: the server, the schema, and whether a worker could do its work as this user.
+/// Checks the database: the server, the schema, and whether this user can do a worker's work.
 struct DatabaseChecks {
     let connection: PostgresConnection
 
-    /// Empty of failures: the schema is there, so the other looks make sense.
+    /// Without failures the schema exists, so the other checks make sense.
     func run() async -> [Finding] {
         var findings = [await server()]
         let schema = await schema()
@@ -155,7 +155,7 @@ struct DatabaseChecks {
     }
 
     private func clock() async throws -> Finding {
-        // The first answer may have to wait for preparing.
+        // The first answer may include the time to prepare the statement.
         _ = try await connection.query(CheckStatements.now) { try $0.timestamp(0, 0) }
         let before = Date().timeIntervalSince1970
         let theirs = try await connection.query(CheckStatements.now) { try $0.timestamp(0, 0) }

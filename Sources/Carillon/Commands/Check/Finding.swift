@@ -1,18 +1,18 @@
 import Postgres
 
-/// What one look at an installation has found.
+/// The result of one check.
 struct Finding: Sendable {
     enum Condition: String, Sendable { case ok, warning, failed }
 
-    /// What was looked at.
+    /// What was checked.
     let subject: String
     let condition: Condition
     let sentence: String
-    /// How to mend it.
+    /// How to fix it.
     let remedy: String?
-    /// What it means for the program's own end.
+    /// The exit status that it causes.
     let status: ExitStatus
-    /// Which database it is about, where there are several.
+    /// The database it is about, if there are several.
     private(set) var database: String?
 
     static func ok(_ subject: String, _ sentence: String) -> Finding {
@@ -32,7 +32,7 @@ struct Finding: Sendable {
         Finding(subject: subject, condition: .failed, sentence: sentence, remedy: remedy, status: status)
     }
 
-    /// What an error says, with its own advice.
+    /// From an error, with the error's own hint.
     static func failed(_ subject: String, _ error: any Error) -> Finding {
         if let error = error as? PostgresError, error.sqlState == SQLState.lockNotAvailable {
             return .failed(

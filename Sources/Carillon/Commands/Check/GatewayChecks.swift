@@ -3,7 +3,7 @@ import IO
 import Postgres
 import PushQueue
 
-/// Checks whether each app's gateway can be reached and trusted with the app's credential. Sends nothing.
+/// Checks that the gateway of each app can be reached and trusted with the app's credential. Sends nothing.
 struct GatewayChecks {
     let connection: PostgresConnection
     let loop: EventLoop
@@ -29,7 +29,7 @@ struct GatewayChecks {
                 )
             }
         }
-        // Apps that share a gateway and a credential share the look.
+        // Apps with the same gateway and credential share one check.
         let looks = routes.sorted { ($0.value.first ?? "") < ($1.value.first ?? "") }
         findings += await withTaskGroup(of: (Int, Finding).self) { group in
             for (index, look) in looks.enumerated() {

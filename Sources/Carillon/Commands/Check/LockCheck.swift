@@ -1,9 +1,9 @@
 import Postgres
 import PushQueue
 
-/// Finds sessions that hold locks in the way of workers and applications.
+/// Finds sessions whose locks block workers or applications.
 struct LockCheck {
-    /// Carillon's own locks last for a moment, and so do those of applications that enqueue.
+    /// The locks of Carillon, and those of applications that enqueue, last for a moment only.
     private static let age = Duration.seconds(10)
 
     let connection: PostgresConnection

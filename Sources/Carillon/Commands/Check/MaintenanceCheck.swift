@@ -1,8 +1,8 @@
 import Postgres
 
-/// Checks maintenance of the history: partitions are created ahead of time, and old ones dropped.
+/// Checks the maintenance of history: partitions are created ahead of time, and old ones are dropped.
 struct MaintenanceCheck {
-    /// Workers do it every hour.
+    /// Workers run it every hour.
     private static let longestPause: Int64 = 3 * 3600
 
     let connection: PostgresConnection

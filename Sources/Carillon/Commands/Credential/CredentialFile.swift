@@ -1,7 +1,7 @@
 import PushQueue
 import TLS
 
-/// Files that hold a credential, in whichever of the usual forms, made into the strings that are stored.
+/// Reads credential files in any of the usual formats, and returns the strings that are stored.
 struct CredentialFile {
     let path: String
     let bytes: [UInt8]
@@ -15,7 +15,7 @@ struct CredentialFile {
         let labels = PEM(bytes).blocks.map(\.label)
         if labels.contains(where: { $0.hasSuffix("CERTIFICATE") }) { return try certificate() }
         if labels.contains(where: { $0.hasSuffix("PRIVATE KEY") }) { return try signingKey() }
-        // DER begins with a sequence; the file of a Mac's keychain is one.
+        // DER begins with a sequence, and so does a file exported from a Mac's keychain.
         if bytes.first == 0x30 { return try bundle() }
         throw CommandError(
             .configuration,
@@ -39,7 +39,7 @@ struct CredentialFile {
             throw UsageError("--key does not go with a .p12: the key is inside.", command: ["credential", "import"])
         }
         let (certificate, privateKey) = try PKCS12.open(bytes, passphrase: Array((passphrase ?? "").utf8))
-        // The strings inside are not encrypted any more, so the passphrase has done its work.
+        // The strings are decrypted, so the passphrase is no longer needed.
         return CredentialText(certificate: certificate, privateKey: privateKey)
     }
 
@@ -62,7 +62,7 @@ struct CredentialFile {
         return CredentialText(privateKey: String(decoding: bytes, as: UTF8.self), keyID: keyID, teamID: teamID)
     }
 
-    /// Apple names the file after the key: AuthKey_ABC123DEFG.p8.
+    /// Apple puts the key ID into the file name: AuthKey_ABC123DEFG.p8.
     private var keyIDInName: String? {
         guard let name = path.split(separator: "/").last, name.hasPrefix("AuthKey_"), name.hasSuffix(".p8") else {
             return nil

@@ -45,14 +45,15 @@ private struct CredentialImport {
         return .done
     }
 
-    /// Asks before apps are left with a certificate that is not for their topics.
+    /// Asks for confirmation if apps would be left with a certificate that does not cover their topics.
     private func agree(to text: CredentialText, _ connection: PostgresConnection) async throws {
         let topics = try text.credential().facts.topics
         let current = try await CredentialStore(connection).list().first { $0.name == invocation.name }
         let apps = try await AppStore(connection).list().filter { app in
             guard app.credential == invocation.name, let topic = app.topic else { return false }
-            // What the stored one does not allow either is no worse than before.
-            return StoredCredential.allows(topic, among: current?.topics ?? []) && !StoredCredential.allows(topic, among: topics)
+            // If the stored certificate does not cover the topic either, nothing gets worse.
+            return StoredCredential.allows(topic, among: current?.topics ?? [])
+                && !StoredCredential.allows(topic, among: topics)
         }
         guard !apps.isEmpty else { return }
         let names = Counted.list(apps.map { "\($0.name) (\($0.topic ?? ""))" })
@@ -64,7 +65,7 @@ private struct CredentialImport {
         )
     }
 
-    /// What the files hold, checked before a database is asked.
+    /// The content of the files, checked before the database is used.
     private func read() throws -> CredentialText {
         let settings = invocation.settings
         let path = settings.text(.file) ?? ""

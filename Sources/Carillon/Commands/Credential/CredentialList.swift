@@ -14,24 +14,15 @@ extension Command {
                 invocation.console.print(.array(credentials.map(\.json)))
                 return .done
             }
-            var table = TextTable(
-                ("CREDENTIAL", .left),
-                ("KIND", .left),
-                ("TOPICS", .left),
-                ("EXPIRES", .left),
-                ("STATUS", .left),
-                ("APPS", .left)
+            let table = TextTable(
+                credentials,
+                .left("CREDENTIAL") { $0.name },
+                .left("KIND") { $0.keyID.map { "key \($0)" } ?? "certificate" },
+                .left("TOPICS") { $0.topics.isEmpty ? "-" : $0.topics.joined(separator: ",") },
+                .left("EXPIRES") { $0.notAfter.map(UnixTimeText.day) ?? "-" },
+                .left("STATUS") { $0.status ?? "not checked" },
+                .left("APPS") { $0.apps.isEmpty ? "-" : $0.apps.map(\.listed).joined(separator: ",") }
             )
-            for credential in credentials {
-                table.add(
-                    credential.name,
-                    credential.keyID.map { "key \($0)" } ?? "certificate",
-                    credential.topics.isEmpty ? "-" : credential.topics.joined(separator: ","),
-                    credential.notAfter.map(UnixTimeText.day) ?? "-",
-                    credential.status ?? "not checked",
-                    credential.apps.isEmpty ? "-" : credential.apps.map(\.listed).joined(separator: ",")
-                )
-            }
             invocation.console.print(table)
             return .done
         }

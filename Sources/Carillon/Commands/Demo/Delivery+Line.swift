@@ -1,7 +1,7 @@
 import Simulator
 
 extension Delivery {
-    /// A request as a line for people: how it was answered, the headers that are not as usual, and the payload.
+    /// A request as a line for people: its answer, the headers that differ from the default, and the payload.
     func line(usualTopic: String) -> String {
         let answer = (status.map { "\($0)" } ?? "no answer") + (reason.map { " \($0)" } ?? "")
         let parts = ["APNs      \(token.prefix(8))…", answer, unusual(usualTopic).joined(separator: ", ")]

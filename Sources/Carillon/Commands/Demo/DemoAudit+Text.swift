@@ -1,14 +1,10 @@
 extension DemoAudit {
-    /// The table of what became of the pushes, and what was checked.
+    /// The table of outcomes, and the result of each comparison.
     func text(for stream: TextStream) -> String {
-        var table = TextTable(("OUTCOME", .left), ("PUSHES", .right))
-        table.add("sent", ledger.sent.grouped)
-        for (reason, count) in ledger.failuresByReason.sorted(by: { $0.key < $1.key }) {
-            table.add("failed, \(reason)", count.grouped)
-        }
-        if ledger.expired > 0 { table.add("expired", ledger.expired.grouped) }
-        table.add("total", (ledger.sent + ledger.failed + ledger.expired).grouped)
-        table.add("enqueued", plan.messages.grouped)
+        let failures = ledger.failuresByReason.sorted { $0.key < $1.key }.map { ("failed, \($0.key)", $0.value) }
+        let outcomes = [("sent", ledger.sent)] + failures + (ledger.expired > 0 ? [("expired", ledger.expired)] : [])
+        let sums = [("total", ledger.sent + ledger.failed + ledger.expired), ("enqueued", plan.messages)]
+        let table = TextTable(outcomes + sums, .left("OUTCOME") { $0.0 }, .right("PUSHES") { $0.1.grouped })
         var text = "\n" + table.text(for: stream) + "\n"
         text += "retried: \(ledger.retried.grouped) (throttled with 429 at first, sent the second time)\n"
         text +=

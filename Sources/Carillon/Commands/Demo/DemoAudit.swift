@@ -1,13 +1,12 @@
-/// Whether the demonstration ended as it had to: what PostgreSQL says became of the pushes, held against what the
-/// gateway saw and what was enqueued.
+/// Compares what PostgreSQL recorded with what the gateway received and what was enqueued.
 struct DemoAudit {
-    /// What PostgreSQL says at the end.
+    /// What PostgreSQL recorded.
     struct Ledger: Sendable {
         var sent = 0
         var failed = 0
         var expired = 0
         var failuresByReason: [String: Int] = [:]
-        /// Sent at a second attempt or later.
+        /// Sent at the second attempt or later.
         var retried = 0
         var reaped = 0
         var tokensLeft = 0

@@ -3,7 +3,7 @@ import Postgres
 import PushQueue
 import Simulator
 
-/// What the demonstration asks of its database.
+/// The statements of the demonstration.
 struct DemoDatabase: Sendable {
     static let tokensPerList = 500
 
@@ -11,7 +11,7 @@ struct DemoDatabase: Sendable {
 
     static func topic(of app: String) -> String { "com.example.\(app)" }
 
-    /// The schema, a credential made for the occasion, and an app that sends to the stand-in.
+    /// Installs the schema, a credential, and an app that sends to the simulator.
     func prepare(_ gateway: APNsSimulator, app name: String = "demo") async throws {
         _ = try await Migrator(connection).up()
         let topic = Self.topic(of: name)
@@ -55,7 +55,7 @@ struct DemoDatabase: Sendable {
         "SELECT carillon.enqueue(app => 'demo', tokens => $1, alert => 'Good morning from carillon.enqueue', badge => 1)"
     )
 
-    /// Registers every token and enqueues a push to it: half of them one a row, half in lists.
+    /// Registers every token and enqueues a push to it: half of them in rows of one token, half in lists.
     func enqueue(_ plan: DemoPlan) async throws -> (single: Int, lists: Int) {
         let tokens = plan.mixedTokens()
         for chunk in tokens.chunks(of: 20_000) { try await run(Self.register, on: chunk) }
@@ -91,7 +91,7 @@ struct DemoDatabase: Sendable {
         "SELECT (SELECT count(*) FROM carillon.tokens), (SELECT count(*) FROM carillon.pending)"
     )
 
-    /// Runs the feedback pass and reads what became of everything.
+    /// Runs the feedback pass, and reads the results.
     func ledger() async throws -> DemoAudit.Ledger {
         var ledger = DemoAudit.Ledger()
         (ledger.sent, ledger.failed, ledger.expired) = try await connection.query(Self.results) { rows in
@@ -111,7 +111,7 @@ struct DemoDatabase: Sendable {
 }
 
 extension Collection where Index == Int {
-    /// Slices of that length, the last perhaps shorter.
+    /// Slices of that length; the last may be shorter.
     func chunks(of length: Int) -> [SubSequence] {
         stride(from: startIndex, to: endIndex, by: length).map { self[$0..<Swift.min($0 + length, endIndex)] }
     }

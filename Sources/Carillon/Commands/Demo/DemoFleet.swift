@@ -4,9 +4,9 @@ import IO
 import Postgres
 import PushQueue
 
-/// The workers of the demonstration, each on a loop of its own, as if they were programs.
+/// The workers of the demonstration, each on a loop of its own, as if they were separate programs.
 final class DemoFleet: Sendable {
-    /// What all of them together have done.
+    /// The totals of all workers.
     struct Totals: Sendable {
         var sent = 0
         var failed = 0
@@ -32,7 +32,7 @@ final class DemoFleet: Sendable {
         options.host = WorkerOptions.hostName
         options.processID = getpid()
         options.version = Program.version
-        // Nobody wants to watch a demonstration wait.
+        // A user should not have to wait for the demonstration.
         options.retry = RetryPolicy(base: .milliseconds(100), cap: .seconds(1))
         var limits = HTTP2Configuration()
         if isCounted {
@@ -69,7 +69,7 @@ final class DemoFleet: Sendable {
         }
     }
 
-    /// Waits until so many pushes have ended, and says how far it is meanwhile. Gives up when nothing moves any more.
+    /// Waits until that many pushes have ended, and shows the progress. Throws if there is none for long.
     func waitUntilEnded(_ count: Int, on loop: EventLoop, _ progress: (Totals) -> Void) async throws -> Totals {
         var before = -1
         var lastMove = MonotonicInstant.now
@@ -88,7 +88,7 @@ final class DemoFleet: Sendable {
         }
     }
 
-    /// Has them settle what is in flight and stops them.
+    /// Lets the workers settle what is in flight, and stops them.
     func end() async {
         for member in members { member.worker.drain() }
         for member in members {

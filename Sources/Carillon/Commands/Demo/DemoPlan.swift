@@ -1,21 +1,21 @@
 import FoundationEssentials
 import Simulator
 
-/// What the demonstration sends: so many pushes, each to a token of its own whose first digits say what the gateway
-/// will make of it.
+/// What the demonstration sends: each push goes to a token of its own, whose first digits determine the gateway's
+/// answer.
 struct DemoPlan: Sendable {
     static let registeredDaysAgo = 30
 
     enum Kind: String, CaseIterable, Sendable {
-        /// Taken at once.
+        /// Accepted at once.
         case good = "a0"
-        /// Refused with 429 the first time, taken the second.
+        /// Refused with 429 the first time, accepted the second time.
         case throttled = "e0"
-        /// Unregistered since before yesterday: to be reaped.
+        /// Unregistered since the day before yesterday: must be deleted.
         case dead = "d0"
-        /// Unregistered long ago, and registered again since: to survive.
+        /// Unregistered long ago and registered again since: must be kept.
         case renewed = "d1"
-        /// No token of the app's.
+        /// Not a token of the app.
         case bad = "b0"
     }
 
@@ -32,7 +32,7 @@ struct DemoPlan: Sendable {
         }
     }
 
-    /// How many pushes are to be taken by the gateway, sooner or later.
+    /// How many pushes the gateway will accept, sooner or later.
     var expectedSent: Int { count(of: .good) + count(of: .throttled) }
 
     var expectedFailed: Int { messages - expectedSent }
@@ -44,8 +44,8 @@ struct DemoPlan: Sendable {
         }
     }
 
-    /// How the gateway is to answer. That of the dead has seen them gone since they were registered, that of the renewed
-    /// before.
+    /// The gateway's answers. Dead tokens are reported dead since after their registration, renewed ones since before
+    /// it.
     func answers(now: Date = .now) throws(SimulatorError) -> [AnswerRule] {
         let millisecondsADay: Int64 = 86_400_000
         let now = Int64(now.timeIntervalSince1970 * 1_000)
@@ -69,9 +69,9 @@ struct DemoPlan: Sendable {
 
     static func kind(of token: String) -> Kind? { Kind(rawValue: String(token.prefix(2))) }
 
-    /// All tokens, spread so that each job holds a mix.
+    /// All tokens, spread so that each job has a mix of kinds.
     func mixedTokens() -> [String] {
-        // Each token at its place between 0 and 1 among its kind; sorting by place shuffles the kinds together.
+        // Gives each token a position between 0 and 1 among its kind; sorting by position mixes the kinds.
         let placed = Kind.allCases.flatMap { kind in
             let tokens = tokens(of: kind)
             return tokens.enumerated().map { (place: (Double($0) + 0.5) / Double(tokens.count), token: $1) }

@@ -2,7 +2,7 @@ import IO
 import Postgres
 import Simulator
 
-/// The demonstration, from nothing to nothing.
+/// The demonstration: starts everything, runs it, and removes it.
 struct Demonstration: Sendable {
     let plan: DemoPlan
     let console: Console

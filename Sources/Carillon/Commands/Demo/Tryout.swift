@@ -3,7 +3,7 @@ import IO
 import Postgres
 import Simulator
 
-/// An installation to play with, from nothing to nothing.
+/// Everything that `carillon try` starts, and removes at its end.
 struct Tryout: Sendable {
     static let app = "try"
 
@@ -12,7 +12,7 @@ struct Tryout: Sendable {
 
     private var console: Console { invocation.console }
 
-    /// Returns when it is interrupted, which is how it ends.
+    /// Returns when it is interrupted, which is its normal end.
     func run() async throws -> ExitStatus {
         var configuration = SimulatorConfiguration()
         let rules = ["dead=410:Unregistered", "bad=400:BadDeviceToken", "503=503:ServiceUnavailable*2"]
@@ -32,7 +32,7 @@ struct Tryout: Sendable {
                 try await Cleanup.after({ await gateway.stop() }) { try await play(cluster.url(), gateway) }
             }
         } catch  where Task.isCancelled {
-            // Interrupted, and everything is stopped.
+            // Interrupted: everything has been stopped.
         }
         console.note("What was started has been stopped.")
         return .done

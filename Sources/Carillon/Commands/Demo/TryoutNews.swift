@@ -1,10 +1,10 @@
 import IO
 import Postgres
 
-/// What became of messages, as lines, each once. That a push is tried again the worker's log says.
+/// Prints what became of each message, once, as a line. Retries are in the log of the worker.
 struct TryoutNews {
-    /// Messages of which something has ended within the last minute, and nothing waits. One that was cut into jobs is one
-    /// message.
+    /// Messages that have ended within the last minute, with nothing waiting. A message that was cut into several jobs
+    /// is one message.
     private static let ended = Statement(
         "try_ended",
         """
@@ -47,7 +47,7 @@ struct TryoutNews {
     private struct Ended: RowReadable {
         let id: Int64
         let app: String?
-        /// Why pushes failed; of several reasons each with its number, the most frequent first.
+        /// Why pushes failed. If there are several reasons, with their counts, the most frequent first.
         let reasons: String?
 
         init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
@@ -57,7 +57,7 @@ struct TryoutNews {
         }
     }
 
-    /// Goes on until it is interrupted, and throws then.
+    /// Runs until it is interrupted; throws then.
     func tell(every pause: Duration, on loop: EventLoop, _ say: (String) -> Void) async throws {
         var told: [Int64] = []
         while true {
@@ -69,7 +69,7 @@ struct TryoutNews {
                     say(Self.line(message, ended.reasons))
                 }
             }
-            // Those of the last minute are among the newest; nobody pastes more in a minute than this.
+            // The messages of the last minute are among the newest.
             told = Array((told + news.map(\.id)).suffix(10_000))
             try await loop.sleep(for: pause)
         }
@@ -81,12 +81,12 @@ struct TryoutNews {
             + (reasons.map { " (\($0.visible))" } ?? "") + "."
     }
 
-    /// Why apps cannot send; nil: they can. A worker that ends takes back what it has said of them.
+    /// Why apps cannot send; nil if they can. A worker removes its holds when it ends.
     func holds() async throws -> String? {
         try await connection.query(Self.holds) { rows in try rows.stringIfPresent(0, "reason") }
     }
 
-    /// What has not ended, and why, as a line; nil when everything has.
+    /// What has not ended, and why, as a line; nil if everything has.
     func left(becauseOf hold: String?) async throws -> String? {
         try await connection.query(Self.left) { rows in
             let pushes = try rows.int64(0, "pushes")

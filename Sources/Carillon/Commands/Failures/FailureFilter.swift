@@ -2,7 +2,7 @@ import ApplePush
 import Postgres
 import PushQueue
 
-/// Which failures a command is about.
+/// Selects the failures that a command is about.
 struct FailureFilter {
     static let options: [Option] = [.app, .reason, .since, .message]
 
@@ -10,13 +10,13 @@ struct FailureFilter {
 
     let settings: Settings
 
-    /// It leaves nothing out.
+    /// Selects all of them.
     var isEmpty: Bool {
         settings.text(.app) == nil && settings.text(.reason) == nil && settings.durationIfAny(.since) == nil
             && settings.countIfAny(.message) == nil
     }
 
-    /// App, reason, seconds and message, each of which may be null.
+    /// App, reason, seconds and message; each may be null.
     func append(to parameters: inout Parameters) {
         parameters.append(settings.text(.app))
         parameters.append(settings.text(.reason))
@@ -24,7 +24,7 @@ struct FailureFilter {
         parameters.append(settings.countIfAny(.message).map(Int64.init))
     }
 
-    /// A name that is none finds nothing, which looks like good news.
+    /// Rejects a name that does not exist: an empty list would look like good news.
     func check(on connection: PostgresConnection) async throws {
         if let name = settings.text(.app) { try await AppStore(connection).require(name) }
         if let message = settings.countIfAny(.message),
@@ -38,7 +38,7 @@ struct FailureFilter {
     private func check(_ reason: String, on connection: PostgresConnection) async throws {
         let known = Reason.all.compactMap(\.reason.name) + LocalReason.allCases.map(\.name)
         if known.contains(reason) { return }
-        // A gateway may have words of its own.
+        // A gateway may use reasons of its own.
         let seen = try await connection.query(Self.reasons) { rows in try rows.indices.map { try rows.string($0, 0) } }
         if seen.contains(reason) { return }
         let nearest = Suggestion.nearest(to: reason, among: known + seen)

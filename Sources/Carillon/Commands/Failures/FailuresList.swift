@@ -85,26 +85,16 @@ private struct FailuresList {
             console.print("Nothing failed.")
             return .done
         }
-        var table = TextTable(
-            ("TIME", .left),
-            ("APP", .left),
-            ("MESSAGE", .right),
-            ("STATUS", .right),
-            ("REASON", .left),
-            ("REQUEUED", .left),
-            ("TOKEN", .left)
+        let table = TextTable(
+            failures,
+            .left("TIME") { String($0.time.prefix(19)) + "Z" },
+            .left("APP") { $0.app ?? "-" },
+            .right("MESSAGE") { String($0.message) },
+            .right("STATUS") { $0.status.map { String($0) } ?? "-" },
+            .left("REASON") { $0.reason },
+            .left("REQUEUED") { $0.isRequeued ? "yes" : "-" },
+            .left("TOKEN") { $0.token }
         )
-        for failure in failures {
-            table.add(
-                String(failure.time.prefix(19)) + "Z",
-                failure.app ?? "-",
-                String(failure.message),
-                failure.status.map { String($0) } ?? "-",
-                failure.reason,
-                failure.isRequeued ? "yes" : "-",
-                failure.token
-            )
-        }
         console.print(table)
         if failures.count == invocation.settings.count(.limit) {
             console.note("There may be more: these are the newest \(failures.count.grouped). --limit lists more.")

@@ -68,7 +68,7 @@ extension Command {
         try await connection.query(requeueFailures, parameters) { rows in try rows.int64(0, 0) }
     }
 
-    /// What is rolled back was counted exactly.
+    /// The transaction is rolled back after counting, so the count is exact.
     private static func count(_ parameters: Parameters, _ connection: PostgresConnection) async throws -> Int64 {
         try await connection.script("BEGIN")
         let pushes = try await requeue(parameters, connection)

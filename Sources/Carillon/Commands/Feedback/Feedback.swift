@@ -57,7 +57,7 @@ private struct Feedback: Sendable {
         return .done
     }
 
-    /// Runs a pass, which throws when it is interrupted.
+    /// Runs one pass; throws when interrupted.
     private func pass(
         of app: String?,
         _ connection: PostgresConnection,
@@ -69,7 +69,7 @@ private struct Feedback: Sendable {
         return pass.tally
     }
 
-    /// Runs the passes of the fleet that nobody else runs, until it is interrupted.
+    /// Runs the passes that no worker of the fleet runs, until it is interrupted.
     private func keepOn(_ connection: PostgresConnection, _ loop: EventLoop) async throws {
         let interval = settings.duration(.feedbackInterval)
         while true {
@@ -91,11 +91,14 @@ private struct Feedback: Sendable {
         if settings.isOn(.json) {
             console.print(.array(tables.map(\.json)))
         } else {
-            var table = TextTable(("APP", .left), ("TABLE", .left), ("DEAD TOKENS", .right))
-            for row in tables {
-                table.add(row.app, row.relation, row.tokens.map { Int($0).grouped } ?? "-")
-            }
-            console.print(table)
+            console.print(
+                TextTable(
+                    tables,
+                    .left("APP") { $0.app },
+                    .left("TABLE") { $0.relation },
+                    .right("DEAD TOKENS") { $0.tokens.map { Int($0).grouped } ?? "-" }
+                )
+            )
             for row in tables {
                 guard let fault = row.fault else { continue }
                 console.warn("\(row.relation) cannot be reaped: \(fault)".visible)
@@ -104,7 +107,7 @@ private struct Feedback: Sendable {
         return tables.contains { $0.fault != nil } ? .failed : .done
     }
 
-    /// - Parameter unread: why lists of the legacy feedback service were not read to their end, as the log has said.
+    /// - Parameter unread: why legacy feedback lists were not read to their end; the log has said so.
     private func show(_ tally: FeedbackTally, unread: [String], in duration: Duration) -> ExitStatus {
         let apps = tally.deleted.sorted { $0.key < $1.key }
         if settings.isOn(.json) {

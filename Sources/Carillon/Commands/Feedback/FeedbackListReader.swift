@@ -3,7 +3,7 @@ import IO
 import Postgres
 import PushQueue
 
-/// Reads the lists of the legacy feedback service for a command, and writes what they say into the table.
+/// Reads legacy feedback lists for a command, and writes their entries into the table.
 struct FeedbackListReader: Sendable {
     private static let waitForDatabase = Duration.seconds(1)
     private static let triesForDatabase = 60
@@ -11,9 +11,8 @@ struct FeedbackListReader: Sendable {
     let log: Log
     let database: DatabaseSource
 
-    /// Reads those of one app, or of all. What was read is not given up when the database is lost: it is written over
-    /// another connection, if there is one within a minute, and only then is this over, in failure. Answers with what came
-    /// of each.
+    /// Reads the lists of one app, or of all. If the connection to the database is lost, the entries already read are
+    /// written over another one, if it can be made within a minute. Returns what was done for each app.
     func read(
         of app: String?,
         on connection: PostgresConnection,
@@ -24,7 +23,7 @@ struct FeedbackListReader: Sendable {
         do {
             try await lists.goOn(by: backend, on: connection, whileTrue: { !Task.isCancelled })
         } catch {
-            // In a task of its own: told to stop, the command still has this to do.
+            // In a task of its own, because a cancelled command must still do it.
             if lists.isUnderWay {
                 log.error(
                     "The database is lost; the dead tokens that were read wait for it.",
@@ -59,7 +58,7 @@ struct FeedbackListReader: Sendable {
                     application: "carillon feedback",
                     settings: DatabaseScope.settings
                 )
-                // Where that fails again, the next try has what is left.
+                // If it fails again, the next try writes what is left.
                 try? await lists.goOn(by: backend, on: connection, whileTrue: { false })
                 await connection.close()
             } catch {

@@ -1,6 +1,6 @@
 import IO
 
-/// Asks a worker how it is.
+/// Asks a worker for its health, over HTTP/1.
 struct HealthProbe {
     let address: Address
     let timeout: Duration
@@ -10,7 +10,7 @@ struct HealthProbe {
         let body: String
     }
 
-    /// A worker that listens on every interface is asked on this machine's own.
+    /// A worker that listens on every interface is asked on the loopback interface.
     private var host: String {
         switch address.host {
         case "0.0.0.0": "127.0.0.1"
@@ -23,7 +23,7 @@ struct HealthProbe {
         let deadline = MonotonicInstant.now + timeout
         let socket = try await TCP.connect(host: host, port: address.port, timeout: timeout, on: loop)
         let request = Array("GET \(path) HTTP/1.1\r\nHost: \(address)\r\nConnection: close\r\n\r\n".utf8)
-        // So few bytes always fit into the buffer of a new connection.
+        // So few bytes always fit into the send buffer of a new connection.
         _ = try socket.write(request.span.bytes)
         var response: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4_096)
@@ -39,7 +39,7 @@ struct HealthProbe {
         return try Self.read(response, from: address)
     }
 
-    /// The status and the body of an HTTP/1 response.
+    /// Parses the status and the body of the response.
     static func read(_ response: [UInt8], from address: Address) throws(CommandError) -> Answer {
         let text = String(decoding: response, as: UTF8.self)
         let words = text.prefix { !$0.isNewline }.split(separator: " ")
@@ -56,7 +56,7 @@ struct HealthProbe {
 }
 
 extension StringProtocol {
-    /// The text without what its end has of such letters.
+    /// The text without trailing characters of that kind.
     func trimmingSuffix(while matches: (Character) -> Bool) -> SubSequence {
         var end = endIndex
         while end > startIndex, matches(self[index(before: end)]) { end = index(before: end) }

@@ -1,6 +1,6 @@
 import Postgres
 
-/// How many pushes of a message have ended, by how they did.
+/// How many pushes of a message have ended, by outcome.
 struct EndedPushes: RowReadable {
     let sent: Int
     let failed: Int
@@ -16,7 +16,7 @@ struct EndedPushes: RowReadable {
 
     var total: Int { sent + failed + expired + cancelled }
 
-    /// Those that were not sent, as in "2 failed", without what there is none of.
+    /// Those that were not sent, for example "2 failed"; without zeros.
     var unsentTexts: [String] {
         [(failed, "failed"), (expired, "expired"), (cancelled, "cancelled")].filter { $0.0 > 0 }.map {
             "\($0.grouped) \($1)"

@@ -18,7 +18,7 @@ extension Command {
                 try await cancel(id, of: invocation.settings.text(.app), connection)
             }
             let waiting = messages.reduce(0) { $0 + $1.waiting }
-            // The id that was given may be that of a part.
+            // The id that was given may be that of a part of a message.
             let whole = messages.count == 1 ? messages[0].id : id
             if invocation.settings.isOn(.json) {
                 invocation.console.print(
@@ -53,7 +53,7 @@ extension Command {
         "SELECT carillon.cancel($1, app => $2)::int8"
     )
 
-    /// How many jobs that were, and how the messages of that id stand after it.
+    /// Returns how many jobs were cancelled, and the state of the messages with that id afterwards.
     private static func cancel(
         _ id: Int64,
         of app: String?,

@@ -1,7 +1,7 @@
 import Postgres
 import PushQueue
 
-/// Which message a command is about: an id, or the caller's own reference.
+/// The message that a command is about: an id, or the caller's own reference.
 struct MessageKey {
     private static let find = Statement(
         "message_find",
@@ -37,7 +37,7 @@ struct MessageKey {
         return id
     }
 
-    /// Every message that it names; throws when there is none.
+    /// Every message that it names; throws if there is none.
     func find(on connection: PostgresConnection) async throws -> [MessageProgress] {
         if let app { _ = try await AppStore(connection).find(app) }
         var parameters = Parameters()

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Postgres
 
-/// A row of `message_status`, without what is known of single tokens.
+/// A row of `message_status`.
 struct MessageProgress: RowReadable {
     static let columns = """
         m.id, m.app, m.reference, m.state, m.attempts, m.next_attempt_at, m.last_status, m.last_reason, m.tokens, m.sent,
@@ -27,14 +27,14 @@ struct MessageProgress: RowReadable {
     let tokens: Int64
     let ended: EndedPushes
     let waiting: Int
-    /// Why nothing of it is sent at the moment.
+    /// Why nothing of it can be sent at the moment.
     let held: String?
     /// Microseconds since 1970.
     let createdAt: Int64?
     let finishedAt: Int64?
-    /// JSON.
+    /// JSON: one object a token.
     let outcomes: String
-    /// Of what did not end as sent.
+    /// For pushes that were not recorded as sent.
     let mayHaveArrived: Bool
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
@@ -56,7 +56,7 @@ struct MessageProgress: RowReadable {
         mayHaveArrived = try rows.bool(row, "may_have_arrived")
     }
 
-    /// Those of every app that has the id, or of the one that is named.
+    /// The messages with that id: of one app, or of every app.
     static func all(
         _ id: Int64,
         of app: String?,
@@ -68,7 +68,7 @@ struct MessageProgress: RowReadable {
         return try await connection.values(of: byID, parameters)
     }
 
-    /// As in "1 sent, 2 failed".
+    /// For example "1 sent, 2 failed".
     var counts: String {
         let parts = ["\(ended.sent.grouped) sent"] + ended.unsentTexts
         return (waiting > 0 ? parts + ["\(waiting.grouped) waiting"] : parts).joined(separator: ", ")
@@ -87,11 +87,11 @@ struct MessageProgress: RowReadable {
             ("created_at", JSONValue(createdAt.map(UnixTimeText.text))),
             ("finished_at", JSONValue(finishedAt.map(UnixTimeText.text))), ("may_have_arrived", .bool(mayHaveArrived)),
         ]
-        // What PostgreSQL has written is JSON already.
+        // PostgreSQL returns it as JSON already.
         return JSONValue.object(members + ended.members + others).text.dropLast() + ",\"outcomes\":\(outcomes)}"
     }
 
-    /// A line a token that is known.
+    /// One line for each token whose outcome is recorded.
     var tokenLines: [String] {
         guard let tokens = try? JSONDecoder().decode([TokenOutcome].self, from: Data(outcomes.utf8)) else { return [] }
         return tokens.map(\.line)
@@ -108,7 +108,7 @@ struct MessageProgress: RowReadable {
         }
     }
 
-    /// Its state, and what it waits for: "retrying, after 503 ServiceUnavailable, next at 2026-11-22T11:45:00Z."
+    /// Its state, and what it waits for, as in "retrying, after 503 ServiceUnavailable, next at 2026-11-22T11:45:00Z."
     var condition: String {
         guard waiting > 0 else {
             return state + (mayHaveArrived ? ", though an attempt had no answer and may have arrived." : ".")

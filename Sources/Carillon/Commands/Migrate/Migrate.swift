@@ -103,10 +103,13 @@ extension Command {
             if invocation.settings.isOn(.json) {
                 invocation.console.print(.array(states.map(\.json)))
             } else {
-                var table = TextTable(("VERSION", .right), ("NAME", .left), ("CONDITION", .left), ("APPLIED", .left))
-                for state in states {
-                    table.add(String(state.version), state.name, "\(state.condition)", state.day ?? "-")
-                }
+                let table = TextTable(
+                    states,
+                    .right("VERSION") { String($0.version) },
+                    .left("NAME") { $0.name },
+                    .left("CONDITION") { "\($0.condition)" },
+                    .left("APPLIED") { $0.day ?? "-" }
+                )
                 invocation.console.print(table)
             }
             if let problem { throw problem }

@@ -93,7 +93,7 @@ private struct Broadcast {
         return .done
     }
 
-    /// Nil: there is nobody to send to.
+    /// Nil if the app has no registered tokens.
     private func enqueue() async throws -> Int64? {
         var parameters = Parameters()
         parameters.append(invocation.settings.text(.app))
@@ -103,13 +103,13 @@ private struct Broadcast {
         }
     }
 
-    /// Looks until it has ended, or the time is over.
+    /// Polls until it has ended, or the time is over.
     private func follow(_ id: Int64, for wait: Duration) async throws -> Progress {
         let start = MonotonicInstant.now
         let deadline = start + wait
         let line = ProgressLine(invocation.console.errors)
         defer { line.clear() }
-        // Seldom enough to cost nothing, often enough that nobody notices.
+        // The interval grows, so that polling costs little.
         var pause = Duration.milliseconds(20)
         while true {
             let progress = try await look(at: id)

@@ -1,13 +1,13 @@
 import Postgres
 
-/// What a push says, as `send` and `broadcast` take it and hand it to the functions of the schema.
+/// The options of `send` and `broadcast` that describe the notification, and how they are passed to the SQL functions.
 enum MessageArguments {
     static let options: [Option] = [
         .alert, .title, .subtitle, .body, .badge, .sound, .payload, .pushType, .priority, .collapseID, .expiresIn,
         .topic,
     ]
 
-    /// The arguments of the call, by name; the first of them is that parameter.
+    /// The arguments by name, numbered from `first`.
     static func named(from first: Int) -> String {
         let names = [
             "alert", "title", "subtitle", "body", "badge", "sound", "payload", "push_type", "priority", "collapse_id",
@@ -18,7 +18,7 @@ enum MessageArguments {
         return (arguments + [expiry]).joined(separator: ", ")
     }
 
-    /// The values of those parameters, in their order.
+    /// Their values, in the same order.
     static func append(_ settings: Settings, to parameters: inout Parameters) {
         parameters.append(settings.text(.alert))
         parameters.append(settings.text(.title))
@@ -34,7 +34,7 @@ enum MessageArguments {
         parameters.append(settings.durationIfAny(.expiresIn).map { $0.seconds * 1000 })
     }
 
-    /// Makes of a refused argument a mistake of whoever called.
+    /// Reports a rejected argument as a usage error.
     static func checked<R>(by command: Command, _ body: () async throws -> R) async throws -> R {
         do {
             return try await body()

@@ -15,7 +15,7 @@ extension Command {
             "carillon send --app shop --token 9f3a... --payload '{\"aps\":{\"content-available\":1}}' --push-type background",
         ],
         run: { invocation in
-            // Nobody waits longer for a lock than for the outcome; 0 would be for ever, which --wait 0s does not mean either.
+            // A lock is waited for no longer than the outcome. 0 would mean no limit, which --wait 0s does not.
             let wait = invocation.settings.duration(.wait)
             let limit = wait > .zero ? min(wait, .seconds(86_400)) : .seconds(10)
             let milliseconds = max(1, limit.nanoseconds / 1_000_000)
@@ -55,7 +55,7 @@ private struct Send {
             invocation.console.print(isJSON ? JSONValue.object([("id", .int(id))]).text : "Enqueued as \(id).")
             return .done
         }
-        // Before waiting: a caller who interrupts needs the id.
+        // Printed before waiting: a user who interrupts needs the id.
         if isJSON {
             invocation.console.note("Enqueued as \(id).")
         } else {
@@ -95,13 +95,13 @@ private struct Send {
         }
     }
 
-    /// Looks until the message has ended or the time is over, and tells each change of what it waits for.
+    /// Polls until the message has ended or the time is over, and prints each change of what it waits for.
     private func follow(_ id: Int64, for wait: Duration) async throws -> MessageProgress {
         let deadline = MonotonicInstant.now + wait
-        // A message that is on its way within this time is no news.
+        // Not printed if the message is sent within this time.
         let quiet = MonotonicInstant.now + .milliseconds(500)
         var told = ""
-        // Seldom enough to cost nothing, often enough that nobody notices.
+        // The interval grows, so that polling costs little.
         var pause = Duration.milliseconds(20)
         while true {
             let app = invocation.settings.text(.app)

@@ -33,13 +33,13 @@ extension Command {
 private struct Simulate {
     let invocation: Invocation
 
-    /// Nil: standard output.
+    /// Nil for standard output.
     private var caOut: String? { invocation.settings.text(.caOut).flatMap { $0 == "-" ? nil : $0 } }
     private var requestLog: String? { invocation.settings.text(.requestLog).flatMap { $0 == "-" ? nil : $0 } }
 
     func run() async throws -> ExitStatus {
         let configuration = try configuration()
-        // Before anything is made: a mistake in a path leaves no authority, and no log, behind.
+        // Checked before anything is created: an error in a path leaves no certificate and no log behind.
         for path in [caOut, requestLog] { if let path { try SmallFile.checkMayWrite(path) } }
         let simulator = try APNsSimulator(configuration)
         return try await LoopScope.with { loop in
@@ -77,7 +77,7 @@ private struct Simulate {
         }
     }
 
-    /// Its counts as JSON under /stats, where --http says so.
+    /// Serves its counts as JSON under /stats, if --http was given.
     private func statisticsServer(of simulator: APNsSimulator) -> WebServer? {
         invocation.settings.address(.http).map { address in
             let list = Route(.get, "/") { _ in Response(text: "GET /stats: what came and was answered, as JSON.\n") }

@@ -16,7 +16,7 @@ struct AppStatus: RowReadable {
         """
     )
 
-    /// The row of one app, by its name.
+    /// Restricted to one app, by name.
     static let one = Statement(
         "status_app",
         statement.sql.replacing(" ORDER BY s.app", with: " WHERE s.app = $1")
@@ -25,7 +25,7 @@ struct AppStatus: RowReadable {
     let name: String
     let isPaused: Bool
     let pauseReason: String?
-    /// Why it cannot send at the moment.
+    /// Why the app cannot send at the moment.
     let holdKind: String?
     let holdReason: String?
     let depth: Int64
@@ -36,13 +36,13 @@ struct AppStatus: RowReadable {
     let failedLastMinute: Int64
     let sentLastHour: Int64
     let failedLastHour: Int64
-    /// The most frequent one of the latest failures.
+    /// The most frequent reason among the latest failures.
     let failureReason: String?
     let credential: String?
     let credentialStatus: String?
     let credentialError: String?
     let scheduled: Int64
-    /// Seconds; less than nothing once it has expired.
+    /// In seconds; negative once it has expired.
     let credentialExpiresIn: Int64?
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {

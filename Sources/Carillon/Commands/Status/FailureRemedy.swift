@@ -1,6 +1,6 @@
-/// What to do where the pushes of an app fail for a reason that its settings have caused.
+/// What to do when pushes of an app fail for a reason that its settings cause.
 enum FailureRemedy {
-    /// Nil: the settings are not to blame, or it cannot be told from the reason.
+    /// Nil if the settings are not the cause, or the reason does not tell.
     static func sentence(for reason: String, of app: String) -> String? {
         guard let cause = cause(of: reason, app: app) else { return nil }
         return cause + " Then send them again: 'carillon failures requeue --app \(app) --reason \(reason)'."

@@ -1,7 +1,6 @@
 import Postgres
 
-/// How the tables of history are kept: what `carillon.maintenance` says of each step, and the rows that lie in default
-/// partitions because their days had none.
+/// The state of maintenance: each step in `carillon.maintenance`, and the rows in default partitions.
 struct MaintenanceStatus: Sendable {
     private static let steps = Statement(
         "status_maintenance",
@@ -19,7 +18,7 @@ struct MaintenanceStatus: Sendable {
     struct Step: RowReadable {
         let name: String
         let secondsSinceSuccess: Int64
-        /// The last time that it was done it failed.
+        /// The last run failed.
         let isFailing: Bool
         let lastError: String?
 
@@ -33,7 +32,7 @@ struct MaintenanceStatus: Sendable {
 
     struct DefaultPartition: RowReadable {
         let table: String
-        /// An estimate where they are many.
+        /// An estimate if there are many.
         let rows: Int64
 
         init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {

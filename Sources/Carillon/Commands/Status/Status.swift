@@ -20,7 +20,7 @@ extension Command {
     )
 }
 
-/// Looks once, or again and again until it is interrupted or nobody reads on.
+/// Prints the status once, or repeatedly until it is interrupted or its reader has gone.
 private struct StatusWatch {
     let invocation: Invocation
     let loop: EventLoop
@@ -34,7 +34,7 @@ private struct StatusWatch {
                 }
                 return
             } catch {
-                // A server that restarts comes back; one that was never there is another matter.
+                // A server that restarts comes back. One that was never reached is an error.
                 let trouble = CommandError(explaining: error)
                 guard hasShown, isWatching, trouble.status == .unavailable || trouble.status == .tryAgain,
                     !Task.isCancelled
@@ -54,7 +54,7 @@ private struct StatusWatch {
             if invocation.settings.isOn(.json) {
                 console.print(snapshot.json)
             } else {
-                // On a terminal each look takes the place of the one before.
+                // On a terminal, each snapshot replaces the one before.
                 if isWatching, console.output.isTerminal { console.output.write("\u{1B}[H\u{1B}[2J") }
                 console.output.write(snapshot.text(for: console.output))
             }
@@ -64,7 +64,7 @@ private struct StatusWatch {
         }
     }
 
-    /// False: it was interrupted, which is how watching ends.
+    /// False if it was interrupted, which is the normal end of watching.
     private func rest() async -> Bool {
         do {
             try await loop.sleep(for: invocation.settings.duration(.interval))

@@ -1,6 +1,6 @@
 import Postgres
 
-/// How things stand: the apps and the workers.
+/// The state of all apps and workers.
 struct StatusSnapshot: Sendable {
     let apps: [AppStatus]
     let workers: [WorkerStatus]
@@ -17,36 +17,21 @@ struct StatusSnapshot: Sendable {
     }
 
     func text(for stream: TextStream) -> String {
-        var table = TextTable(
-            ("APP", .left),
-            ("STATE", .left),
-            ("WAITING", .right),
-            ("LATER", .right),
-            ("IN FLIGHT", .right),
-            ("OLDEST", .right),
-            ("SENT/MIN", .right),
-            ("FAILED/MIN", .right),
-            ("SENT/H", .right),
-            ("FAILED/H", .right),
-            ("MOSTLY AS", .left),
-            ("CREDENTIAL", .left)
+        let table = TextTable(
+            apps,
+            .left("APP") { $0.name },
+            .left("STATE") { $0.isPaused ? "paused" : $0.holdReason == nil ? "active" : "held" },
+            .right("WAITING") { String($0.depth) },
+            .right("LATER") { String($0.scheduled) },
+            .right("IN FLIGHT") { String($0.inFlight) },
+            .right("OLDEST") { $0.oldestAge.map { DurationText.write(.seconds($0)) } ?? "-" },
+            .right("SENT/MIN") { String($0.sentLastMinute) },
+            .right("FAILED/MIN") { String($0.failedLastMinute) },
+            .right("SENT/H") { String($0.sentLastHour) },
+            .right("FAILED/H") { String($0.failedLastHour) },
+            .left("MOSTLY AS") { $0.failureReason ?? "-" },
+            .left("CREDENTIAL") { "\($0.credential ?? "none") (\($0.credentialStatus ?? "not checked"))" }
         )
-        for app in apps {
-            table.add(
-                app.name,
-                app.isPaused ? "paused" : app.holdReason == nil ? "active" : "held",
-                String(app.depth),
-                String(app.scheduled),
-                String(app.inFlight),
-                app.oldestAge.map { DurationText.write(.seconds($0)) } ?? "-",
-                String(app.sentLastMinute),
-                String(app.failedLastMinute),
-                String(app.sentLastHour),
-                String(app.failedLastHour),
-                app.failureReason ?? "-",
-                "\(app.credential ?? "none") (\(app.credentialStatus ?? "not checked"))"
-            )
-        }
         var text = apps.isEmpty ? "There are no apps yet: add one with 'carillon app add'.\n" : table.text(for: stream)
         for app in apps {
             guard let reason = app.pauseReason else { continue }
@@ -57,7 +42,7 @@ struct StatusSnapshot: Sendable {
             text += stream.styled("\(app.name.visible) cannot send: ", .yellow) + reason.asSentence.visible + "\n"
         }
         for app in apps {
-            // What holds the app has been said.
+            // The reason of a hold has been printed already.
             guard let error = app.credentialError, error != app.holdReason else { continue }
             text += stream.styled("\(app.name.visible): ", .yellow) + error.asSentence.visible + "\n"
         }
@@ -67,26 +52,16 @@ struct StatusSnapshot: Sendable {
 
     private func workersText(for stream: TextStream) -> String {
         guard !workers.isEmpty else { return stream.styled("No worker is running.\n", .yellow) }
-        var table = TextTable(
-            ("WORKER", .left),
-            ("NUMBER", .right),
-            ("VERSION", .left),
-            ("UP", .right),
-            ("LAST SEEN", .right),
-            ("LEASE", .right),
-            ("HOLDS", .right)
+        let table = TextTable(
+            workers,
+            .left("WORKER") { $0.name },
+            .right("NUMBER") { String($0.number) },
+            .left("VERSION") { $0.version ?? "?" },
+            .right("UP") { DurationText.write(.seconds($0.upFor)) },
+            .right("LAST SEEN") { $0.isAlive ? DurationText.write(.seconds($0.silentFor)) + " ago" : "lost" },
+            .right("LEASE") { DurationText.write(.seconds($0.lease)) },
+            .right("HOLDS") { String($0.claims) }
         )
-        for worker in workers {
-            table.add(
-                worker.name,
-                String(worker.number),
-                worker.version ?? "?",
-                DurationText.write(.seconds(worker.upFor)),
-                worker.isAlive ? DurationText.write(.seconds(worker.silentFor)) + " ago" : "lost",
-                DurationText.write(.seconds(worker.lease)),
-                String(worker.claims)
-            )
-        }
         return table.text(for: stream)
     }
 }

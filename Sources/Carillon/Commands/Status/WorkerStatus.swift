@@ -1,6 +1,6 @@
 import Postgres
 
-/// A row of `workers`, and how much it holds.
+/// A row of `workers`, with what the worker holds.
 struct WorkerStatus: RowReadable {
     static let statement = Statement(
         "status_workers",
@@ -13,16 +13,16 @@ struct WorkerStatus: RowReadable {
         """
     )
 
-    /// As the log of the worker calls it; others take one for dead by its number, and it goes on under another.
+    /// The name in the worker's log. A worker that was declared dead goes on under another number, with the same name.
     let number: Int64
     let name: String
     let host: String?
     let processID: Int64?
     let version: String?
-    /// Seconds.
+    /// In seconds.
     let upFor: Int64
     let silentFor: Int64
-    /// How long it may be silent: it renews its lease five times in that time.
+    /// The time-out of its lease, which it renews five times in that time.
     let lease: Int64
     let isAlive: Bool
     let claims: Int64

@@ -1,22 +1,21 @@
-/// Cuts the bytes of a file into the records of RFC 4180, as they come: it holds no more than what it was fed last and one
-/// record.
+/// Splits the bytes of a file into records as RFC 4180 defines them. It holds at most what was fed last and one record.
 ///
-/// A line ends with LF or CR LF; a quoted field may have line breaks in it. A record that breaks the rules costs its first
-/// line only: the next one is judged anew.
+/// A line ends with LF or CR LF; a quoted field may contain line breaks. A record that breaks the rules costs only its
+/// first line: reading goes on with the next line.
 struct CSVReader {
     enum Step: Equatable {
-        /// A record is there to be read.
+        /// A record is ready.
         case record
-        /// A line that is none.
+        /// A line that is not a record.
         case refused(Refusal)
-        /// All that was fed is read.
+        /// Everything fed has been read.
         case hungry
     }
 
     struct Refusal: Equatable {
         let line: Int
         let reason: String
-        /// Its beginning, as it stands in the file.
+        /// The beginning of the line, unchanged.
         let text: String
     }
 
@@ -26,7 +25,7 @@ struct CSVReader {
         case open(String)
     }
 
-    /// The longest record.
+    /// The maximum length of a record.
     static let limit = 65_536
 
     private(set) var record = CSVRecord()
@@ -36,7 +35,7 @@ struct CSVReader {
     private var place = 0
     private var line = 1
     private(set) var isComplete = false
-    /// The rest of a line that was too long goes by unread.
+    /// Skips the rest of a line that is too long.
     private var isSkipping = false
 
     private static let lineFeed = UInt8(ascii: "\n")
@@ -49,21 +48,21 @@ struct CSVReader {
         buffer.append(contentsOf: bytes)
     }
 
-    /// Nothing more will be fed: the last line may lack its end.
+    /// Ends the input: the last line may lack its line break.
     mutating func finish() { isComplete = true }
 
-    /// The first bytes that were fed and are not read.
+    /// The first bytes that were fed and not read yet.
     func begins(with bytes: [UInt8]) -> Bool { buffer[place...].starts(with: bytes) }
 
     mutating func drop(_ count: Int) { place += count }
 
-    /// The bytes of the line that comes next, as far as they are there.
+    /// The bytes of the next line, as far as they were fed.
     var upcomingLine: ArraySlice<UInt8> { buffer[place...].prefix { $0 != Self.lineFeed } }
 
-    /// Whether the line that comes next is there to its end, or too long to wait for it.
+    /// Whether the next line is complete, or too long to wait for.
     var hasLine: Bool { buffer.count - place > Self.limit || buffer[place...].contains(Self.lineFeed) }
 
-    /// Leaves the line that comes next unread; false when its end is not there yet.
+    /// Skips the next line; false if its end was not fed yet.
     mutating func skipLine() -> Bool {
         guard let end = buffer[place...].firstIndex(of: Self.lineFeed) else {
             place = buffer.count
@@ -76,7 +75,7 @@ struct CSVReader {
         return true
     }
 
-    /// Comes to the beginning of a line; false when that is not there yet.
+    /// Moves to the beginning of a line; false if it was not fed yet.
     mutating func skipRest() -> Bool { !isSkipping || skipLine() }
 
     mutating func next() -> Step {
@@ -89,7 +88,7 @@ struct CSVReader {
             line += lines
             return .record
         case .broken(let reason):
-            // What is shown of it shall not depend on how the bytes came.
+            // The excerpt must not depend on how the bytes were split when they were fed.
             return hasLine || isComplete ? refuse(reason) : .hungry
         case .open(let reason):
             if buffer.count - place > Self.limit { return refuse(reason) }
@@ -128,7 +127,7 @@ struct CSVReader {
         }
     }
 
-    /// Copies what stands before the closing quote, and says what comes after it; nil when there is none.
+    /// Copies the text before the closing quote, and returns the byte after it; nil if there is no closing quote.
     private mutating func quoted(from start: Int, to end: Int, _ lines: inout Int) -> Int? {
         var start = start
         var at = start
@@ -139,7 +138,7 @@ struct CSVReader {
                 continue
             }
             record.append(buffer[start..<at])
-            // Which of the two it is shows the byte after it.
+            // The next byte tells an escaped quote from a closing one.
             guard at + 1 < end else { return isComplete && end == buffer.count ? end : nil }
             guard buffer[at + 1] == Self.quote else { return at + 1 }
             start = at + 1
@@ -151,7 +150,7 @@ struct CSVReader {
     private static let unclosed = "a quote is opened and never closed"
     private static let tooLong = "the line is longer than \(limit) bytes"
 
-    /// Leaves the line that the record begins on.
+    /// Skips the first line of the record.
     private mutating func refuse(_ reason: String) -> Step {
         let refusal = Refusal(
             line: line,

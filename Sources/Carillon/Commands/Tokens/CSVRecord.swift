@@ -1,6 +1,6 @@
-/// A record of a CSV file: its fields without their quotes.
+/// A record of a CSV file: its fields, without quotes.
 struct CSVRecord {
-    /// The line it begins on, counted from 1.
+    /// The number of its first line, from 1.
     private(set) var line = 0
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
@@ -9,7 +9,7 @@ struct CSVRecord {
 
     subscript(field: Int) -> ArraySlice<UInt8> { bytes[(field == 0 ? 0 : ends[field - 1])..<ends[field]] }
 
-    /// A line on which there is nothing, or nothing but separators, as spreadsheets write at the end.
+    /// Empty, or only separators, as spreadsheets write at the end.
     var isBlank: Bool { bytes.allSatisfy(\.isBlank) }
 
     mutating func begin(line: Int) {
@@ -29,7 +29,7 @@ extension UInt8 {
 }
 
 extension ArraySlice<UInt8> {
-    /// Without the blanks at both ends.
+    /// Without leading and trailing blanks.
     var trimmed: ArraySlice<UInt8> {
         var slice = self
         while let first = slice.first, first.isBlank { slice.removeFirst() }

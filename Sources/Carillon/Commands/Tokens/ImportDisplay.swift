@@ -1,12 +1,12 @@
 import IO
 
-/// What an import says on standard error while it goes on: the first lines that were refused, and a line of progress.
+/// Shows an import on standard error while it runs: the first refused lines, and a progress line.
 struct ImportDisplay {
     private static let mostRefusals = 10
 
     let console: Console
     let start: MonotonicInstant
-    /// Of the file, where it is known.
+    /// In bytes; nil if unknown.
     let size: Int?
     private let line: ProgressLine
     private var refusals = 0
@@ -43,7 +43,7 @@ struct ImportDisplay {
         let lines = tally.written + tally.refused
         var text = "\(lines.grouped) lines, \(Int(Double(lines) / max(0.1, seconds)).grouped) a second"
         if tally.refused > 0 { text += ", \(tally.refused.grouped) refused" }
-        // Of what was read some waits to be written, and so does its share of the file.
+        // A part of what was read is not written yet, so its share is subtracted.
         guard let size, size > 0, tally.lines > 0, lines > 0 else { return text }
         let part = min(1, Double(tally.bytes) / Double(size) * Double(lines) / Double(tally.lines))
         let rest = Duration.seconds((seconds / part - seconds).rounded(.up))

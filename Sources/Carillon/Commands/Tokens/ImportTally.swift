@@ -1,23 +1,23 @@
 import PushQueue
 
-/// How far an import has come.
+/// The progress of an import.
 struct ImportTally: Sendable {
-    /// What was read of the file.
+    /// Bytes read from the file.
     var bytes = 0
-    /// Lines that came to something, tokens or refusals.
+    /// Lines that were a token or were refused.
     var lines = 0
     var refused = 0
-    /// Up to this line all is in the database or refused.
+    /// Everything up to this line is in the database or refused.
     var line = 0
-    /// Tokens that were not there.
+    /// Tokens that were new.
     var new = 0
-    /// Tokens that were there, with another time or owner.
+    /// Tokens that were known, with another time or owner.
     var changed = 0
-    /// Lines that told nothing new.
+    /// Tokens that were known, with nothing new.
     var known = 0
-    /// Somebody asked it to end.
+    /// A signal ended it.
     var isInterrupted = false
-    /// What ended it before its time.
+    /// The error that ended it.
     var failure: (any Error)?
 
     /// Lines whose tokens are in the database.

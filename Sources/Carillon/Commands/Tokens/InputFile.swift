@@ -1,16 +1,16 @@
 import Glibc
 import IO
 
-/// A file, or standard input, that is read piece by piece.
+/// A file, or standard input, that is read in pieces.
 struct InputFile: Sendable {
     let name: String
-    /// In bytes, where it is known.
+    /// In bytes; nil if unknown.
     let size: Int?
     let isTerminal: Bool
     private let descriptor: CInt
     private let device: dev_t
     private let number: ino_t
-    /// Its bytes may be long in coming, and no thread should wait for them.
+    /// Reading may block for long, as on a terminal or a pipe, so it does not happen on a shared thread.
     private let mayWait: Bool
 
     private static let piece = 262_144
@@ -38,13 +38,13 @@ struct InputFile: Sendable {
         if descriptor != 0 { Glibc.close(descriptor) }
     }
 
-    /// Whether this is the file behind the descriptor.
+    /// Whether the descriptor refers to this file.
     func isSame(as other: CInt) -> Bool {
         var status = stat()
         return fstat(other, &status) == 0 && status.st_dev == device && status.st_ino == number
     }
 
-    /// The next bytes; none at the end.
+    /// The next bytes; empty at the end.
     func read(on loop: EventLoop) async throws -> ArraySlice<UInt8> {
         while true {
             if mayWait {

@@ -1,21 +1,21 @@
-/// A line of a file that no registration could be made of.
+/// A line of a file that is not a registration.
 struct RefusedLine: Equatable, Sendable {
     let line: Int
     let reason: String
-    /// What it has in the columns that are read; of a line that has no columns all of it stands in the first.
+    /// The content of the columns that are read. If the line has no columns, the whole line is in the first.
     let token: String
     var lastUpdate = ""
     var owner = ""
-    /// The part that the reason is about.
+    /// The part that the reason refers to.
     let culprit: String
 
-    /// For a person at a terminal.
+    /// For a terminal.
     var sentence: String {
         let shown = culprit.prefix(70).description.visible + (culprit.count > 70 ? "..." : "")
         return "line \(line): \(reason)" + (shown.isEmpty ? "" : ": \(shown)")
     }
 
-    /// As a record of a CSV file that has the header `header`: mended, it can be imported as it is.
+    /// As a record of a CSV file with the header `header`: once corrected, it can be imported as it is.
     var csv: String {
         [String(line), reason, token, lastUpdate, owner].map(Self.quoted).joined(separator: ",") + "\n"
     }

@@ -1,6 +1,6 @@
-/// A moment as programs export it: ISO 8601 and PostgreSQL's own form, with their zone, or a number since 1970.
+/// A time as programs export it: ISO 8601 or PostgreSQL's format, with a time zone, or a number since 1970.
 ///
-/// What a text without a zone means nobody can know, and a wrong guess makes of a live token a dead one.
+/// A time without a zone is ambiguous, and a wrong guess can turn a live token into a dead one. It is refused.
 struct TimeText {
     enum Reading: Equatable {
         /// Microseconds since 1970.
@@ -25,8 +25,8 @@ struct TimeText {
 
     private static let form = "last_update is no time such as 2026-01-31T12:00:00Z, nor seconds since 1970"
 
-    /// Seconds, milliseconds and microseconds since 1970 are told apart by their size; what would be before September
-    /// 2001 is something else, such as 20240131.
+    /// Seconds, milliseconds and microseconds since 1970 are told apart by their size. A number that would be before
+    /// September 2001 is refused: it is something else, such as 20240131.
     private static func number(_ text: ArraySlice<UInt8>) -> Reading {
         let parts = text.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = parts.first, (10...16).contains(whole.count), whole.first != UInt8(ascii: "0"),
@@ -70,7 +70,7 @@ struct TimeText {
         return minutes * 60_000_000 + microseconds
     }
 
-    /// The seconds that local time is ahead of UTC.
+    /// The offset from UTC, in seconds.
     private mutating func zone() -> Int64? {
         for name in ["Z", "z", "UTC", "GMT"] where rest.elementsEqual(name.utf8) {
             rest = []
@@ -95,14 +95,14 @@ struct TimeText {
 
     private mutating func skipBlanks() { rest = rest.trimmed }
 
-    /// The number that exactly so many digits are.
+    /// Parses exactly that many digits.
     private mutating func digits(_ count: Int) -> Int? {
         guard rest.count >= count, rest.prefix(count).allSatisfy(Self.isDigit) else { return nil }
         defer { rest.removeFirst(count) }
         return rest.prefix(count).reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// The digits after a point, as a part of the unit; what is smaller than one is cut off.
+    /// The digits after the point, as parts of the unit. Smaller parts are cut off.
     private mutating func fraction(of unit: Int64) -> Int64? {
         let digits = rest.prefix(while: Self.isDigit)
         guard !digits.isEmpty else { return nil }
@@ -126,8 +126,8 @@ struct TimeText {
         }
     }
 
-    /// The days from 1970 to a date of the Gregorian calendar: a year is counted from March, so that a leap day is its
-    /// last, and the months before this one have 30.6 days each, rounded.
+    /// The days from 1970 to a date of the Gregorian calendar. The year starts in March, so that the leap day is its
+    /// last day, and the days before a month are 30.6 times its number, rounded.
     private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
         let years = month > 2 ? year : year - 1
         let months = month > 2 ? month - 3 : month + 9

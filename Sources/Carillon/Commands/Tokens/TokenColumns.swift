@@ -1,16 +1,16 @@
-/// Where in a record the parts of a registration stand.
+/// The positions of the columns in a record.
 struct TokenColumns: Equatable {
     let token: Int
     let lastUpdate: Int?
     let owner: Int?
     /// How many fields a record has.
     let count: ClosedRange<Int>
-    /// Columns that mean nothing here.
+    /// Columns that are ignored.
     let others: [String]
 
     private static let names = ["token", "last_update", "owner"]
 
-    /// Of a file that has no header.
+    /// For a file without a header.
     static let usual = TokenColumns(token: 0, lastUpdate: 1, owner: 2, count: 1...3, others: [])
 
     private init(token: Int, lastUpdate: Int?, owner: Int?, count: ClosedRange<Int>, others: [String]) {
@@ -21,7 +21,7 @@ struct TokenColumns: Equatable {
         self.others = others
     }
 
-    /// What the first record says of all others; nil when it is no header but a record like them.
+    /// Reads the header; nil if the first record is not one.
     init?(header record: CSVRecord) throws(TokenFileError) {
         let words = (0..<record.count).map { String(decoding: record[$0].trimmed, as: UTF8.self) }
         let columns = words.map { $0.lowercased() }

@@ -1,6 +1,6 @@
-/// A file is none that tokens can be read from.
+/// The file cannot be imported.
 struct TokenFileError: Error, Equatable {
-    /// The end of a sentence that begins with the file.
+    /// Ends a sentence that begins with the name of the file.
     let reason: String
 
     init(_ reason: String) { self.reason = reason }

@@ -1,8 +1,8 @@
 import IO
 import PushQueue
 
-/// Brings the registrations of a file into the database: while one batch is written the next is read, and no more than
-/// these two are held.
+/// Writes the registrations of a file into the database. While one batch is written, the next is read; no more than
+/// these two are in memory.
 struct TokenImport {
     let source: InputFile
     let store: TokenStore
@@ -39,8 +39,8 @@ struct TokenImport {
 
     var otherColumns: [String] { reader.otherColumns }
 
-    /// Goes on until the file ends; when its task is cancelled, until what was read is written. `report` is told of each
-    /// step, with the lines that were refused since the last.
+    /// Runs until the file ends. When its task is cancelled, it writes what was read, and ends. Calls `report` after
+    /// each step, with the lines refused since the last.
     mutating func run(_ report: (ImportTally, [RefusedLine]) -> Void) async -> ImportTally {
         do {
             try await readAll(report)
@@ -50,7 +50,7 @@ struct TokenImport {
         do {
             try await finishWriting()
         } catch {
-            // The first one tells what happened.
+            // Later errors are consequences of the first.
             tally.failure = tally.failure ?? error
         }
         return tally
@@ -76,7 +76,7 @@ struct TokenImport {
         }
     }
 
-    /// Whether that was the end of the file.
+    /// True at the end of the file.
     private mutating func readMore() async throws -> Bool {
         do {
             try Task.checkCancellation()
@@ -90,7 +90,7 @@ struct TokenImport {
         }
     }
 
-    /// Has the batch written when the one before is.
+    /// Writes the batch as soon as the one before is written.
     private mutating func write() async throws {
         try await finishWriting()
         let (batch, line, store, app) = (self.batch, reader.line, self.store, self.app)

@@ -1,31 +1,31 @@
 import PushQueue
 
-/// Makes registrations of the bytes of a file: CSV, with a header that names its columns or without one, which includes
-/// one token a line.
+/// Reads registrations from the bytes of a CSV file, with or without a header. A list of tokens, one a line, is a CSV
+/// file without a header.
 ///
-/// It reads no file itself: feed it, read until it is hungry, feed it again, and tell it when there is no more.
+/// It does no I/O: feed it, call `read` until it is hungry, feed it again, and finish.
 struct TokenReader {
     enum Step: Equatable {
-        /// The batch is full, or as many lines were refused as should be kept at once.
+        /// The batch is full, or as many lines were refused as are kept at once.
         case full
         case hungry
     }
 
-    /// How many lines came to something, tokens or refusals; blank lines, comments and the header do not count.
+    /// Lines that were a token or were refused. Blank lines, comments and the header do not count.
     private(set) var count = 0
     /// The last line that was read.
     private(set) var line = 0
-    /// Columns that are passed over, once the header is read.
+    /// Columns that are ignored; known once the header is read.
     var otherColumns: [String] { columns?.others ?? [] }
 
     private var csv = CSVReader()
     private var columns: TokenColumns?
     private var hasBegun = false
-    /// Comments are for lists that people write: where there is a header, a line may begin with anything.
+    /// Comments are for lists that people write. In a file with a header, a line may begin with anything.
     private var hasHeader = false
     private var isFinished = false
     private var digits: [UInt8] = []
-    /// Microseconds since 1970. A later time would keep a dead token for so long.
+    /// Microseconds since 1970. A later time is refused: it would protect a dead token until then.
     private let latest: Int64
 
     private static let longestOwner = 2_048
@@ -33,7 +33,7 @@ struct TokenReader {
 
     /// - Parameter now: microseconds since 1970.
     init(now: Int64) {
-        // Clocks differ, and so do ideas of what zone it is.
+        // Allows for clock skew and for a wrong time zone.
         latest = now + 86_400_000_000
     }
 
@@ -44,7 +44,7 @@ struct TokenReader {
         isFinished = true
     }
 
-    /// Reads what there is, until the batch has so many.
+    /// Reads what was fed, until the batch has that many registrations.
     mutating func read(
         into batch: inout TokenBatch,
         upTo size: Int,
@@ -85,7 +85,7 @@ struct TokenReader {
 
     // MARK: The beginning
 
-    /// Looks at the first line once it is there, for what the whole file is. False: it is not there yet.
+    /// Inspects the first line, which tells the format of the file. False if the line is not complete yet.
     private mutating func begin() throws(TokenFileError) -> Bool {
         if hasBegun { return true }
         guard isFinished || csv.hasLine else { return false }
@@ -97,7 +97,7 @@ struct TokenReader {
         return true
     }
 
-    /// The first line that says something tells what parts the fields of all.
+    /// The first line with content determines the separator.
     private mutating func chooseSeparator() {
         let line = csv.upcomingLine
         let separators = [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")]
@@ -143,7 +143,7 @@ struct TokenReader {
         return nil
     }
 
-    /// What PostgreSQL would not take, and refuse a whole batch for.
+    /// PostgreSQL would reject the whole batch for it.
     private static func problem(ofOwner bytes: ArraySlice<UInt8>) -> String? {
         if bytes.count > longestOwner { return "the owner is longer than \(longestOwner) bytes" }
         if bytes.contains(0) { return "the owner has a NUL in it" }

@@ -5,8 +5,9 @@ enum TokenText {
     private static let open = UInt8(ascii: "<")
     private static let close = UInt8(ascii: ">")
 
-    /// Puts the token, in lower case, into `digits`; says what is wrong when it is none. Besides hex digits it takes what
-    /// Cocoa printed of data, `<740f4707 bebcf74f>`, and PostgreSQL of a bytea, `\x740f4707`.
+    /// Writes the token, in lower case, into `digits`; returns what is wrong if the text is not a token. Accepts
+    /// hexadecimal digits, the form that Cocoa prints, `<740f4707 bebcf74f>`, and PostgreSQL's form of bytea,
+    /// `\x740f4707`.
     static func read(_ text: ArraySlice<UInt8>, into digits: inout [UInt8]) -> String? {
         digits.removeAll(keepingCapacity: true)
         var text = text.trimmed

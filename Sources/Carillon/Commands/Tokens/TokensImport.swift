@@ -61,7 +61,7 @@ private struct TokensImport: Sendable {
         let tally = try await Interruption.with(
             on: loop,
             signalled: { count in
-                // Asked again, it waits for PostgreSQL no longer.
+                // The second signal closes the connection, and does not wait for PostgreSQL.
                 if count == 1 { task.cancel() } else { Task { await connection.close() } }
             },
             { await task.value }

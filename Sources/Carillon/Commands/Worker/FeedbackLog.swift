@@ -1,6 +1,6 @@
 import PushQueue
 
-/// What feedback passes have done, as lines of the log.
+/// Logs what feedback passes did.
 struct FeedbackLog: Sendable {
     let log: Log
 
@@ -25,7 +25,7 @@ struct FeedbackLog: Sendable {
         }
     }
 
-    /// A pass that found nothing to do is not worth much.
+    /// A pass that found nothing is logged at the lowest level.
     func tell(_ tally: FeedbackTally, in duration: Duration) {
         for fault in tally.faults {
             log.error("A watched table could not be reaped.", ["error": .string(fault)])
@@ -48,7 +48,7 @@ struct FeedbackLog: Sendable {
 extension Duration {
     /// To the millisecond.
     var roundedSeconds: Double {
-        let (seconds, attoseconds) = self.components
+        let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds / 1_000_000_000_000_000) / 1000
     }
 }

@@ -75,11 +75,11 @@ private struct Work: Sendable {
         server?.stop()
         for site in sites { await site.gauges.close() }
         let statuses = zip(sites, try result.get()).map { status(of: $1, on: $0) }
-        // What somebody has to change comes first, then what may come back by itself.
+        // What somebody must change comes first, then what may recover by itself.
         return [.configuration, .unavailable, .tryAgain].first { statuses.contains($0) } ?? .done
     }
 
-    /// A worker a database, all with the same connections to the gateways and one bound for what is in flight.
+    /// One worker for each database. They share the connections to the gateways, and one limit of pushes in flight.
     private func sites(on databases: [DatabaseSetting], _ backend: any Backend, _ loop: EventLoop) -> [WorkerSite] {
         let labels: [String?] = databases.count > 1 ? DatabaseLabel.of(databases.map(\.text)) : [nil]
         let ceiling = FlightCeiling(limit: invocation.settings.count(.maxInFlight), workers: databases.count)
@@ -122,7 +122,7 @@ private struct Work: Sendable {
         )
         if site.hasGivenUp || !report.isClean { return .tryAgain }
         guard invocation.settings.isOn(.once) else { return .done }
-        // The log has said what each trouble is when it came up; an app that was paused for its tokens is one too.
+        // The log has reported each problem when it occurred. An app that a breaker paused is a problem too.
         if !report.counters.breakers.isEmpty { return .configuration }
         let kinds = report.troubles.map(\.trouble.kind)
         if kinds.contains(where: { $0 == .credential || $0 == .setting }) { return .configuration }

@@ -3,13 +3,13 @@ import IO
 import PushQueue
 import Web
 
-/// What a worker answers over HTTP, for orchestrators and for Prometheus.
+/// The HTTP endpoints of a worker, for orchestrators and for Prometheus.
 struct WorkerEndpoints: Sendable {
     let loop: EventLoop
     let sites: [WorkerSite]
     let traffic: @Sendable () -> Traffic
     let log: Log
-    /// What PostgreSQL or libpq says is served as it is logged.
+    /// Messages of PostgreSQL and libpq are served as they are logged, without passwords.
     let redactor: Redactor
 
     func server(at address: Address) -> WebServer {
@@ -26,7 +26,7 @@ struct WorkerEndpoints: Sendable {
         )
     }
 
-    /// An answer that went by way of the loop: from a loop that is stuck there is none, which is the point.
+    /// Answered on the loop: if the loop is stuck there is no answer, as a liveness probe expects.
     private func live() async -> Response {
         do {
             try await loop.sleep(for: .zero)
@@ -52,7 +52,7 @@ struct WorkerEndpoints: Sendable {
         return all
     }
 
-    /// Ready when it can work on every database; of several each has its line.
+    /// Ready if it can work on every database. If there are several, each has its line.
     private func ready() -> Response {
         if sites.contains(where: \.isStopping) { return Response(text: "stopping\n", status: 503) }
         let now = MonotonicInstant.now

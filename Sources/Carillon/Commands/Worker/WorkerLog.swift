@@ -1,6 +1,6 @@
 import PushQueue
 
-/// What a worker does, as lines of the log.
+/// Logs the events of a worker.
 struct WorkerLog: Sendable {
     let log: Log
 

@@ -4,13 +4,13 @@ import Postgres
 import PushQueue
 
 extension WorkerOptions {
-    /// The options that `init` and `HTTP2Configuration.init` below read.
+    /// The options that the initializers below read.
     static let settings: [Option] = [
         .once, .maxInFlight, .connections, .idleTimeout, .requestTimeout, .drainTimeout, .lease, .patience, .retryBase,
         .retryCap, .retention, .feedbackInterval,
     ]
 
-    /// As the options of the command say.
+    /// From the options of the command.
     init(_ settings: Settings, database: DatabaseSource) {
         self.init()
         self.database = database
@@ -37,7 +37,7 @@ extension WorkerOptions {
 }
 
 extension HTTP2Configuration {
-    /// As the options of the command say.
+    /// From the options of the command.
     init(_ settings: Settings) {
         self.init()
         connections = settings.count(.connections)

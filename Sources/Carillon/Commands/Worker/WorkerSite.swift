@@ -4,12 +4,12 @@ import Postgres
 import PushQueue
 import Synchronization
 
-/// One of the databases that the program serves: the worker on it, and how far that has come.
+/// One of the databases that the program serves: its worker, and the worker's state.
 final class WorkerSite: Sendable {
-    /// How the work on a database ended.
+    /// How the worker ended.
     enum Ending: Sendable {
         case worked(WorkerReport)
-        /// It never began.
+        /// It never started.
         case failed(ExitStatus)
     }
 
@@ -18,7 +18,7 @@ final class WorkerSite: Sendable {
         let hasGivenUp = Atomic(false)
     }
 
-    /// Nil: it is the only one, and needs no name.
+    /// Nil if it is the only database.
     let label: String?
     let log: Log
     let gauges: AppGauges
@@ -62,14 +62,14 @@ final class WorkerSite: Sendable {
 
     // MARK: Working
 
-    /// Works to the end; throws when it cannot begin.
+    /// Runs to the end; throws if it cannot start.
     func run() async throws -> Ending {
         try await checkSchema()
         return .worked(try await worker.run())
     }
 
-    /// Works to the end. While it cannot begin, which is no reason for the others to stop, it tries again, unless this
-    /// is to be done once.
+    /// Runs to the end. If it cannot start, it tries again while the other databases are served, unless the worker runs
+    /// with --once.
     func runBesideOthers() async -> Ending {
         var wait = Duration.seconds(1)
         while true {
@@ -92,14 +92,14 @@ final class WorkerSite: Sendable {
         }
     }
 
-    /// Until the time is over, or it is told to stop.
+    /// Returns when the time is over, or when it is told to stop.
     private func rest(_ wait: Duration) async {
         let end = MonotonicInstant.now + wait
         while .now < end, !isStopping { try? await loop.sleep(for: .milliseconds(100)) }
     }
 
-    /// A worker that starts on the wrong schema would fail at every turn, and one whose statements miss their indexes
-    /// would be slow at every turn; better not at all.
+    /// Refuses to start on a wrong schema, where every statement would fail, and where statements would miss their
+    /// indexes.
     private func checkSchema() async throws {
         let connection = try await PostgresConnection.connect(
             worker.options.database,

@@ -145,6 +145,6 @@ import Testing
 
 extension PostgresConnection {
     fileprivate func isEmpty(_ table: String) async throws -> Bool {
-        try await self.query(Statement("is_empty", "SELECT count(*) = 0 FROM \(table)")) { try $0.bool(0, 0) }
+        try await query(Statement("is_empty", "SELECT count(*) = 0 FROM \(table)")) { try $0.bool(0, 0) }
     }
 }

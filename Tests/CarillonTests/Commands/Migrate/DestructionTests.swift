@@ -65,20 +65,21 @@ import Testing
 
     @Test func `going below isolation names the roles that lose access until the schema is up again`() async throws {
         try await Shop.with { shop in
+            let isolation = try #require(Migration.all.first { $0.name == "isolation" }).version
             let role = "held_\(shop.database.connection.backendProcessID)"
             try await shop.database.connection.script(
                 "CREATE ROLE \(role); SELECT carillon.isolate_app('shop', '\(role)')"
             )
             try await attempt {
-                let above = try await shop.run("migrate", "down", "--to", "24")
+                let above = try await shop.run("migrate", "down", "--to", "\(isolation)")
                 #expect(above.status == 2 && !above.errors.contains(role), "\(above.errors)")
-                let asked = try await shop.run("migrate", "down", "--to", "21")
+                let asked = try await shop.run("migrate", "down", "--to", "\(isolation - 1)")
                 #expect(
                     asked.status == 2
                         && asked.errors.contains("\(role), held to an app by isolate_app, loses access until"),
                     "\(asked.errors)"
                 )
-                #expect(try await shop.run("migrate", "down", "--to", "21", "--yes").status == 0)
+                #expect(try await shop.run("migrate", "down", "--to", "\(isolation - 1)", "--yes").status == 0)
                 #expect(try await shop.run("migrate", "up").status == 0)
                 #expect(try await shop.run("check").output.contains("ok       isolation"))
             } finally: {
