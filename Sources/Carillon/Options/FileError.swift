@@ -21,7 +21,7 @@ struct FileError: Error {
         case ENOENT: "there is no such file; check the path."
         case EACCES, EPERM: "this user may not open it; check its owner and mode."
         case EISDIR: "it is a folder; name a file."
-        case ENXIO: "nobody reads this pipe; start its reader first."
+        case ENXIO: "this pipe has no reader; start its reader first."
         case ENOSPC: "the disk is full."
         default: IOError.text(of: code) + "."
         }

@@ -96,14 +96,14 @@ import Testing
             try #require(mkfifo(pipe, 0o600) == 0)
             let run = try await ProgramRun.run(["simulator", "--port", "0", option, pipe])
             #expect(run.status != 0)
-            #expect(run.errors.contains("nobody reads this pipe"))
+            #expect(run.errors.contains("this pipe has no reader"))
         }
     }
 
     @Test func `a topic that cannot be one is refused`() async throws {
         let run = try await ProgramRun.run(["simulator", "--port", "0", "--allow-topic", "a/b"])
         #expect(run.status != 0)
-        #expect(run.errors.contains("\"a/b\" is no topic"))
+        #expect(run.errors.contains("\"a/b\" is not a topic"))
     }
 
     @Test(arguments: ["--ca-out", "--log"])
