@@ -12,7 +12,7 @@ extension EventLoop {
         let deadline = MonotonicInstant.now + limit
         while try await !condition() {
             guard .now < deadline else { throw IOError(.timedOut, "\(what()): not within \(limit)") }
-            try await self.sleep(for: interval)
+            try await sleep(for: interval)
         }
     }
 }

@@ -6,16 +6,16 @@ import IO
 package enum Fuzzing {
     /// Calls the body with one seed after the other. A body that finds something says with which.
     package static func seeds(_ count: UInt64, _ body: (UInt64) throws -> Void) rethrows {
-        if let seed = self.number("FUZZ_SEED") { return try body(seed) }
-        guard let seconds = self.number("FUZZ") else { return try (0..<count).forEach(body) }
+        if let seed = number("FUZZ_SEED") { return try body(seed) }
+        guard let seconds = number("FUZZ") else { return try (0..<count).forEach(body) }
         let end = MonotonicInstant.now + .seconds(Int64(clamping: seconds))
         repeat { try body(.random(in: .min ... .max)) } while .now < end
     }
 
     /// The same, for bodies that wait.
     package static func seeds(_ count: UInt64, _ body: (UInt64) async throws -> Void) async rethrows {
-        if let seed = self.number("FUZZ_SEED") { return try await body(seed) }
-        guard let seconds = self.number("FUZZ") else {
+        if let seed = number("FUZZ_SEED") { return try await body(seed) }
+        guard let seconds = number("FUZZ") else {
             for seed in 0..<count { try await body(seed) }
             return
         }

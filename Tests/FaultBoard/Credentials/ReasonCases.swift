@@ -11,7 +11,7 @@ import Testing
         let isRetryable: Bool
         let pauses: Bool
 
-        var rule: String { "\(self.prefix)=\(self.status):\(self.name)*1" }
+        var rule: String { "\(prefix)=\(status):\(name)*1" }
     }
 
     private static let answers: [Answer] = {

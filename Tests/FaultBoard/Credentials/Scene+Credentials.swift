@@ -11,7 +11,7 @@ extension Scene {
 
     /// From now on the app proves itself with a signing key.
     func sign(with key: SigningKey) async throws {
-        try await self.client.session { connection in
+        try await client.session { connection in
             _ = try await CredentialStore(connection).save(
                 CredentialText(privateKey: key.pem, keyID: Self.keyID, teamID: Self.teamID),
                 as: Self.app
@@ -23,9 +23,9 @@ extension Scene {
     /// header.
     /// - Parameter age: how old the database believes it to be.
     func keep(_ key: SigningKey, mintedBefore seconds: Int, age: Int? = nil) async throws -> String {
-        let now = try await self.client.number("SELECT extract(epoch FROM clock_timestamp())")
+        let now = try await client.number("SELECT extract(epoch FROM clock_timestamp())")
         let token = try ProviderTokenKey(key, keyID: Self.keyID, teamID: Self.teamID).mint(at: Int64(now - seconds))
-        try await self.client.run(
+        try await client.run(
             """
             INSERT INTO carillon.provider_tokens (certificate_id, jwt, issued_at)
             SELECT c.id, '\(token.jwt)', to_timestamp(\(now - (age ?? seconds)))
@@ -37,14 +37,14 @@ extension Scene {
 
     /// What the app's credential is said to be.
     func credential(_ column: String) async throws -> String {
-        try await self.client.text("SELECT c.\(column) FROM carillon.certificates c WHERE c.name = '\(Self.app)'")
+        try await client.text("SELECT c.\(column) FROM carillon.certificates c WHERE c.name = '\(Self.app)'")
     }
 }
 
 extension Scene {
     /// Writes a certificate into the app's row by plain SQL, as an operator without the program would.
     func write(_ certificate: String, _ privateKey: String) async throws {
-        try await self.client.run(
+        try await client.run(
             """
             UPDATE carillon.certificates SET certificate = \(OddRow.quoted(certificate)),
                 private_key = \(OddRow.quoted(privateKey)), passphrase = NULL, key_id = NULL, team_id = NULL
@@ -55,13 +55,13 @@ extension Scene {
 
     /// Until the app's credential is said to be so.
     func credential(is status: String, within limit: Duration = .seconds(60)) async throws {
-        try await self.eventually("the credential is \(status)", within: limit) {
-            try await self.credential("status") == status
+        try await eventually("the credential is \(status)", within: limit) {
+            try await credential("status") == status
         }
     }
 
     /// What `app_status` says of the app.
     func status(_ column: String) async throws -> String {
-        try await self.client.text("SELECT s.\(column) FROM carillon.app_status s WHERE s.app = '\(Self.app)'")
+        try await client.text("SELECT s.\(column) FROM carillon.app_status s WHERE s.app = '\(Self.app)'")
     }
 }

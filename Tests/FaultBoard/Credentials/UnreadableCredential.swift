@@ -36,10 +36,10 @@ struct UnreadableCredential: Sendable {
     func update(of name: String) -> String {
         func quoted(_ text: String?) -> String { text.map(OddRow.quoted) ?? "NULL" }
         return """
-            UPDATE carillon.certificates SET certificate = \(quoted(self.certificate.isEmpty ? nil : self.certificate)),
-                private_key = \(quoted(self.privateKey)), passphrase = \(quoted(self.passphrase)),
-                key_id = \(quoted(self.isSigningKey ? Scene.keyID : nil)),
-                team_id = \(quoted(self.isSigningKey ? Scene.teamID : nil))
+            UPDATE carillon.certificates SET certificate = \(quoted(certificate.isEmpty ? nil : certificate)),
+                private_key = \(quoted(privateKey)), passphrase = \(quoted(passphrase)),
+                key_id = \(quoted(isSigningKey ? Scene.keyID : nil)),
+                team_id = \(quoted(isSigningKey ? Scene.teamID : nil))
             WHERE name = \(quoted(name))
             """
     }

@@ -5,31 +5,31 @@ import TestSupport
 extension Scene {
     /// The name of the case's database.
     var database: String {
-        let path = self.client.url.split(separator: "?").first ?? ""
+        let path = client.url.split(separator: "?").first ?? ""
         return path.split(separator: "/").last.map(String.init) ?? ""
     }
 
     /// A proxy before the database, and the URL that leads through it.
     func withProxy(_ body: (_ proxy: Proxy, _ url: String) async throws -> Void) async throws {
-        try await Proxy.with(to: self.cluster.port, on: self.loop) { proxy in
+        try await Proxy.with(to: cluster.port, on: loop) { proxy in
             let port = await proxy.port
-            let url = self.cluster.loopbackURL(database: self.database)
-            let pieces = url.split(separator: ":\(self.cluster.port)/", omittingEmptySubsequences: false)
+            let url = cluster.loopbackURL(database: database)
+            let pieces = url.split(separator: ":\(cluster.port)/", omittingEmptySubsequences: false)
             try await body(proxy, pieces.joined(separator: ":\(port)/"))
         }
     }
 
     /// A login that may do a worker's work and nothing else, and the URL with it.
     func login() async throws -> (name: String, url: String) {
-        let name = "worker_\(self.database)"
-        try await self.client.run("CREATE ROLE \(name) LOGIN; GRANT carillon_worker TO \(name)")
-        let pieces = self.client.url.split(separator: "user=postgres", omittingEmptySubsequences: false)
+        let name = "worker_\(database)"
+        try await client.run("CREATE ROLE \(name) LOGIN; GRANT carillon_worker TO \(name)")
+        let pieces = client.url.split(separator: "user=postgres", omittingEmptySubsequences: false)
         return (name, pieces.joined(separator: "user=\(name)"))
     }
 
     /// Ends the sessions of all workers, as an administrator may.
     func terminateWorkers() async throws {
-        try await self.client.run(
+        try await client.run(
             """
             SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
             WHERE a.datname = current_database() AND a.application_name LIKE 'carillon%'
@@ -40,8 +40,8 @@ extension Scene {
     /// Ends the sessions of all workers, and waits until each worker has another.
     func renewSessions() async throws {
         let text = "The database is back."
-        let before = self.fleet.running.map { ($0, $0.lines(containing: text).count) }
-        try await self.terminateWorkers()
+        let before = fleet.running.map { ($0, $0.lines(containing: text).count) }
+        try await terminateWorkers()
         for (worker, count) in before { try await worker.says(text, times: count + 1) }
     }
 }

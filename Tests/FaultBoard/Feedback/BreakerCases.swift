@@ -90,7 +90,7 @@ extension Scene {
         let gateway = try APNsSimulator(configuration)
         try await gateway.start()
         try await attempt {
-            try await self.client.run(
+            try await client.run(
                 "UPDATE carillon.apps SET gateway = 'localhost:\(gateway.port)', gateway_ca = '\(gateway.rootPEM)'"
             )
             try await body()

@@ -46,10 +46,10 @@ import Testing
         async throws
     {
         // A tuple has 38 bytes.
-        try await self.with(dead: 1000, { $0.feedbackCutAfter = 500 * 38 + 20 }) { scene in
+        try await with(dead: 1000, { $0.feedbackCutAfter = 500 * 38 + 20 }) { scene in
             let worker = try await scene.fleet.started(Scene.reaping, lease: Fleet.calm)
             try await worker.says("could not be read to its end")
-            try await self.areReaped(1000, in: scene)
+            try await areReaped(1000, in: scene)
             try await worker.says(#""tokens":500"#, times: 2)
             #expect(worker.lines(containing: #""tokens":500"#).count == 2, "half of it each time")
             try await scene.eventually("the error is over") {
@@ -61,13 +61,13 @@ import Testing
     }
 
     @Test func `F2: a legacy list goes on when the database is lost while it is read`() async throws {
-        try await self.with(dead: 5000) { scene in
+        try await with(dead: 5000) { scene in
             try await scene.withProxy { proxy, url in
                 let worker = try scene.fleet.start(Scene.reaping, lease: Fleet.calm, database: url)
                 try await worker.started()
                 // In the middle of writing what was read.
                 await proxy.cut(.up, afterBytes: 150_000)
-                try await self.areReaped(5000, in: scene)
+                try await areReaped(5000, in: scene)
                 let cuts = await proxy.cuts
                 #expect(cuts == 1)
                 let statistics = await scene.simulator.statistics()
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func `F2: a worker that is told to stop reads a legacy list to its end before it goes`() async throws {
-        try await self.with(dead: 5000) { scene in
+        try await with(dead: 5000) { scene in
             try await scene.client.session { session in
                 try await session.script("BEGIN; LOCK TABLE carillon.feedback IN SHARE ROW EXCLUSIVE MODE")
                 let worker = try await scene.fleet.started(Scene.reaping, lease: Fleet.calm)
@@ -91,13 +91,13 @@ import Testing
             }
             #expect(try await scene.client.number("SELECT count(DISTINCT f.token) FROM carillon.feedback f") == 5000)
             try await scene.fleet.started(Scene.reaping, lease: Fleet.calm)
-            try await self.areReaped(5000, in: scene)
+            try await areReaped(5000, in: scene)
             try await scene.finish()
         }
     }
 
     @Test func `F2: apps that share a certificate hear of all tokens of the one list that they have`() async throws {
-        try await self.with(dead: 100) { scene in
+        try await with(dead: 100) { scene in
             try await scene.client.run(
                 """
                 INSERT INTO carillon.apps (name, topic, certificate_id, feedback_gateway, gateway_ca)
@@ -120,7 +120,7 @@ import Testing
 
     @Test func `F2: a feedback gateway that cannot be reached is told of, and harms no list and no push`() async throws
     {
-        try await self.with(dead: 100) { scene in
+        try await with(dead: 100) { scene in
             try await scene.client.run(
                 """
                 INSERT INTO carillon.apps (name, topic, certificate_id, protocol, feedback_gateway, gateway_ca)

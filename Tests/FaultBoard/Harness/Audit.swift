@@ -15,7 +15,7 @@ struct Audit {
         let invariant: String
         let sentence: String
 
-        var description: String { "\(self.invariant): \(self.sentence)" }
+        var description: String { "\(invariant): \(sentence)" }
     }
 
     let committed: [String: Ledger.Message]
@@ -29,64 +29,64 @@ struct Audit {
     private(set) var duplicates = 0
 
     init(_ ledger: Ledger, _ outcomes: Outcomes, _ deliveries: [Delivery], _ allowance: Allowance) {
-        self.committed = ledger.committed
-        self.maybe = ledger.maybe
+        committed = ledger.committed
+        maybe = ledger.maybe
         self.outcomes = outcomes
-        self.sightings = Sightings.sorted(deliveries)
+        sightings = Sightings.sorted(deliveries)
         self.allowance = allowance
-        self.check()
+        check()
     }
 
     private mutating func check() {
-        for message in self.committed.values { self.check(message) }
-        for message in self.maybe.values {
-            if self.outcomes.results[message.reference] != nil {
-                self.check(message)
+        for message in committed.values { check(message) }
+        for message in maybe.values {
+            if outcomes.results[message.reference] != nil {
+                check(message)
             } else {
-                for token in message.tokens where self.sightings[token] != nil {
-                    self.add("I1", "\(message.reference) was sent to \(token), and has no result")
+                for token in message.tokens where sightings[token] != nil {
+                    add("I1", "\(message.reference) was sent to \(token), and has no result")
                 }
             }
         }
-        self.checkStrangers()
-        self.checkIdentity()
-        self.checkDuplicates()
-        self.checkRemains()
+        checkStrangers()
+        checkIdentity()
+        checkDuplicates()
+        checkRemains()
     }
 
     // MARK: One message
 
     private mutating func check(_ message: Ledger.Message) {
         let name = message.reference
-        guard let results = self.outcomes.results[name] else {
-            let seen = message.tokens.filter { self.sightings[$0] != nil }.count
-            return self.add("I1", "\(name) has no result; \(seen) of its \(message.tokens.count) tokens were sent to")
+        guard let results = outcomes.results[name] else {
+            let seen = message.tokens.filter { sightings[$0] != nil }.count
+            return add("I1", "\(name) has no result; \(seen) of its \(message.tokens.count) tokens were sent to")
         }
         guard results.count == 1, let result = results.first else {
-            return self.add("I1", "\(name) has \(results.count) results")
+            return add("I1", "\(name) has \(results.count) results")
         }
-        let failures = self.outcomes.failures[name] ?? []
+        let failures = outcomes.failures[name] ?? []
         if result.total != message.tokens.count {
-            self.add("I1", "\(name) has \(message.tokens.count) tokens and the outcomes of \(result.total): \(result)")
+            add("I1", "\(name) has \(message.tokens.count) tokens and the outcomes of \(result.total): \(result)")
         }
         if failures.count != result.failed || Set(failures.map(\.token)).count != failures.count {
-            self.add("I1", "\(name) counts \(result.failed) failed and \(failures.count) are in failures: \(failures)")
+            add("I1", "\(name) counts \(result.failed) failed and \(failures.count) are in failures: \(failures)")
         }
         // A message may have a hundred thousand tokens, and fail for each.
         let tokens = failures.isEmpty ? [] : Set(message.tokens)
         for failure in failures {
             if tokens.contains(failure.token) {
-                self.check(failure, of: message)
+                check(failure, of: message)
             } else {
-                self.add("I1", "\(name) failed for \(failure.token), which is none of its tokens")
+                add("I1", "\(name) failed for \(failure.token), which is none of its tokens")
             }
         }
         let failed = Set(failures.map(\.token))
         let others = message.tokens.filter { !failed.contains($0) }
-        let accepted = others.filter { self.wasAccepted($0, of: message) }
+        let accepted = others.filter { wasAccepted($0, of: message) }
         if accepted.count < result.sent {
             let missing = others.first { !accepted.contains($0) } ?? "?"
-            self.add("I2", "\(name) counts \(result.sent) sent, the gateway took \(accepted.count); not \(missing)")
+            add("I2", "\(name) counts \(result.sent) sent, the gateway took \(accepted.count); not \(missing)")
         }
     }
 
@@ -98,62 +98,62 @@ struct Audit {
     private mutating func check(_ failure: Outcomes.Failure, of message: Ledger.Message) {
         if let status = failure.status {
             let answer = "\(status) \(failure.reason)"
-            guard self.sightings[failure.token]?.refusals.contains(answer) != true else { return }
-            self.add("I3", "\(message.reference) failed for \(failure.token) with \(answer): nobody answered that")
-        } else if !self.allowance.localReasons.contains(failure.reason) {
-            self.add("I3", "\(message.reference) failed for \(failure.token) here: \(failure.reason)")
+            guard sightings[failure.token]?.refusals.contains(answer) != true else { return }
+            add("I3", "\(message.reference) failed for \(failure.token) with \(answer): nobody answered that")
+        } else if !allowance.localReasons.contains(failure.reason) {
+            add("I3", "\(message.reference) failed for \(failure.token) here: \(failure.reason)")
         } else if failure.reason == "OutcomeUnknown", message.mayRepeat {
-            self.add("I3", "\(message.reference) failed for \(failure.token) as unknown, and may be repeated")
+            add("I3", "\(message.reference) failed for \(failure.token) as unknown, and may be repeated")
         }
     }
 
     // MARK: All together
 
     private mutating func checkStrangers() {
-        for reference in self.outcomes.results.keys
-        where self.committed[reference] == nil && self.maybe[reference] == nil {
-            self.add("I1", "\(reference) has a result and was never enqueued")
+        for reference in outcomes.results.keys
+        where committed[reference] == nil && maybe[reference] == nil {
+            add("I1", "\(reference) has a result and was never enqueued")
         }
         var known: Set<String> = []
-        for message in self.committed.values { known.formUnion(message.tokens) }
-        for message in self.maybe.values { known.formUnion(message.tokens) }
-        for token in self.sightings.keys where !known.contains(token) {
-            self.add("I1", "\(token) was sent to and never enqueued")
+        for message in committed.values { known.formUnion(message.tokens) }
+        for message in maybe.values { known.formUnion(message.tokens) }
+        for token in sightings.keys where !known.contains(token) {
+            add("I1", "\(token) was sent to and never enqueued")
         }
     }
 
     private mutating func checkIdentity() {
         var owners: [String: String] = [:]
         for (token, sightings) in self.sightings {
-            if let difference = sightings.difference { self.add("I5", "sends to \(token) differ: \(difference)") }
+            if let difference = sightings.difference { add("I5", "sends to \(token) differ: \(difference)") }
             if let other = owners.updateValue(token, forKey: sightings.first.apnsID) {
-                self.add("I5", "\(token) and \(other) have one apns-id, \(sightings.first.apnsID)")
+                add("I5", "\(token) and \(other) have one apns-id, \(sightings.first.apnsID)")
             }
         }
     }
 
     private mutating func checkDuplicates() {
-        let twice = self.sightings.filter { $0.value.accepted > 1 }
-        self.duplicates = twice.values.reduce(0) { $0 + $1.accepted - 1 }
-        guard self.duplicates > self.allowance.duplicates else { return }
+        let twice = sightings.filter { $0.value.accepted > 1 }
+        duplicates = twice.values.reduce(0) { $0 + $1.accepted - 1 }
+        guard duplicates > allowance.duplicates else { return }
         let examples = twice.keys.prefix(3).joined(separator: ", ")
-        self.add(
+        add(
             "I4",
-            "\(self.duplicates) sent once too often, \(self.allowance.duplicates) allowed; such as \(examples)"
+            "\(duplicates) sent once too often, \(allowance.duplicates) allowed; such as \(examples)"
         )
     }
 
     private mutating func checkRemains() {
-        if self.outcomes.inFlight > 0 { self.add("I6", "\(self.outcomes.inFlight) claims are still in flight") }
-        if self.outcomes.waiting > 0 { self.add("I1", "\(self.outcomes.waiting) jobs still wait") }
-        if self.outcomes.unfinished > 0 { self.add("I1", "\(self.outcomes.unfinished) messages are unfinished") }
+        if outcomes.inFlight > 0 { add("I6", "\(outcomes.inFlight) claims are still in flight") }
+        if self.outcomes.waiting > 0 { add("I1", "\(self.outcomes.waiting) jobs still wait") }
+        if self.outcomes.unfinished > 0 { add("I1", "\(self.outcomes.unfinished) messages are unfinished") }
         for token in self.outcomes.wrongDeletions {
-            self.add("I13", "\(token) was deleted, though it was registered after all that was heard of it")
+            add("I13", "\(token) was deleted, though it was registered after all that was heard of it")
         }
-        if self.outcomes.deadlocks > 0 { self.add("I15", "PostgreSQL has seen \(self.outcomes.deadlocks) deadlocks") }
+        if self.outcomes.deadlocks > 0 { add("I15", "PostgreSQL has seen \(self.outcomes.deadlocks) deadlocks") }
     }
 
     private mutating func add(_ invariant: String, _ sentence: String) {
-        self.breaches.append(Breach(invariant: invariant, sentence: sentence))
+        breaches.append(Breach(invariant: invariant, sentence: sentence))
     }
 }

@@ -16,7 +16,7 @@ enum Board {
     }()
 
     /// So much in short, so much in full.
-    static func sized<Value>(_ short: Value, full: Value) -> Value { self.isFull ? full : short }
+    static func sized<Value>(_ short: Value, full: Value) -> Value { isFull ? full : short }
 
     private static func variable(_ name: String) -> String? {
         guard let value = getenv(name), value.pointee != 0 else { return nil }

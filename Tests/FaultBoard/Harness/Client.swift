@@ -17,15 +17,15 @@ actor Client {
     }
 
     func run(_ sql: String) async throws {
-        try await self.connected().script(sql)
+        try await connected().script(sql)
     }
 
     func number(_ sql: String) async throws -> Int {
-        try await self.query("SELECT (\(sql))::int8") { rows in Int(try rows.int64(0, 0)) }
+        try await query("SELECT (\(sql))::int8") { rows in Int(try rows.int64(0, 0)) }
     }
 
     func text(_ sql: String) async throws -> String {
-        try await self.query("SELECT coalesce((\(sql))::text, '')") { rows in try rows.string(0, 0) }
+        try await query("SELECT coalesce((\(sql))::text, '')") { rows in try rows.string(0, 0) }
     }
 
     func query<R: Sendable>(
@@ -35,12 +35,12 @@ actor Client {
     ) async throws -> R {
         // One name, one statement: the text itself tells them apart.
         let statement = Statement("q\(UInt(bitPattern: sql.hashValue))", sql)
-        return try await self.connected().query(statement, parameters, decode)
+        return try await connected().query(statement, parameters, decode)
     }
 
     /// Another session, for what has to be held open: gone after the body, with all its locks.
     func session<R>(_ body: (PostgresConnection) async throws -> R) async throws -> R {
-        let connection = try await PostgresConnection.connect(self.url, on: self.loop, application: Self.sessionName)
+        let connection = try await PostgresConnection.connect(url, on: loop, application: Self.sessionName)
         return try await attempt {
             try await body(connection)
         } finally: {
@@ -49,13 +49,13 @@ actor Client {
     }
 
     func close() async {
-        await self.connection?.close()
-        self.connection = nil
+        await connection?.close()
+        connection = nil
     }
 
     func connected() async throws -> PostgresConnection {
         if let connection, await !connection.isClosed { return connection }
-        let fresh = try await PostgresConnection.connect(self.url, on: self.loop, application: "test client")
+        let fresh = try await PostgresConnection.connect(url, on: loop, application: "test client")
         self.connection = fresh
         return fresh
     }

@@ -6,7 +6,7 @@ final class Counter: Sendable {
 
     /// The next so many.
     func take(_ count: Int) -> Range<Int> {
-        let end = self.value.wrappingAdd(count, ordering: .relaxed).newValue
+        let end = value.wrappingAdd(count, ordering: .relaxed).newValue
         return end - count..<end
     }
 }

@@ -42,10 +42,10 @@ final class Fleet: Sendable {
             command = ChildProcess.Command("/bin/sh", ["-c", "\(shell); exec \"$0\" \"$@\"", command.program] + words)
         }
         command.environment = ProgramRun.environment(["DATABASE_URL": database ?? self.database])
-        command.directory = self.folder.path
-        return try self.workers.withLock { workers in
+        command.directory = folder.path
+        return try workers.withLock { workers in
             let name = "worker-\(workers.count + 1)"
-            let worker = try WorkerProcess(command, name: name, in: self.folder, on: self.loop)
+            let worker = try WorkerProcess(command, name: name, in: folder, on: loop)
             workers.append(worker)
             return worker
         }
@@ -54,7 +54,7 @@ final class Fleet: Sendable {
     /// Starts a worker and waits until it has begun to work.
     @discardableResult
     func started(_ flags: [String] = [], lease: Duration = Fleet.lease) async throws -> WorkerProcess {
-        let worker = try self.start(flags, lease: lease)
+        let worker = try start(flags, lease: lease)
         try await worker.started()
         return worker
     }
@@ -67,11 +67,11 @@ final class Fleet: Sendable {
         lease: Duration = Fleet.lease
     ) async throws -> [WorkerProcess] {
         var workers: [WorkerProcess] = []
-        for _ in 0..<count { workers.append(try await self.started(flags, lease: lease)) }
+        for _ in 0..<count { workers.append(try await started(flags, lease: lease)) }
         return workers
     }
 
-    var all: [WorkerProcess] { self.workers.withLock { $0 } }
+    var all: [WorkerProcess] { workers.withLock { $0 } }
     var running: [WorkerProcess] { self.all.filter(\.isRunning) }
 
     /// Asks all that run to stop and waits for it; answers how those ended that did not end well.
@@ -88,8 +88,8 @@ final class Fleet: Sendable {
 
     /// Nothing of it is left afterwards, whatever state it was in.
     func killAll() async {
-        for worker in self.all { worker.kill() }
-        for worker in self.all {
+        for worker in all { worker.kill() }
+        for worker in all {
             _ = try? await worker.end()
             FakeTime.forget(worker.processID)
         }
@@ -97,7 +97,7 @@ final class Fleet: Sendable {
 
     /// What the workers said last, for whoever looks for the reason of a failure.
     func tell() {
-        for worker in self.all {
+        for worker in all {
             let said = worker.said.split(separator: "\n")
             let complaints = said.filter { $0.contains(#""level":"warning""#) || $0.contains(#""level":"error""#) }
             let lines = (complaints.prefix(5) + ["…"] + said.suffix(3)).joined(separator: "\n    ")

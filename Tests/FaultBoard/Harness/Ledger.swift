@@ -20,21 +20,21 @@ final class Ledger: Sendable {
     private let state = Guarded(State())
 
     func committed(_ messages: [Message]) {
-        self.state.withLock { state in
+        state.withLock { state in
             for message in messages { state.committed[message.reference] = message }
         }
     }
 
     /// Nobody knows whether these were committed: both is right, but one of the two.
     func unsure(_ messages: [Message]) {
-        self.state.withLock { state in
+        state.withLock { state in
             for message in messages { state.maybe[message.reference] = message }
         }
     }
 
     /// By their references.
-    var committed: [String: Message] { self.state.withLock { $0.committed } }
-    var maybe: [String: Message] { self.state.withLock { $0.maybe } }
+    var committed: [String: Message] { state.withLock { $0.committed } }
+    var maybe: [String: Message] { state.withLock { $0.maybe } }
 
     /// How many pushes were committed for certain.
     var pushes: Int { self.committed.values.reduce(0) { $0 + $1.tokens.count } }

@@ -8,7 +8,7 @@ struct Outcomes: Sendable {
         let expired: Int
         let cancelled: Int
 
-        var total: Int { self.sent + self.failed + self.expired + self.cancelled }
+        var total: Int { sent + failed + expired + cancelled }
     }
 
     struct Failure: Sendable {

@@ -25,14 +25,14 @@ final class Record: Sendable {
 
     /// Does something once, at the Nth request from now on, counting those whose token begins so.
     func at(_ number: Int, _ moment: Moment, prefix: String = "", do action: @escaping @Sendable () -> Void) {
-        self.state.withLock { state in
+        state.withLock { state in
             state.traps.append(Trap(moment: moment, prefix: prefix, remaining: number, action: action))
         }
     }
 
     /// The simulator's observer.
     func note(_ event: SimulatorEvent) {
-        let actions = self.state.withLock { state in
+        let actions = state.withLock { state in
             switch event {
             case .received(let delivery):
                 state.deliveries.append(delivery)
@@ -56,12 +56,12 @@ final class Record: Sendable {
         return actions
     }
 
-    var deliveries: [Delivery] { self.state.withLock { $0.deliveries } }
-    var requests: Int { self.state.withLock { $0.deliveries.count } }
+    var deliveries: [Delivery] { state.withLock { $0.deliveries } }
+    var requests: Int { state.withLock { $0.deliveries.count } }
 
     /// Those whose token begins so. Only what has arrived since the last call is looked at: cases ask many times a second.
     func requests(to prefix: String) -> Int {
-        self.state.withLock { state in
+        state.withLock { state in
             var (place, count) = state.counts[prefix] ?? (0, 0)
             for delivery in state.deliveries[place...] where delivery.token.hasPrefix(prefix) { count += 1 }
             place = state.deliveries.count
@@ -70,5 +70,5 @@ final class Record: Sendable {
         }
     }
 
-    var answers: Int { self.state.withLock { $0.answered } }
+    var answers: Int { state.withLock { $0.answered } }
 }

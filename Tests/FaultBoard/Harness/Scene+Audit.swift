@@ -20,25 +20,25 @@ extension Scene {
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> Audit {
         let begin = MonotonicInstant.now
-        try await self.drained(within: limit)
+        try await drained(within: limit)
         let took = MonotonicInstant.now - begin
-        for end in try await self.fleet.stop() { Issue.record("\(end)", sourceLocation: sourceLocation) }
-        await self.vigil.end()
+        for end in try await fleet.stop() { Issue.record("\(end)", sourceLocation: sourceLocation) }
+        await vigil.end()
         let audit = Audit(
-            self.ledger,
-            try await Outcomes.read(by: self.client),
-            self.record.deliveries,
+            ledger,
+            try await Outcomes.read(by: client),
+            record.deliveries,
             Audit.Allowance(duplicates: duplicates, localReasons: localReasons)
         )
-        let findings = await self.vigil.findings
-        if !audit.breaches.isEmpty || !findings.isEmpty { self.fleet.tell() }
+        let findings = await vigil.findings
+        if !audit.breaches.isEmpty || !findings.isEmpty { fleet.tell() }
         for finding in findings { Issue.record("\(finding)", sourceLocation: sourceLocation) }
         for breach in audit.breaches.prefix(20) { Issue.record("\(breach)", sourceLocation: sourceLocation) }
         if audit.breaches.count > 20 {
             Issue.record("and \(audit.breaches.count - 20) breaches more", sourceLocation: sourceLocation)
         }
         print(
-            "fault board: \(Self.name): \(self.ledger.pushes) pushes, "
+            "fault board: \(Self.name): \(ledger.pushes) pushes, "
                 + "\(audit.duplicates) sent twice of \(duplicates) allowed, drained after \(took)"
         )
         return audit

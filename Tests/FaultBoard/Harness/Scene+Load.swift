@@ -40,12 +40,12 @@ extension Scene {
                 more: more
             )
             do {
-                try await self.client.query(Self.insert, parameters) { _ in }
+                try await client.query(Self.insert, parameters) { _ in }
             } catch let error as PostgresError where error.outcome == .unknown {
-                self.ledger.unsure(messages)
+                ledger.unsure(messages)
                 throw error
             }
-            self.ledger.committed(messages)
+            ledger.committed(messages)
         }
     }
 
@@ -98,10 +98,10 @@ extension Scene {
         let load = Task {
             while !Task.isCancelled {
                 // What the case breaks may break this too: then the next try will do.
-                try? await self.eventually("there is room for more") {
-                    let waiting = try? await self.client.number("SELECT count(*) FROM carillon.messages")
+                try? await eventually("there is room for more") {
+                    let waiting = try? await client.number("SELECT count(*) FROM carillon.messages")
                     guard let waiting, waiting < depth else { return false }
-                    try? await self.enqueue(min(500, depth))
+                    try? await enqueue(min(500, depth))
                     return false
                 }
             }

@@ -8,21 +8,21 @@ extension Scene {
         within limit: Duration = .seconds(60),
         _ condition: () async throws -> Bool
     ) async throws {
-        try await self.loop.eventually(what(), within: limit, condition)
+        try await loop.eventually(what(), within: limit, condition)
     }
 
     // MARK: Pushes
 
     /// Until the simulator has had so many requests in all.
     func requests(_ count: Int, within limit: Duration = .seconds(60)) async throws {
-        try await self.eventually("\(count) requests came, \(self.record.requests) so far", within: limit) {
-            self.record.requests >= count
+        try await eventually("\(count) requests came, \(record.requests) so far", within: limit) {
+            record.requests >= count
         }
     }
 
     /// Until pushes arrive again: so many more than now.
     func goesOn(_ count: Int = 100, within limit: Duration = .seconds(60)) async throws {
-        try await self.requests(self.record.requests + count, within: limit)
+        try await requests(record.requests + count, within: limit)
     }
 
     private static let remains = """
@@ -34,8 +34,8 @@ extension Scene {
 
     /// Until nothing is left to do.
     func drained(within limit: Duration = .seconds(60)) async throws {
-        try await self.eventually("I8: the queue was drained", within: limit) {
-            (try? await self.client.number(Self.remains)) == 0
+        try await eventually("I8: the queue was drained", within: limit) {
+            (try? await client.number(Self.remains)) == 0
         }
     }
 
@@ -43,15 +43,15 @@ extension Scene {
 
     /// Until a worker has given signs of life for so long from its last one on: at least one more.
     func livesOn(_ worker: WorkerProcess, for duration: Duration = .zero) async throws {
-        let begin = try await self.lastHeartbeat(of: worker)
-        try await self.eventually("\(worker.name) lived on for \(duration)", within: duration + .seconds(60)) {
-            Duration.microseconds(try await self.lastHeartbeat(of: worker) - begin) > duration
+        let begin = try await lastHeartbeat(of: worker)
+        try await eventually("\(worker.name) lived on for \(duration)", within: duration + .seconds(60)) {
+            Duration.microseconds(try await lastHeartbeat(of: worker) - begin) > duration
         }
     }
 
     /// In microseconds.
     private func lastHeartbeat(of worker: WorkerProcess) async throws -> Int {
-        try await self.client.number(
+        try await client.number(
             """
             SELECT coalesce(max(extract(epoch FROM w.heartbeat_at) * 1000000), 0) FROM carillon.workers w
             WHERE w.pid = \(worker.processID)
@@ -61,8 +61,8 @@ extension Scene {
 
     /// Until the leases of all workers ran out, at least so long ago.
     func leasesRanOut(ago duration: Duration = .zero) async throws {
-        try await self.eventually("all leases ran out \(duration) ago", within: duration + .seconds(60)) {
-            try await self.client.number(
+        try await eventually("all leases ran out \(duration) ago", within: duration + .seconds(60)) {
+            try await client.number(
                 "SELECT count(*) FROM carillon.workers w WHERE w.lease_until > \(Self.before(duration))"
             ) == 0
         }
@@ -70,8 +70,8 @@ extension Scene {
 
     /// Until a transaction of `Client.session` has been open for so long.
     func transactionIsOpen(for duration: Duration) async throws {
-        try await self.eventually("a transaction was open for \(duration)", within: duration + .seconds(60)) {
-            try await self.client.number(
+        try await eventually("a transaction was open for \(duration)", within: duration + .seconds(60)) {
+            try await client.number(
                 """
                 SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()
                     AND a.application_name = '\(Client.sessionName)' AND a.xact_start <= \(Self.before(duration))
@@ -86,8 +86,8 @@ extension Scene {
 
     /// Until a statement with that text waits for a lock.
     func waitsForLock(_ text: String, count: Int = 1) async throws {
-        try await self.eventually("\(count) statements with '\(text)' wait for a lock") {
-            try await self.client.number(
+        try await eventually("\(count) statements with '\(text)' wait for a lock") {
+            try await client.number(
                 """
                 SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()
                     AND a.wait_event_type = 'Lock' AND a.query LIKE '%\(text)%' AND a.pid <> pg_backend_pid()

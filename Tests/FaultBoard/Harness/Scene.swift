@@ -73,24 +73,24 @@ struct Scene: Sendable {
     private func play(_ body: (Scene) async throws -> Void) async throws {
         try await attempt {
             do {
-                try await self.client.run(Deletions.keep)
-                try await self.addApp(Self.app, topic: Self.topic, to: self.simulator)
-                await self.vigil.begin()
+                try await client.run(Deletions.keep)
+                try await addApp(Self.app, topic: Self.topic, to: simulator)
+                await vigil.begin()
                 try await body(self)
             } catch {
-                self.fleet.tell()
+                fleet.tell()
                 throw error
             }
         } finally: {
-            await self.vigil.end()
-            await self.fleet.killAll()
-            await self.client.close()
+            await vigil.end()
+            await fleet.killAll()
+            await client.close()
         }
     }
 
     /// An app that sends to a simulator with a push certificate that this one has issued.
     func addApp(_ name: String, topic: String, to simulator: APNsSimulator) async throws {
-        try await self.client.session { connection in
+        try await client.session { connection in
             try await connection.addApp(name, topic: topic, to: simulator)
         }
     }

@@ -13,11 +13,11 @@ struct Sightings {
 
     mutating func add(_ delivery: Delivery) {
         switch delivery.status {
-        case 200: self.accepted += 1
-        case nil: self.unanswered += 1
-        case .some(let status): self.refusals.append("\(status) \(delivery.reason ?? "")")
+        case 200: accepted += 1
+        case nil: unanswered += 1
+        case .some(let status): refusals.append("\(status) \(delivery.reason ?? "")")
         }
-        if self.difference == nil { self.difference = Self.difference(of: delivery, from: self.first) }
+        if difference == nil { difference = Self.difference(of: delivery, from: first) }
     }
 
     private static func difference(of one: Delivery, from other: Delivery) -> String? {
@@ -41,6 +41,6 @@ struct Sightings {
     }
 
     private init(nothingOf delivery: Delivery) {
-        self.first = delivery
+        first = delivery
     }
 }

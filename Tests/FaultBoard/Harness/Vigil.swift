@@ -28,31 +28,31 @@ actor Vigil {
     }
 
     func begin() {
-        self.watch = Task { await self.keep() }
+        watch = Task { await keep() }
     }
 
     func end() async {
-        self.watch?.cancel()
-        await self.watch?.value
-        self.watch = nil
+        watch?.cancel()
+        await watch?.value
+        watch = nil
     }
 
     private func keep() async {
         var connection: PostgresConnection?
         // Over when the task is cancelled.
-        try? await self.loop.eventually("the end", within: .seconds(7200), every: .milliseconds(250)) {
+        try? await loop.eventually("the end", within: .seconds(7200), every: .milliseconds(250)) {
             do {
                 let session: PostgresConnection
                 if let connection {
                     session = connection
                 } else {
-                    session = try await PostgresConnection.connect(self.url, on: self.loop, application: "test vigil")
+                    session = try await PostgresConnection.connect(url, on: loop, application: "test vigil")
                     connection = session
                 }
                 let found = try await session.query(Self.look) { rows in
                     try rows.indices.map { try rows.string($0, 0) }
                 }
-                self.findings.formUnion(found)
+                findings.formUnion(found)
             } catch {
                 // The case may have taken the database away: it is looked at again when it is back.
                 await connection?.close()

@@ -18,32 +18,32 @@ final class WorkerProcess: Sendable {
         self.name = name
         self.folder = folder
         self.loop = loop
-        self.child = try ChildProcess(command)
+        child = try ChildProcess(command)
     }
 
-    var processID: Int32 { self.child.processID }
+    var processID: Int32 { child.processID }
 
     // MARK: What is done to it
 
-    func signal(_ number: CInt) { self.child.signal(number) }
-    func kill() { self.child.signal(SIGKILL) }
-    func terminate() { self.child.signal(SIGTERM) }
+    func signal(_ number: CInt) { child.signal(number) }
+    func kill() { child.signal(SIGKILL) }
+    func terminate() { child.signal(SIGTERM) }
     /// Stops it where it is, until `resume()`.
-    func freeze() { self.child.signal(SIGSTOP) }
-    func resume() { self.child.signal(SIGCONT) }
+    func freeze() { child.signal(SIGSTOP) }
+    func resume() { child.signal(SIGCONT) }
 
     /// Waits for its end.
     @discardableResult
     func end(within limit: Duration = .seconds(60)) async throws -> ChildProcess.Exit {
-        try await self.child.wait(on: self.loop, until: .now + limit)
+        try await child.wait(on: loop, until: .now + limit)
     }
 
-    var isRunning: Bool { self.child.exitIfEnded() == nil }
+    var isRunning: Bool { child.exitIfEnded() == nil }
 
     // MARK: What it says
 
     /// Its log so far.
-    var said: String { (try? self.folder.read("\(self.name).log")) ?? "" }
+    var said: String { (try? folder.read("\(name).log")) ?? "" }
 
     func lines(containing text: String) -> [Substring] {
         self.said.split(separator: "\n").filter { $0.contains(text) }
@@ -54,21 +54,21 @@ final class WorkerProcess: Sendable {
 
     /// Waits until so many lines of its log contain the text.
     func says(_ text: String, times count: Int = 1, within limit: Duration = .seconds(60)) async throws {
-        try await self.loop.eventually("\(self.name) said '\(text)'", within: limit) {
-            guard self.lines(containing: text).count < count else { return true }
-            guard self.isRunning else { throw IOError(.reset, "\(self.name) ended without saying '\(text)'") }
+        try await loop.eventually("\(name) said '\(text)'", within: limit) {
+            guard lines(containing: text).count < count else { return true }
+            guard isRunning else { throw IOError(.reset, "\(name) ended without saying '\(text)'") }
             return false
         }
     }
 
-    func started() async throws { try await self.says("The worker has started.") }
+    func started() async throws { try await says("The worker has started.") }
 
     /// Whether `/readyz` answers 200.
-    func isReady() async -> Bool { (try? await self.ask("/readyz"))?.status == 200 }
+    func isReady() async -> Bool { (try? await ask("/readyz"))?.status == 200 }
 
     /// The sum over all samples of a metric.
     func metric(_ name: String) async throws -> Double {
-        try await self.ask("/metrics").body.split(separator: "\n").reduce(0) { sum, line in
+        try await ask("/metrics").body.split(separator: "\n").reduce(0) { sum, line in
             let key = line.prefix { $0 != "{" && $0 != " " }
             guard key == name, let value = line.split(separator: " ").last.flatMap({ Double($0) }) else { return sum }
             return sum + value
@@ -77,10 +77,10 @@ final class WorkerProcess: Sendable {
 
     /// Waits until the sum over all samples of a metric has stood still for so long. Answers how much it grew before.
     func metric(_ name: String, restsFor duration: Duration) async throws -> Double {
-        let begin = try await self.metric(name)
+        let begin = try await metric(name)
         var last = (value: begin, time: MonotonicInstant.now)
-        try await self.loop.eventually("\(name) stood still for \(duration)") {
-            let value = try await self.metric(name)
+        try await loop.eventually("\(name) stood still for \(duration)") {
+            let value = try await metric(name)
             if value != last.value { last = (value, .now) }
             return MonotonicInstant.now - last.time >= duration
         }
@@ -88,11 +88,11 @@ final class WorkerProcess: Sendable {
     }
 
     func ask(_ path: String) async throws -> HealthProbe.Answer {
-        try await self.says("metrics are served")
-        let port = self.lines(containing: "metrics are served").first?.split(separator: "\"port\":").last
+        try await says("metrics are served")
+        let port = lines(containing: "metrics are served").first?.split(separator: "\"port\":").last
         guard let digits = port?.prefix(while: \.isNumber), let address = Address("127.0.0.1:\(digits)") else {
-            throw IOError(.reset, "\(self.name) names no port")
+            throw IOError(.reset, "\(name) names no port")
         }
-        return try await HealthProbe(address: address, timeout: .seconds(30)).ask(path, on: self.loop)
+        return try await HealthProbe(address: address, timeout: .seconds(30)).ask(path, on: loop)
     }
 }

@@ -36,11 +36,11 @@ import Testing
             #expect(audit.outcomes.failures.isEmpty)
             // What was not throttled was sent once, and has not waited for what was.
             #expect(scene.record.requests == 352 + 2 + 1)
-            let triesOfSlow = self.tries(slow.tokens[0], in: scene)
+            let triesOfSlow = tries(slow.tokens[0], in: scene)
             try #require(triesOfSlow.count == 2)
             #expect(triesOfSlow[1] - triesOfSlow[0] >= 3_000)
-            #expect(self.tries(quick.tokens[0], in: scene).count == 3)
-            #expect(others.tokens.allSatisfy { self.tries($0, in: scene)[0] < triesOfSlow[1] })
+            #expect(tries(quick.tokens[0], in: scene).count == 3)
+            #expect(others.tokens.allSatisfy { tries($0, in: scene)[0] < triesOfSlow[1] })
         }
     }
 

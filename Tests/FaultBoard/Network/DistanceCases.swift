@@ -33,7 +33,7 @@ import Testing
         async throws
     {
         // At 80 pushes a second and connection, all of them at once take longer than the time for an answer.
-        try await self.send(Board.sized(2_000, full: 8_000), .milliseconds(200)) { scene, worker in
+        try await send(Board.sized(2_000, full: 8_000), .milliseconds(200)) { scene, worker in
             let connections = await scene.simulator.statistics().connections
             #expect(connections <= 6)
             let silent = try await worker.ends(by: "silent")
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `N19: far away, goodbyes cost no push and double none`() async throws {
-        try await self.send(Board.sized(1_000, full: 5_000), .milliseconds(100)) {
+        try await send(Board.sized(1_000, full: 5_000), .milliseconds(100)) {
             $0.goAwayAfter = 100
         } then: { _, worker in
             let silent = try await worker.ends(by: "silent")

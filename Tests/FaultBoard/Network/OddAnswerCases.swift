@@ -24,10 +24,10 @@ import Testing
 
         /// The body in frames of a size that is allowed.
         func frames(on stream: UInt32) -> [RelayAct] {
-            let starts = self.bytes.isEmpty ? [0] : Array(stride(from: 0, to: self.bytes.count, by: 16_384))
+            let starts = bytes.isEmpty ? [0] : Array(stride(from: 0, to: bytes.count, by: 16_384))
             return starts.map { start in
-                let end = min(start + 16_384, self.bytes.count)
-                return .say(Frames.data(stream, Array(self.bytes[start..<end]), end: end == self.bytes.count))
+                let end = min(start + 16_384, bytes.count)
+                return .say(Frames.data(stream, Array(bytes[start..<end]), end: end == bytes.count))
             }
         }
     }

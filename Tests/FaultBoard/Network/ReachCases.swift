@@ -42,7 +42,7 @@ import Testing
     @Test func `N2: a gateway whose address swallows every packet is given up after five seconds`() async throws {
         let silent = try SilentPort(host: "127.0.0.9")
         let port = silent.port
-        try await self.blocked(
+        try await blocked(
             by: { try await $0.lead(to: "127.0.0.9:\(port)", trusting: $0.simulator.rootPEM) },
             saying: "took longer than 5"
         )
@@ -108,7 +108,7 @@ import Testing
                     }
                 }
             } test: { _, port in
-                try await self.blocked(
+                try await blocked(
                     by: { try await $0.lead(to: "127.0.0.1:\(port)", trusting: $0.simulator.rootPEM) },
                     saying: "the TLS handshake with 127.0.0.1 took too long"
                 )
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func `N8: a host that has no address holds its own app, and no other`() async throws {
-        try await self.blocked(
+        try await blocked(
             by: { try await $0.lead(to: "no-such-host.invalid:443", trusting: $0.simulator.rootPEM) },
             saying: "no-such-host.invalid"
         ) { scene in
@@ -136,7 +136,7 @@ import Testing
                 heard.wrappingAdd(1, ordering: .relaxed)
             }
         ) { server, port in
-            try await self.blocked(
+            try await blocked(
                 by: { try await $0.lead(to: "127.0.0.1:\(port)", trusting: server.rootPEM) },
                 saying: flaw.sentence
             )
@@ -155,7 +155,7 @@ import Testing
                 heard.wrappingAdd(frames, ordering: .relaxed)
             }
         ) { server, port in
-            try await self.blocked(
+            try await blocked(
                 by: { try await $0.lead(to: "127.0.0.1:\(port)", trusting: server.rootPEM) },
                 saying: "There is no connection"
             )
@@ -178,7 +178,7 @@ import Testing
                     _ = try socket.write(hello.span.bytes)
                 }
             } test: { _, port in
-                try await self.blocked(
+                try await blocked(
                     by: { try await $0.lead(to: "127.0.0.1:\(port)", trusting: $0.simulator.rootPEM) },
                     saying: "only a TLS older than 1.2"
                 )
@@ -191,7 +191,7 @@ import Testing
             try await line.send(Array("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".utf8))
             try await line.listen()
         }) { server, port in
-            try await self.blocked(
+            try await blocked(
                 by: { try await $0.lead(to: "127.0.0.1:\(port)", trusting: server.rootPEM) },
                 saying: "does not speak HTTP/2"
             )

@@ -30,7 +30,7 @@ extension Scene {
         _ faults: [@Sendable (UInt32) -> [UInt8]],
         then check: (Scene, WorkerProcess, Reception) async throws -> Void = { _, _, _ in }
     ) async throws {
-        try await self.send(duplicates: faults.count * Self.inFlight) { frame in
+        try await send(duplicates: faults.count * Self.inFlight) { frame in
             guard frame.isAnswer, frame.answers == 21, frame.connection <= faults.count else { return [.pass] }
             return [.say(faults[frame.connection - 1](frame.frame.stream))]
         } then: { scene, worker, relay in

@@ -8,31 +8,31 @@ extension Scene {
     func withRelay(in piece: Int = 16_384, _ judge: @escaping Relay.Judge, _ body: (Reception) async throws -> Void)
         async throws
     {
-        let issued = try self.simulator.issueCertificate(topics: [Self.topic])
+        let issued = try simulator.issueCertificate(topics: [Self.topic])
         try await Relay.with(
-            to: self.simulator.port,
-            trusting: self.simulator.rootPEM,
+            to: simulator.port,
+            trusting: simulator.rootPEM,
             certificate: issued.certificate,
             privateKey: issued.privateKey,
             piece: piece,
             judge: judge
         ) { reception, port, rootPEM in
-            try await self.lead(to: "127.0.0.1:\(port)", trusting: rootPEM)
+            try await lead(to: "127.0.0.1:\(port)", trusting: rootPEM)
             try await body(reception)
         }
     }
 
     /// The app's pushes go through a proxy, which knows nothing of what passes.
     func withProxyToGateway(_ body: (Proxy) async throws -> Void) async throws {
-        try await Proxy.with(to: self.simulator.port, on: self.loop) { proxy in
-            try await self.lead(to: "localhost:\(await proxy.port)", trusting: self.simulator.rootPEM)
+        try await Proxy.with(to: simulator.port, on: loop) { proxy in
+            try await lead(to: "localhost:\(await proxy.port)", trusting: simulator.rootPEM)
             try await body(proxy)
         }
     }
 
     /// The app's pushes go there from now on.
     func lead(to gateway: String, trusting root: String) async throws {
-        try await self.client.run(
+        try await client.run(
             "UPDATE carillon.apps SET gateway = '\(gateway)', gateway_ca = '\(root)' WHERE name = '\(Self.app)'"
         )
     }

@@ -114,21 +114,21 @@ import Testing
 
 extension Scene {
     fileprivate func otherAppSends(_ number: Int) async throws {
-        let id = try await self.client.number("carillon.enqueue('other', '{\(Self.token("0f", number))}', 'x')")
-        try await self.eventually("the other app sends") {
-            try await self.client.number("SELECT count(*) FROM carillon.results r WHERE r.message_id = \(id)") == 1
+        let id = try await client.number("carillon.enqueue('other', '{\(Self.token("0f", number))}', 'x')")
+        try await eventually("the other app sends") {
+            try await client.number("SELECT count(*) FROM carillon.results r WHERE r.message_id = \(id)") == 1
         }
     }
 
     /// Until what was claimed has ended, and nothing more is claimed.
     fileprivate func quiet(_ worker: WorkerProcess) async throws {
-        try await self.eventually("the worker rests") {
-            guard try await self.client.number("SELECT count(*) FROM carillon.inflight") == 0 else { return false }
-            let sent = self.record.requests
+        try await eventually("the worker rests") {
+            guard try await client.number("SELECT count(*) FROM carillon.inflight") == 0 else { return false }
+            let sent = record.requests
             // A look at the tables, and another: the worker has looked at them in between.
-            try await self.livesOn(worker)
-            return try await self.client.number("SELECT count(*) FROM carillon.inflight") == 0
-                && self.record.requests == sent
+            try await livesOn(worker)
+            return try await client.number("SELECT count(*) FROM carillon.inflight") == 0
+                && record.requests == sent
         }
     }
 }

@@ -8,14 +8,14 @@ enum FakeTime {
         "/usr/lib64/faketime/libfaketimeMT.so.1", "/usr/lib/faketime/libfaketimeMT.so.1",
     ].first { (path: String) in access(path, R_OK) == 0 }
 
-    static var isInstalled: Bool { self.library != nil }
+    static var isInstalled: Bool { library != nil }
 
     /// What a shell does before it becomes the program: its clock is wrong by so much, such as "+10m".
     ///
     /// Another shell comes between, since the first program under the library finds its environment moved, and Swift looks
     /// for its arguments beside that.
     static func shell(_ offset: String) -> String {
-        "export LD_PRELOAD=\(self.library ?? "") FAKETIME=\(offset) FAKETIME_DONT_FAKE_MONOTONIC=1; "
+        "export LD_PRELOAD=\(library ?? "") FAKETIME=\(offset) FAKETIME_DONT_FAKE_MONOTONIC=1; "
             + #"exec /bin/sh -c 'exec "$0" "$@"' "$0" "$@""#
     }
 

@@ -23,13 +23,13 @@ import Testing
                     tokens: (1...count).map { Scene.token("d", $0) }
                 )
             )
-            let whole = try await self.size(of: scene)
+            let whole = try await size(of: scene)
             try await scene.enqueue(10)
             let audit = try await scene.finish(localReasons: ["PayloadTooLarge"])
             #expect(audit.outcomes.failures[huge.reference]?.count == count)
             #expect(audit.outcomes.results[huge.reference]?.map(\.sent) == [0])
             // In parts of a thousand tokens it would be written once for each.
-            #expect(try await self.size(of: scene) < 2 * whole)
+            #expect(try await size(of: scene) < 2 * whole)
         }
     }
 

@@ -36,5 +36,5 @@ struct OddRow: Sendable {
 
     static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "''") + "'" }
 
-    var localReason: String? { if case .refused(let reason) = self.end { reason } else { nil } }
+    var localReason: String? { if case .refused(let reason) = end { reason } else { nil } }
 }

@@ -7,12 +7,12 @@ extension Scene {
     func digest(_ rows: [OddRow], sourceLocation: SourceLocation = #_sourceLocation) async throws -> Audit {
         var messages: [Ledger.Message] = []
         for row in rows {
-            try await self.enqueue(2)
-            messages.append(try await self.insert(row))
+            try await enqueue(2)
+            messages.append(try await insert(row))
         }
-        try await self.enqueue(2)
-        try await self.fleet.started()
-        let audit = try await self.finish(
+        try await enqueue(2)
+        try await fleet.started()
+        let audit = try await finish(
             localReasons: Set(rows.compactMap(\.localReason)),
             sourceLocation: sourceLocation
         )
@@ -26,7 +26,7 @@ extension Scene {
     /// Inserts a row, and writes it into the ledger.
     @discardableResult
     func insert(_ row: OddRow) async throws -> Ledger.Message {
-        let number = self.numbers.take(1).lowerBound
+        let number = numbers.take(1).lowerBound
         let message = Ledger.Message(
             reference: "m\(number)",
             tokens: row.tokens ?? [Self.token("", number * 65_536)],
@@ -40,11 +40,11 @@ extension Scene {
         ]
         columns.removeAll { usual in row.columns.contains { $0.name == usual.0 } }
         columns += row.columns.map { ($0.name, $0.value) }
-        try await self.client.run(
+        try await client.run(
             "INSERT INTO carillon.messages (\(columns.map(\.0).joined(separator: ", "))) "
                 + "VALUES (\(columns.map(\.1).joined(separator: ", ")))"
         )
-        self.ledger.committed([message])
+        ledger.committed([message])
         return message
     }
 }
@@ -52,9 +52,9 @@ extension Scene {
 extension Audit {
     /// What the tables and the gateway say of a message, in a form that can be compared.
     fileprivate func said(of message: Ledger.Message) -> String {
-        let seen = message.tokens.filter { self.sightings[$0] != nil }.count
-        guard let result = self.outcomes.results[message.reference]?.first else { return "no result, \(seen) seen" }
-        let reasons = (self.outcomes.failures[message.reference] ?? []).map { failure in
+        let seen = message.tokens.filter { sightings[$0] != nil }.count
+        guard let result = outcomes.results[message.reference]?.first else { return "no result, \(seen) seen" }
+        let reasons = (outcomes.failures[message.reference] ?? []).map { failure in
             (failure.status.map { "\($0) " } ?? "") + failure.reason
         }
         return "sent \(result.sent), expired \(result.expired), failed \(reasons), \(seen) seen"

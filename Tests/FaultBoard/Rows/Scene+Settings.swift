@@ -4,8 +4,8 @@ import Simulator
 extension Scene {
     /// Replaces the app's certificate by one for these topics.
     func certify(_ topics: [String]) async throws {
-        let issued = try self.simulator.issueCertificate(topics: topics)
-        try await self.client.session { connection in
+        let issued = try simulator.issueCertificate(topics: topics)
+        try await client.session { connection in
             _ = try await CredentialStore(connection).save(
                 CredentialText(certificate: issued.certificate, privateKey: issued.privateKey),
                 as: Self.app
@@ -26,16 +26,16 @@ extension Scene {
             ("payload", OddRow.quoted(message.payload)), ("reference", OddRow.quoted(message.reference)),
         ]
         arguments += more.map { ($0.argument, $0.value) }
-        let id = try await self.client.number(
+        let id = try await client.number(
             "carillon.enqueue(\(arguments.map { "\($0.0) => \($0.1)" }.joined(separator: ", ")))"
         )
-        self.ledger.committed([message])
+        ledger.committed([message])
         return id
     }
 
     /// A message to fresh tokens that begin so.
     func message(tokens width: Int = 1, prefix: String = "") -> Ledger.Message {
-        let number = self.numbers.take(1).lowerBound
+        let number = numbers.take(1).lowerBound
         return Ledger.Message(
             reference: "m\(number)",
             tokens: (0..<width).map { Self.token(prefix, number * 65_536 + $0) },

@@ -3,7 +3,7 @@ import Glibc
 extension WorkerProcess {
     /// The most memory that it has ever held, in bytes; nil: it is gone. proc(5), VmHWM.
     var mostMemory: Int? {
-        guard let file = fopen("/proc/\(self.processID)/status", "r") else { return nil }
+        guard let file = fopen("/proc/\(processID)/status", "r") else { return nil }
         defer { fclose(file) }
         var buffer = [CChar](repeating: 0, count: 256)
         while let line = fgets(&buffer, CInt(buffer.count), file).map({ String(cString: $0) }) {

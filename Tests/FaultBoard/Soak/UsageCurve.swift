@@ -2,17 +2,17 @@
 struct UsageCurve {
     private(set) var looks: [Usage] = []
 
-    mutating func append(_ usage: Usage) { self.looks.append(usage) }
+    mutating func append(_ usage: Usage) { looks.append(usage) }
 
     /// The middle value of what was held in that fifth of the time, 0 to 4. One peak more or less is none of its business.
     func median(of figure: (Usage) -> Int, inFifth fifth: Int) -> Int {
-        let bounds = (self.looks.count * fifth / 5)..<(self.looks.count * (fifth + 1) / 5)
-        let sorted = self.looks[bounds].map(figure).sorted()
+        let bounds = (looks.count * fifth / 5)..<(looks.count * (fifth + 1) / 5)
+        let sorted = looks[bounds].map(figure).sorted()
         return sorted.isEmpty ? 0 : sorted[sorted.count / 2]
     }
 
     /// By how much the last fifth holds more than the second; the first is for warming up.
     func growth(of figure: (Usage) -> Int) -> Double {
-        Double(self.median(of: figure, inFifth: 4)) / Double(max(1, self.median(of: figure, inFifth: 1)))
+        Double(median(of: figure, inFifth: 4)) / Double(max(1, median(of: figure, inFifth: 1)))
     }
 }

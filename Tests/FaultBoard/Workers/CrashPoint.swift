@@ -10,7 +10,7 @@ enum CrashPoint: String, CaseIterable, CustomTestStringConvertible {
     case afterClaim, afterSubmit, afterFirstFrameSent, after200BeforeWrite, beforeCommit, afterCommit, midFanout,
         midFeedbackDelete, duringRenew
 
-    var testDescription: String { self.rawValue }
+    var testDescription: String { rawValue }
 }
 
 extension Scene {
@@ -19,49 +19,49 @@ extension Scene {
     /// A worker is killed at that point; returns how many pushes may be sent twice for it.
     func crash(at point: CrashPoint) async throws -> Int {
         switch point {
-        case .afterClaim: try await self.crashAfterClaim()
-        case .afterSubmit: try await self.crashAfterSubmit()
-        case .afterFirstFrameSent: try await self.crash(at: 1, .received)
-        case .after200BeforeWrite: try await self.crash(at: 150, .answered)
-        case .beforeCommit: try await self.crashAtCommit(isDone: false)
-        case .afterCommit: try await self.crashAtCommit(isDone: true)
-        case .midFanout: try await self.crashMidFanout()
-        case .midFeedbackDelete: try await self.crashMidFeedback()
-        case .duringRenew: try await self.crashDuringRenew()
+        case .afterClaim: try await crashAfterClaim()
+        case .afterSubmit: try await crashAfterSubmit()
+        case .afterFirstFrameSent: try await crash(at: 1, .received)
+        case .after200BeforeWrite: try await crash(at: 150, .answered)
+        case .beforeCommit: try await crashAtCommit(isDone: false)
+        case .afterCommit: try await crashAtCommit(isDone: true)
+        case .midFanout: try await crashMidFanout()
+        case .midFeedbackDelete: try await crashMidFeedback()
+        case .duringRenew: try await crashDuringRenew()
         }
     }
 
     private func victim() async throws -> WorkerProcess {
-        try await self.fleet.started(["--max-in-flight", "\(Self.mostInFlight)"])
+        try await fleet.started(["--max-in-flight", "\(Self.mostInFlight)"])
     }
 
     /// The claim is in the database, and the gateway cannot be reached yet.
     private func crashAfterClaim() async throws -> Int {
-        try await Proxy.with(to: self.simulator.port, on: self.loop) { proxy in
+        try await Proxy.with(to: simulator.port, on: loop) { proxy in
             try await proxy.openBlackHole()
-            try await self.sendVia(proxy.port)
-            try await self.enqueue(500)
+            try await sendVia(proxy.port)
+            try await enqueue(500)
             let victim = try await self.victim()
-            try await self.eventually("it claimed") { try await self.inFlight() > 0 }
+            try await eventually("it claimed") { try await inFlight() > 0 }
             victim.kill()
             try await victim.end()
-            #expect(self.record.requests == 0)
+            #expect(record.requests == 0)
         }
-        try await self.sendVia(self.simulator.port)
+        try await sendVia(simulator.port)
         return 0
     }
 
     /// The pushes were handed over and written, and got no farther than the network.
     private func crashAfterSubmit() async throws -> Int {
         let warm = 100
-        try await Proxy.with(to: self.simulator.port, on: self.loop) { proxy in
-            try await self.sendVia(proxy.port)
+        try await Proxy.with(to: simulator.port, on: loop) { proxy in
+            try await sendVia(proxy.port)
             let victim = try await self.victim()
-            try await self.enqueue(warm)
-            try await self.drained()
+            try await enqueue(warm)
+            try await drained()
             try await proxy.openBlackHole()
-            try await self.enqueue(500)
-            try await self.eventually("it has all in flight that it may have") {
+            try await enqueue(500)
+            try await eventually("it has all in flight that it may have") {
                 try await victim.metric("carillon_in_flight_pushes") >= 200
             }
             victim.kill()
@@ -69,16 +69,16 @@ extension Scene {
             // What the kernel would send again for the dead is gone with the connection.
             await proxy.endAll(by: .reset)
         }
-        #expect(self.record.requests == warm)
-        try await self.sendVia(self.simulator.port)
+        #expect(record.requests == warm)
+        try await sendVia(simulator.port)
         return 0
     }
 
     /// The gateway kills it when it receives or has answered the Nth request.
     private func crash(at number: Int, _ moment: Record.Moment) async throws -> Int {
         let victim = try await self.victim()
-        self.record.at(number, moment) { victim.kill() }
-        try await self.enqueue(1000)
+        record.at(number, moment) { victim.kill() }
+        try await enqueue(1000)
         #expect(try await victim.end() == .signal(9))
         return Self.mostInFlight
     }
@@ -88,20 +88,20 @@ extension Scene {
         let count = 10
         // ONLY: what takes the chore of tidying up has no part in this, and would hold up all that comes after it.
         let lock = "BEGIN; LOCK TABLE ONLY carillon.results IN SHARE MODE"
-        try await self.client.session { session in
+        try await client.session { session in
             try await session.script(lock)
             // One message, so that it is one claim.
-            try await self.enqueue(1, tokens: count)
+            try await enqueue(1, tokens: count)
             let victim = try await self.victim()
-            try await self.waitsForLock("carillon.settle")
+            try await waitsForLock("carillon.settle")
             if isDone {
                 // It no longer hears what is answered. A settlement that has given up waiting for the lock is written again.
                 victim.freeze()
                 try await session.script("ROLLBACK")
-                while try await !self.settlementWasCommitted() {
+                while try await !settlementWasCommitted() {
                     try await session.script(lock)
                     victim.resume()
-                    try await self.waitsForLock("carillon.settle")
+                    try await waitsForLock("carillon.settle")
                     victim.freeze()
                     try await session.script("ROLLBACK")
                 }
@@ -110,35 +110,35 @@ extension Scene {
             try await victim.end()
             // A machine that dies takes its connections along; a process that dies alone leaves PostgreSQL to find out.
             if !isDone {
-                try await self.cutWorkers()
+                try await cutWorkers()
                 try await session.script("ROLLBACK")
             }
         }
-        #expect(self.record.requests == count)
+        #expect(record.requests == count)
         return isDone ? 0 : count
     }
 
     /// While a message with many tokens is being cut into jobs, and again while those are being sent.
     private func crashMidFanout() async throws -> Int {
-        try await self.client.session { session in
+        try await client.session { session in
             try await session.script("BEGIN; LOCK TABLE carillon.unfinished IN SHARE MODE")
-            try await self.enqueue(1, tokens: 3000)
+            try await enqueue(1, tokens: 3000)
             let victim = try await self.victim()
-            try await self.waitsForLock("carillon.split")
+            try await waitsForLock("carillon.split")
             victim.kill()
             try await victim.end()
-            try await self.cutWorkers()
+            try await cutWorkers()
             try await session.script("ROLLBACK")
         }
         let second = try await self.victim()
-        self.record.at(1500, .received) { second.kill() }
+        record.at(1500, .received) { second.kill() }
         #expect(try await second.end() == .signal(9))
         return Self.mostInFlight
     }
 
     /// The session that runs the feedback pass is lost in the middle of it; the next pass does the whole of it.
     private func crashMidFeedback() async throws -> Int {
-        try await self.client.run(
+        try await client.run(
             """
             INSERT INTO carillon.tokens (app_id, token, last_update)
             SELECT 1, lpad(to_hex(n), 64, '0'), '2026-01-01'::timestamptz + n % 2 * interval '2 days'
@@ -156,21 +156,21 @@ extension Scene {
         )
         let tokens = "SELECT count(*) FROM carillon.tokens"
         let pass = Task {
-            try await self.client.session { try await $0.script("SELECT carillon.reap() -- the pass") }
+            try await client.session { try await $0.script("SELECT carillon.reap() -- the pass") }
         }
-        try await self.eventually("the pass deletes") {
-            try await self.client.number("SELECT coalesce((SELECT d.last_value FROM dawdled d WHERE d.is_called), 0)")
+        try await eventually("the pass deletes") {
+            try await client.number("SELECT coalesce((SELECT d.last_value FROM dawdled d WHERE d.is_called), 0)")
                 > 1
         }
-        try await self.client.run(Self.cut("a.query LIKE '%-- the pass'"))
+        try await client.run(Self.cut("a.query LIKE '%-- the pass'"))
         await #expect(throws: PostgresError.self) { try await pass.value }
-        try await self.client.run("DROP TRIGGER dawdle ON carillon.tokens")
-        #expect(try await self.client.number(tokens) == 200)
-        try await self.client.run("SELECT carillon.reap()")
+        try await client.run("DROP TRIGGER dawdle ON carillon.tokens")
+        #expect(try await client.number(tokens) == 200)
+        try await client.run("SELECT carillon.reap()")
         // Those of odd numbers were registered again after Apple had found them gone.
-        #expect(try await self.client.number(tokens) == 100)
+        #expect(try await client.number(tokens) == 100)
         #expect(
-            try await self.client.number("SELECT count(*) FROM carillon.feedback f WHERE f.handled_at IS NULL") == 0
+            try await client.number("SELECT count(*) FROM carillon.feedback f WHERE f.handled_at IS NULL") == 0
         )
         return 0
     }
@@ -178,14 +178,14 @@ extension Scene {
     /// Its sign of life waits for a lock, and with it all that came after on the same connection.
     private func crashDuringRenew() async throws -> Int {
         let victim = try await self.victim()
-        try await self.enqueue(2000)
-        try await self.requests(100)
-        try await self.client.session { session in
+        try await enqueue(2000)
+        try await requests(100)
+        try await client.session { session in
             try await session.script("BEGIN; SELECT FROM carillon.workers FOR UPDATE")
-            try await self.waitsForLock("UPDATE carillon.workers")
+            try await waitsForLock("UPDATE carillon.workers")
             victim.kill()
             try await victim.end()
-            try await self.cutWorkers()
+            try await cutWorkers()
             try await session.script("ROLLBACK")
         }
         return Self.mostInFlight
@@ -195,27 +195,27 @@ extension Scene {
 
     /// Whether it was, once none is being written.
     private func settlementWasCommitted() async throws -> Bool {
-        try await self.eventually("no settlement is being written") {
-            try await self.client.number(
+        try await eventually("no settlement is being written") {
+            try await client.number(
                 """
                 SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database() AND a.state = 'active'
                     AND a.query LIKE '%carillon.settle%' AND a.pid <> pg_backend_pid()
                 """
             ) == 0
         }
-        return try await self.client.number("SELECT count(*) FROM carillon.results") == 1
+        return try await client.number("SELECT count(*) FROM carillon.results") == 1
     }
 
     private func inFlight() async throws -> Int {
-        try await self.client.number("SELECT count(*) FROM carillon.inflight")
+        try await client.number("SELECT count(*) FROM carillon.inflight")
     }
 
     func sendVia(_ port: UInt16) async throws {
-        try await self.client.run("UPDATE carillon.apps SET gateway = 'localhost:\(port)'")
+        try await client.run("UPDATE carillon.apps SET gateway = 'localhost:\(port)'")
     }
 
     private func cutWorkers() async throws {
-        try await self.client.run(Self.cut("a.application_name LIKE 'carillon%'"))
+        try await client.run(Self.cut("a.application_name LIKE 'carillon%'"))
     }
 
     private static func cut(_ condition: String) -> String {

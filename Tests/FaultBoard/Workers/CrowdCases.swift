@@ -13,7 +13,7 @@ import Testing
             for _ in 0..<crowd { _ = try scene.fleet.start(["--max-in-flight", "30"], lease: Fleet.calm) }
             for worker in scene.fleet.all { try await worker.started() }
             try await scene.drained()
-            let sent = try await self.shares(of: scene)
+            let sent = try await shares(of: scene)
             try await scene.enqueue(Board.sized(4000, full: 12_000))
             let complaints = scene.fleet.all.flatMap {
                 $0.lines(containing: #""level":"error""#) + $0.lines(containing: #""level":"warning""#)

@@ -106,9 +106,9 @@ extension Scene {
     /// Until so many pushes hang at the gateway, which does not answer the first try of tokens that begin with 51. A new
     /// connection is trusted with few pushes, so others come first.
     fileprivate func hang(_ count: Int) async throws {
-        try await self.enqueue(count)
-        try await self.drained()
-        try await self.enqueue(count, prefix: "51")
-        try await self.requests(count * 2)
+        try await enqueue(count)
+        try await drained()
+        try await enqueue(count, prefix: "51")
+        try await requests(count * 2)
     }
 }

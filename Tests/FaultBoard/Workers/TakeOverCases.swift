@@ -122,9 +122,9 @@ import Testing
 extension Scene {
     /// Messages that the worker holds, each in a claim of its own, made long ago.
     fileprivate func enqueueHeld(_ count: Int, by worker: WorkerProcess) async throws {
-        try await self.client.session { session in
+        try await client.session { session in
             try await session.script("BEGIN")
-            let messages = try await self.enqueue(count, on: session)
+            let messages = try await enqueue(count, on: session)
             try await session.script(
                 """
                 WITH taken AS (
@@ -139,7 +139,7 @@ extension Scene {
                 COMMIT
                 """
             )
-            self.ledger.committed(messages)
+            ledger.committed(messages)
         }
     }
 }

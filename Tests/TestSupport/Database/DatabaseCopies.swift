@@ -8,7 +8,7 @@ actor DatabaseCopies {
     }
 
     static var shared: DatabaseCopies {
-        get async throws { try await self.start.value }
+        get async throws { try await start.value }
     }
 
     private static let template = "schema_template"
@@ -24,37 +24,37 @@ actor DatabaseCopies {
 
     private init(in cluster: PrivateCluster) async throws {
         self.cluster = cluster
-        self.administration = try await PostgresConnection.connect(
+        administration = try await PostgresConnection.connect(
             cluster.url(),
             on: TestLoop.shared,
             application: "test databases"
         )
-        let version = try await self.administration.query(
+        let version = try await administration.query(
             Statement("version", "SELECT current_setting('server_version_num')::int8")
         ) { rows in try rows.int64(0, 0) }
-        self.strategy = version >= 150_000 ? " STRATEGY file_copy" : ""
+        strategy = version >= 150_000 ? " STRATEGY file_copy" : ""
     }
 
     /// Returns the name of a new database.
     func create(_ contents: TestDatabase.Contents) async throws -> String {
         var template = "template0"
         if contents == .schema {
-            try await self.migrated()
+            try await migrated()
             template = Self.template
         }
-        self.number += 1
-        let name = "test_\(self.number)"
-        try await self.administration.script("CREATE DATABASE \(name) TEMPLATE \(template)\(self.strategy)")
+        number += 1
+        let name = "test_\(number)"
+        try await administration.script("CREATE DATABASE \(name) TEMPLATE \(template)\(strategy)")
         return name
     }
 
     func drop(_ name: String) async throws {
-        try await self.administration.script("DROP DATABASE \(name) WITH (FORCE)")
+        try await administration.script("DROP DATABASE \(name) WITH (FORCE)")
     }
 
     private func migrated() async throws {
-        if self.migration == nil {
-            self.migration = Task { [administration, cluster] in
+        if migration == nil {
+            migration = Task { [administration, cluster] in
                 try await administration.script("CREATE DATABASE \(Self.template) TEMPLATE template0")
                 let url = cluster.url(database: Self.template)
                 try await TestDatabase.migrate(url)
@@ -66,6 +66,6 @@ actor DatabaseCopies {
                 )
             }
         }
-        try await self.migration?.value
+        try await migration?.value
     }
 }

@@ -10,6 +10,6 @@ package enum TestCluster {
     }
 
     package static var shared: PrivateCluster {
-        get async throws { try await self.start.value }
+        get async throws { try await start.value }
     }
 }

@@ -18,8 +18,8 @@ package struct TestDatabase: Sendable {
         _ contents: Contents,
         _ body: (_ database: TestDatabase) async throws -> R
     ) async throws -> R {
-        try await self.unconnected(contents) { url in
-            try await self.open(url, body)
+        try await unconnected(contents) { url in
+            try await open(url, body)
         }
     }
 
@@ -28,7 +28,7 @@ package struct TestDatabase: Sendable {
         _ contents: Contents,
         _ body: (_ connection: PostgresConnection, _ url: String) async throws -> R
     ) async throws -> R {
-        try await self.with(contents) { database in
+        try await with(contents) { database in
             try await body(database.connection, database.url)
         }
     }
@@ -49,7 +49,7 @@ package struct TestDatabase: Sendable {
 
     /// Applies all migrations, for tests with a cluster of their own.
     package static func migrate(_ url: String) async throws {
-        try await self.open(url) { database in
+        try await open(url) { database in
             _ = try await Migrator(database.connection).up()
         }
     }
@@ -59,7 +59,7 @@ package struct TestDatabase: Sendable {
         as role: String? = nil,
         _ body: (_ database: TestDatabase) async throws -> R
     ) async throws -> R {
-        try await Self.open(self.url + (role.map { "&user=\($0)" } ?? ""), body)
+        try await Self.open(url + (role.map { "&user=\($0)" } ?? ""), body)
     }
 
     private static func open<R>(_ url: String, _ body: (TestDatabase) async throws -> R) async throws -> R {
@@ -81,35 +81,35 @@ package struct TestDatabase: Sendable {
 extension TestDatabase {
     /// Runs any statements.
     package func run(_ sql: String) async throws {
-        try await self.connection.script(sql)
+        try await connection.script(sql)
     }
 
     /// The rows of a query, each as PostgreSQL writes a row: "(1,two,)".
     package func rows(_ query: String) async throws -> [String] {
-        try await self.texts("SELECT q::text FROM (\(query)) q")
+        try await texts("SELECT q::text FROM (\(query)) q")
     }
 
     /// The only value of a query, as text; nil is null.
     package func value(_ query: String) async throws -> String? {
-        try await self.ask("SELECT (\(query))::text") { rows in try rows.stringIfPresent(0, 0) }
+        try await ask("SELECT (\(query))::text") { rows in try rows.stringIfPresent(0, 0) }
     }
 
     /// The only value of a query, a number.
     package func number(_ query: String) async throws -> Int {
-        try await self.ask("SELECT (\(query))::int8") { rows in Int(try rows.int64(0, 0)) }
+        try await ask("SELECT (\(query))::int8") { rows in Int(try rows.int64(0, 0)) }
     }
 
     /// The lines of a plan that say how rows are found.
     package func plan(_ query: String, _ options: String = "COSTS off") async throws -> String {
-        try await self.texts("EXPLAIN (\(options)) \(query)").joined(separator: "\n")
+        try await texts("EXPLAIN (\(options)) \(query)").joined(separator: "\n")
     }
 
     private func texts(_ sql: String) async throws -> [String] {
-        try await self.ask(sql) { rows in try rows.indices.map { try rows.string($0, 0) } }
+        try await ask(sql) { rows in try rows.indices.map { try rows.string($0, 0) } }
     }
 
     private func ask<R: Sendable>(_ sql: String, _ decode: @Sendable (borrowing Rows) throws -> R) async throws -> R {
         // A prepared statement is known by its name, so each text has its own.
-        try await self.connection.query(Statement("q\(UInt(bitPattern: sql.hashValue))", sql), Parameters(), decode)
+        try await connection.query(Statement("q\(UInt(bitPattern: sql.hashValue))", sql), Parameters(), decode)
     }
 }

@@ -16,7 +16,7 @@ package struct TestPooler: Sendable {
     package static var isInstalled: Bool { Self.program != nil }
 
     package func url(database: String) -> String {
-        "postgresql://anybody@127.0.0.1:\(self.port)/\(database)"
+        "postgresql://anybody@127.0.0.1:\(port)/\(database)"
     }
 
     /// - Parameters:
@@ -43,7 +43,7 @@ package struct TestPooler: Sendable {
             var command = ChildProcess.Command(
                 "/bin/sh",
                 [
-                    "-c", #""$0" "$1" </dev/null & read -r _; kill -s TERM "$!"; wait"#, self.program ?? "pgbouncer",
+                    "-c", #""$0" "$1" </dev/null & read -r _; kill -s TERM "$!"; wait"#, program ?? "pgbouncer",
                     settings,
                 ]
             )
@@ -56,7 +56,7 @@ package struct TestPooler: Sendable {
             close(theirs)
             close(speaker)
             return try await attempt {
-                try await self.hear("process up", from: voice, on: loop)
+                try await hear("process up", from: voice, on: loop)
                 return try await body(TestPooler(port: port))
             } finally: {
                 shutdown(ours, CInt(SHUT_RDWR))
@@ -98,7 +98,7 @@ package struct TestPooler: Sendable {
 extension PrivateCluster {
     /// As PgBouncer wants it.
     fileprivate nonisolated var loopbackKeywords: String {
-        let words = self.loopbackURL().split(whereSeparator: { ":/@".contains($0) })
-        return "host=127.0.0.1 port=\(self.port) user=\(words[1]) password=\(words[2])"
+        let words = loopbackURL().split(whereSeparator: { ":/@".contains($0) })
+        return "host=127.0.0.1 port=\(port) user=\(words[1]) password=\(words[2])"
     }
 }

@@ -5,7 +5,7 @@ import IO
 /// sees it. So the peer gets no acknowledgement and no reset, as from a machine that lost its power.
 enum BlackHole {
     static func open(for socket: CInt) throws(IOError) {
-        if !self.attach(to: socket), errno != EPERM { throw IOError(errno: errno, doing: "opening a black hole") }
+        if !attach(to: socket), errno != EPERM { throw IOError(errno: errno, doing: "opening a black hole") }
     }
 
     /// Whether this user may drop packets. Where only the administrator may, whoever is in the hole gets nothing through

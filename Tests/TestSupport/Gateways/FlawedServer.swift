@@ -15,14 +15,14 @@ package enum FlawedServer: CaseIterable, Sendable {
                 commonName: "127.0.0.1",
                 subjectAlternativeNames: ["127.0.0.1"]
             )
-            return try self.shown(stranger.certificatePEM, stranger.privateKeyPEM)
+            return try shown(stranger.certificatePEM, stranger.privateKeyPEM)
         case .ownAuthority:
             let key = try Key.generate()
             let builder = try CertificateBuilder(publicKey: key)
             builder.setSubject([(13, "127.0.0.1")])  // the common name
             builder.setValidity(from: 1_500_000_000, to: 4_000_000_000)
             builder.addAlternativeNames(["127.0.0.1"])
-            return try self.shown(builder.signed(by: nil, key).pem, key.privatePEM)
+            return try shown(builder.signed(by: nil, key).pem, key.privatePEM)
         case .otherName: return try ServerCertificate(for: ["localhost"])
         case .expired: return try ServerCertificate(notAfter: 1_500_000_000)
         }

@@ -22,11 +22,11 @@ package struct Frame: Sendable {
     }
 
     /// As it goes over the wire.
-    package var bytes: [UInt8] { Frames.frame(self.type, flags: self.flags, stream: self.stream, self.payload) }
+    package var bytes: [UInt8] { Frames.frame(type, flags: flags, stream: stream, payload) }
 
-    package var isHeaders: Bool { self.type == 1 }
-    package var isData: Bool { self.type == 0 }
-    package var isPing: Bool { self.type == 6 && self.flags & 1 == 0 }
-    package var isGoAway: Bool { self.type == 7 }
-    package var endsStream: Bool { (self.isData || self.isHeaders) && self.flags & 1 != 0 }
+    package var isHeaders: Bool { type == 1 }
+    package var isData: Bool { type == 0 }
+    package var isPing: Bool { type == 6 && flags & 1 == 0 }
+    package var isGoAway: Bool { type == 7 }
+    package var endsStream: Bool { (isData || isHeaders) && flags & 1 != 0 }
 }

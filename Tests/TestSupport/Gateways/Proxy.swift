@@ -28,7 +28,7 @@ package actor Proxy {
     private var isClosed = false
     private var waiting: [(cuts: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// Gives the body a proxy before a port of this machine. The loop is the caller's, and outlives it.
     package static func with<R>(
@@ -51,10 +51,10 @@ package actor Proxy {
     }
 
     private func close() {
-        self.isClosed = true
-        self.refuse()
-        self.endAll(by: .reset)
-        self.wakeWaiting(all: true)
+        isClosed = true
+        refuse()
+        endAll(by: .reset)
+        wakeWaiting(all: true)
     }
 
     // MARK: Faults
@@ -62,7 +62,7 @@ package actor Proxy {
     /// What comes from now on arrives so much later, in each direction.
     package func delay(by latency: Duration) {
         self.latency = latency
-        for link in self.links.values { link.delay(by: latency) }
+        for link in links.values { link.delay(by: latency) }
     }
 
     /// Whether packets vanish in a black hole. Where this user may not have that, connections hang all the same, but the
@@ -71,45 +71,45 @@ package actor Proxy {
 
     /// From now on packets vanish: connections hang, without a word to either side, and new ones hang from the start.
     package func openBlackHole() throws {
-        self.isBlackHole = true
-        for link in self.links.values { try link.fallIntoBlackHole() }
+        isBlackHole = true
+        for link in links.values { try link.fallIntoBlackHole() }
     }
 
     /// The network is back. TCP sends again what was lost, on connections that nobody has given up.
     package func closeBlackHole() {
-        self.isBlackHole = false
-        for link in self.links.values { link.leaveBlackHole() }
+        isBlackHole = false
+        for link in links.values { link.leaveBlackHole() }
     }
 
     /// Resets a connection when so many bytes more have passed on it in the direction, counted from now or from its
     /// beginning: the bytes before that arrive, none after. So many connections in all, then it is over.
     package func cut(_ direction: Direction, afterBytes count: Int, times: Int = 1) {
-        self.cutAfter = (direction, count, times)
-        for link in self.links.values { link.cut(direction, afterBytes: count) }
+        cutAfter = (direction, count, times)
+        for link in links.values { link.cut(direction, afterBytes: count) }
     }
 
     /// Ends every connection that there is.
     package func endAll(by ending: Ending) {
-        for link in self.links.values { link.end(by: ending) }
+        for link in links.values { link.end(by: ending) }
     }
 
     /// Takes no more connections: who tries is refused by the kernel.
     package func refuse() {
-        self.listener.take()?.close()
+        listener.take()?.close()
     }
 
     /// Takes connections, again.
     package func admit() throws {
-        guard self.listener == nil else { return }
-        let listener = try Listener(host: "127.0.0.1", port: self.port, on: self.loop) { [weak self] socket in
+        guard listener == nil else { return }
+        let listener = try Listener(host: "127.0.0.1", port: port, on: loop) { [weak self] socket in
             let client = socket.release()
             guard let self else {
                 Glibc.close(client)
                 return
             }
-            Task { await self.connect(client) }
+            Task { await connect(client) }
         }
-        self.port = listener.port
+        port = listener.port
         self.listener = listener
     }
 
@@ -118,15 +118,15 @@ package actor Proxy {
     /// The bytes that have passed in the direction, on all connections together.
     package func passed(_ direction: Direction) -> Int {
         switch direction {
-        case .up: self.bytes.up
-        case .down: self.bytes.down
+        case .up: bytes.up
+        case .down: bytes.down
         }
     }
 
     /// Returns when so many connections were cut, or the proxy is closed.
     package func waitForCuts(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in
-            if self.cuts < count { self.waiting.append((count, continuation)) } else { continuation.resume() }
+            if cuts < count { waiting.append((count, continuation)) } else { continuation.resume() }
         }
     }
 
@@ -134,25 +134,25 @@ package actor Proxy {
 
     private func connect(_ client: CInt) async {
         let client = Socket(owning: client)
-        self.connections += 1
+        connections += 1
         let server: CInt
         do {
-            server = try await TCP.connect(host: "127.0.0.1", port: self.target, timeout: .seconds(10), on: self.loop)
+            server = try await TCP.connect(host: "127.0.0.1", port: target, timeout: .seconds(10), on: loop)
                 .release()
         } catch {
             return client.resetWhenClosed()
         }
-        self.join(client, Socket(owning: server))
+        join(client, Socket(owning: server))
     }
 
     private func join(_ client: consuming Socket, _ server: consuming Socket) {
-        guard !self.isClosed else { return }
-        self.joined += 1
-        let number = self.joined
+        guard !isClosed else { return }
+        joined += 1
+        let number = joined
         let link = ProxyLink(
             client,
             server,
-            on: self.loop,
+            on: loop,
             passed: { direction, count in
                 switch direction {
                 case .up: self.bytes.up += count
@@ -164,24 +164,24 @@ package actor Proxy {
                 if isCut { self.wasCut() }
             }
         )
-        self.links[number] = link
-        link.delay(by: self.latency)
-        if self.isBlackHole { try? link.fallIntoBlackHole() }
+        links[number] = link
+        link.delay(by: latency)
+        if isBlackHole { try? link.fallIntoBlackHole() }
         if let cutAfter { return link.cut(cutAfter.direction, afterBytes: cutAfter.bytes) }
         link.work()
     }
 
     private func wasCut() {
-        self.cuts += 1
-        if let (direction, bytes, times) = self.cutAfter {
-            self.cutAfter = times > 1 ? (direction, bytes, times - 1) : nil
-            if times <= 1 { for link in self.links.values { link.cut(direction, afterBytes: nil) } }
+        cuts += 1
+        if let (direction, bytes, times) = cutAfter {
+            cutAfter = times > 1 ? (direction, bytes, times - 1) : nil
+            if times <= 1 { for link in links.values { link.cut(direction, afterBytes: nil) } }
         }
-        self.wakeWaiting()
+        wakeWaiting()
     }
 
     private func wakeWaiting(all: Bool = false) {
-        for (_, continuation) in self.waiting.filter({ all || $0.cuts <= self.cuts }) { continuation.resume() }
-        self.waiting = all ? [] : self.waiting.filter { $0.cuts > self.cuts }
+        for (_, continuation) in waiting.filter({ all || $0.cuts <= cuts }) { continuation.resume() }
+        waiting = all ? [] : waiting.filter { $0.cuts > cuts }
     }
 }

@@ -14,40 +14,40 @@ struct ProxyFlow {
     /// And the receiver was told.
     private(set) var isClosed = false
 
-    var hasRoom: Bool { !self.hasEnded && self.waiting < Self.room }
-    var isToBeClosed: Bool { self.hasEnded && self.chunks.isEmpty && !self.isClosed }
-    var isCut: Bool { self.passesBeforeCut == 0 }
+    var hasRoom: Bool { !hasEnded && waiting < Self.room }
+    var isToBeClosed: Bool { hasEnded && chunks.isEmpty && !isClosed }
+    var isCut: Bool { passesBeforeCut == 0 }
 
     /// When the next bytes may go.
-    var due: MonotonicInstant? { self.chunks.first?.due }
+    var due: MonotonicInstant? { chunks.first?.due }
 
     mutating func cut(afterBytes count: Int?) {
-        self.passesBeforeCut = count
+        passesBeforeCut = count
     }
 
     mutating func received(_ bytes: ArraySlice<UInt8>, due: MonotonicInstant) {
-        self.chunks.append((due, bytes))
-        self.waiting += bytes.count
+        chunks.append((due, bytes))
+        waiting += bytes.count
     }
 
     mutating func ended() {
-        self.hasEnded = true
+        hasEnded = true
     }
 
     mutating func closed() {
-        self.isClosed = true
+        isClosed = true
     }
 
     /// The bytes that may go now.
     func ready(at now: MonotonicInstant) -> ArraySlice<UInt8>? {
-        guard let (due, bytes) = self.chunks.first, due <= now, !self.isCut else { return nil }
-        return bytes.prefix(self.passesBeforeCut ?? bytes.count)
+        guard let (due, bytes) = chunks.first, due <= now, !isCut else { return nil }
+        return bytes.prefix(passesBeforeCut ?? bytes.count)
     }
 
     mutating func passed(_ count: Int) {
-        guard let (due, bytes) = self.chunks.popFirst() else { return }
-        self.waiting -= count
-        self.passesBeforeCut = self.passesBeforeCut.map { $0 - count }
-        if count < bytes.count { self.chunks = [(due, bytes.dropFirst(count))] + self.chunks }
+        guard let (due, bytes) = chunks.popFirst() else { return }
+        waiting -= count
+        passesBeforeCut = passesBeforeCut.map { $0 - count }
+        if count < bytes.count { chunks = [(due, bytes.dropFirst(count))] + chunks }
     }
 }

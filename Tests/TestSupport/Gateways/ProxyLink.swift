@@ -49,56 +49,56 @@ final class ProxyLink {
 
     func cut(_ direction: Proxy.Direction, afterBytes count: Int?) {
         switch direction {
-        case .up: self.up.cut(afterBytes: count)
-        case .down: self.down.cut(afterBytes: count)
+        case .up: up.cut(afterBytes: count)
+        case .down: down.cut(afterBytes: count)
         }
-        self.work()
+        work()
     }
 
     func fallIntoBlackHole() throws(IOError) {
-        self.isInBlackHole = true
-        try BlackHole.open(for: self.client.socket.descriptor)
-        try BlackHole.open(for: self.server.socket.descriptor)
-        self.work()
+        isInBlackHole = true
+        try BlackHole.open(for: client.socket.descriptor)
+        try BlackHole.open(for: server.socket.descriptor)
+        work()
     }
 
     func leaveBlackHole() {
-        self.isInBlackHole = false
-        BlackHole.close(for: self.client.socket.descriptor)
-        BlackHole.close(for: self.server.socket.descriptor)
-        self.work()
+        isInBlackHole = false
+        BlackHole.close(for: client.socket.descriptor)
+        BlackHole.close(for: server.socket.descriptor)
+        work()
     }
 
     /// The sockets are closed with the last reference to the link.
     func end(by ending: Proxy.Ending, isCut: Bool = false) {
-        guard !self.isOver else { return }
-        self.isOver = true
-        for end in [self.client, self.server] {
-            if let watch = end.watch.take() { self.loop.cancel(watch) }
+        guard !isOver else { return }
+        isOver = true
+        for end in [client, server] {
+            if let watch = end.watch.take() { loop.cancel(watch) }
             if ending == .reset {
                 end.socket.resetWhenClosed()
             } else {
                 shutdown(end.socket.descriptor, CInt(SHUT_RDWR))
             }
         }
-        if let timer = self.timer.take() { self.loop.cancel(timer) }
-        self.ended(isCut)
+        if let timer = self.timer.take() { loop.cancel(timer) }
+        ended(isCut)
     }
 
     // MARK: Work
 
     func work() {
-        if !self.isInBlackHole, !self.isOver {
+        if !isInBlackHole, !isOver {
             let isAlive =
-                self.move(&self.up, .up, from: self.client, to: self.server)
-                && self.move(&self.down, .down, from: self.server, to: self.client)
-            if self.up.isCut || self.down.isCut { return self.end(by: .reset, isCut: true) }
+                move(&up, .up, from: client, to: server)
+                && move(&down, .down, from: server, to: client)
+            if up.isCut || down.isCut { return end(by: .reset, isCut: true) }
             // What one side does to its end of the connection, the other gets to feel.
-            if !isAlive { return self.end(by: .reset) }
-            if self.up.isClosed, self.down.isClosed { return self.end(by: .close) }
+            if !isAlive { return end(by: .reset) }
+            if up.isClosed, down.isClosed { return end(by: .close) }
         }
-        guard !self.isOver else { return }
-        self.wait()
+        guard !isOver else { return }
+        wait()
     }
 
     /// False: one of the sockets is broken.
@@ -107,7 +107,7 @@ final class ProxyLink {
         do {
             reading: while flow.hasRoom {
                 switch try source.socket.read(into: &buffer) {
-                case .bytes(let count): flow.received(buffer[..<count], due: .now + self.latency)
+                case .bytes(let count): flow.received(buffer[..<count], due: .now + latency)
                 case .closed: flow.ended()
                 case .wantsRead, .wantsWrite: break reading
                 }
@@ -118,7 +118,7 @@ final class ProxyLink {
                 }
                 if count < 0 { return errno == EAGAIN || errno == EINTR }
                 flow.passed(count)
-                self.passed(direction, count)
+                passed(direction, count)
             }
         } catch {
             return false
@@ -132,14 +132,14 @@ final class ProxyLink {
 
     private func wait() {
         let now = MonotonicInstant.now
-        let isOpen = !self.isInBlackHole
-        self.watch(self.client, reads: isOpen && self.up.hasRoom, writes: isOpen && self.down.ready(at: now) != nil)
-        self.watch(self.server, reads: isOpen && self.down.hasRoom, writes: isOpen && self.up.ready(at: now) != nil)
-        if let timer = self.timer.take() { self.loop.cancel(timer) }
-        guard isOpen, let due = [self.up.due, self.down.due].compactMap({ $0 }).filter({ $0 > now }).min() else {
+        let isOpen = !isInBlackHole
+        watch(client, reads: isOpen && up.hasRoom, writes: isOpen && down.ready(at: now) != nil)
+        watch(server, reads: isOpen && down.hasRoom, writes: isOpen && up.ready(at: now) != nil)
+        if let timer = self.timer.take() { loop.cancel(timer) }
+        guard isOpen, let due = [up.due, down.due].compactMap({ $0 }).filter({ $0 > now }).min() else {
             return
         }
-        self.timer = self.loop.schedule(at: due) { [weak self] in
+        self.timer = loop.schedule(at: due) { [weak self] in
             self?.timer = nil
             self?.work()
         }
@@ -150,9 +150,9 @@ final class ProxyLink {
         let interest: Interest = reads ? (writes ? [.read, .write] : .read) : (writes ? .write : [])
         guard interest != end.interest else { return }
         end.interest = interest
-        if let watch = end.watch.take() { self.loop.cancel(watch) }
+        if let watch = end.watch.take() { loop.cancel(watch) }
         if interest != [] {
-            end.watch = try? self.loop.watch(end.socket.descriptor, for: interest) { [weak self] _ in self?.work() }
+            end.watch = try? loop.watch(end.socket.descriptor, for: interest) { [weak self] _ in self?.work() }
         }
     }
 }

@@ -12,7 +12,7 @@ package struct RawGateway: Sendable {
     private let reception: Reception
 
     /// How many connections were accepted.
-    package var connections: Int { self.reception.connections }
+    package var connections: Int { reception.connections }
 
     /// A gateway around a test, on 127.0.0.1; the script is run for each connection, which ends with it.
     /// - Parameter certificate: nil: a good one.

@@ -18,17 +18,17 @@ package struct RawLine: ~Copyable {
 
     /// Sends all of it, however long the client takes. Throws when the client has gone.
     package mutating func send(_ bytes: [UInt8]) async throws {
-        try await self.stream.send(bytes, until: .now + .seconds(60), on: self.loop)
+        try await stream.send(bytes, until: .now + .seconds(60), on: loop)
     }
 
     /// What the client says next; nil when it has said its last.
     package mutating func nextFrame() async throws -> Frame? {
         while true {
-            if let (frame, count) = Frame.first(in: self.input) {
-                self.input = self.input.dropFirst(count)
+            if let (frame, count) = Frame.first(in: input) {
+                input = input.dropFirst(count)
                 return frame
             }
-            guard try await self.receive() else { return nil }
+            guard try await receive() else { return nil }
         }
     }
 
@@ -37,15 +37,15 @@ package struct RawLine: ~Copyable {
         _ settings: [(UInt16, UInt32)] = [(3, 1_000)],
         acknowledges: Bool = true
     ) async throws {
-        while self.input.count < Frames.preface.count, try await self.receive() {}
-        self.input = self.input.dropFirst(Frames.preface.count)
-        try await self.send(Frames.settings(settings) + (acknowledges ? Frames.settingsAcknowledgement : []))
-        try await self.send(Frames.windowUpdate(0, 1 << 30))
+        while input.count < Frames.preface.count, try await receive() {}
+        input = input.dropFirst(Frames.preface.count)
+        try await send(Frames.settings(settings) + (acknowledges ? Frames.settingsAcknowledgement : []))
+        try await send(Frames.windowUpdate(0, 1 << 30))
     }
 
     /// The stream of the next request that is complete; nil at the end.
     package mutating func nextRequest() async throws -> UInt32? {
-        while let frame = try await self.nextFrame() {
+        while let frame = try await nextFrame() {
             if frame.endsStream { return frame.stream }
         }
         return nil
@@ -54,8 +54,8 @@ package struct RawLine: ~Copyable {
     /// Answers requests with 200 until so many were answered, or the client has gone.
     package mutating func serve(_ count: Int = .max) async throws {
         var answered = 0
-        while answered < count, let stream = try await self.nextRequest() {
-            try await self.send(Frames.headers(stream, [(":status", "200")], end: true))
+        while answered < count, let stream = try await nextRequest() {
+            try await send(Frames.headers(stream, [(":status", "200")], end: true))
             answered += 1
         }
     }
@@ -64,7 +64,7 @@ package struct RawLine: ~Copyable {
     @discardableResult
     package mutating func listen() async throws -> [Frame] {
         var frames: [Frame] = []
-        while let frame = try await self.nextFrame() { frames.append(frame) }
+        while let frame = try await nextFrame() { frames.append(frame) }
         return frames
     }
 
@@ -76,12 +76,12 @@ package struct RawLine: ~Copyable {
     }
 
     /// Ends TLS in good order.
-    package mutating func closeNotify() { self.stream.closeNotify() }
+    package mutating func closeNotify() { stream.closeNotify() }
 
     /// False at the client's end.
     private mutating func receive() async throws -> Bool {
-        let count = try await self.stream.receive(into: &self.room, until: .now + .seconds(60), on: self.loop)
-        self.input = Array(self.input) + self.room[..<count]
+        let count = try await stream.receive(into: &room, until: .now + .seconds(60), on: loop)
+        input = Array(input) + room[..<count]
         return count > 0
     }
 }

@@ -14,7 +14,7 @@ package actor Reception {
     private var listener: Listener?
     private var tasks: [Task<Void, Never>] = []
 
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private init(on loop: EventLoop, _ service: @escaping Service) {
         self.loop = loop
@@ -38,10 +38,10 @@ package actor Reception {
     }
 
     /// How many connections were accepted.
-    package nonisolated var connections: Int { self.accepted.load(ordering: .relaxed) }
+    package nonisolated var connections: Int { accepted.load(ordering: .relaxed) }
 
     private func listen(_ port: UInt16) throws -> UInt16 {
-        let listener = try Listener(host: "127.0.0.1", port: port, on: self.loop) { socket in
+        let listener = try Listener(host: "127.0.0.1", port: port, on: loop) { socket in
             let descriptor = socket.release()
             self.assumeIsolated { $0.accept(descriptor) }
         }
@@ -50,13 +50,13 @@ package actor Reception {
     }
 
     private func close() async {
-        self.listener?.close()
-        for task in self.tasks { task.cancel() }
-        for task in self.tasks { await task.value }
+        listener?.close()
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
     }
 
     private func accept(_ descriptor: CInt) {
-        let number = self.accepted.wrappingAdd(1, ordering: .relaxed).newValue
-        self.tasks.append(Task { try? await self.service(number, descriptor) })
+        let number = accepted.wrappingAdd(1, ordering: .relaxed).newValue
+        tasks.append(Task { try? await service(number, descriptor) })
     }
 }

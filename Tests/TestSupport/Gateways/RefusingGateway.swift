@@ -8,7 +8,7 @@ package struct RefusingGateway: Sendable {
     private let reception: Reception
 
     /// How many have tried.
-    package var tries: Int { self.reception.connections }
+    package var tries: Int { reception.connections }
 
     package static func with(on loop: EventLoop, _ body: (RefusingGateway, UInt16) async throws -> Void) async throws {
         let certificate = try ServerCertificate()

@@ -18,7 +18,7 @@ package actor Relay {
     /// The certificate, in PEM, of the authority that clients must trust.
     package nonisolated let rootPEM: String
 
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private init(
         to target: UInt16,
@@ -34,9 +34,9 @@ package actor Relay {
         self.target = target
         self.judge = judge
         let own = try ServerCertificate()
-        self.rootPEM = own.rootPEM
-        self.near = try own.context()
-        self.far = try TLSContext.client(
+        rootPEM = own.rootPEM
+        near = try own.context()
+        far = try TLSContext.client(
             identity: Identity(certificate: certificate, privateKey: privateKey),
             trust: .pem(root),
             alpn: ["h2"]
@@ -78,30 +78,30 @@ package actor Relay {
     }
 
     private func close() {
-        self.isClosed = true
-        for link in Array(self.links.values) { link.end() }
+        isClosed = true
+        for link in Array(links.values) { link.end() }
     }
 
     private func connect(_ number: Int, _ descriptor: CInt) async throws {
         let client = try await TLSStream.accept(
             Socket(owning: descriptor),
-            context: self.near,
+            context: near,
             timeout: .seconds(60),
-            on: self.loop
+            on: loop
         )
         let server = try await TLSStream.connect(
             host: "127.0.0.1",
-            port: self.target,
-            context: self.far,
+            port: target,
+            context: far,
             connectTimeout: .seconds(60),
             handshakeTimeout: .seconds(60),
-            on: self.loop
+            on: loop
         )
-        if self.isClosed { return }
-        let link = RelayLink(number, client, server, piece: self.piece, on: self.loop, judge: self.judge) {
+        if isClosed { return }
+        let link = RelayLink(number, client, server, piece: piece, on: loop, judge: judge) {
             self.links[number] = nil
         }
-        self.links[number] = link
+        links[number] = link
         try link.begin()
     }
 }

@@ -11,7 +11,7 @@ package struct RelayFrame: Sendable {
     package let frame: Frame
 
     /// An answer that came down.
-    package var isAnswer: Bool { self.direction == .down && self.frame.isHeaders }
+    package var isAnswer: Bool { direction == .down && frame.isHeaders }
 }
 
 /// What becomes of a frame: of several acts each is done, in order; of none the frame is gone.

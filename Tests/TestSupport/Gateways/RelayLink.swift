@@ -18,8 +18,8 @@ final class RelayLink {
         /// Reads all there is; false at the end.
         func read(into room: inout [UInt8]) throws -> Bool {
             while true {
-                switch try self.stream?.read(into: &room) {
-                case .bytes(let count): self.input = Array(self.input) + room[..<count]
+                switch try stream?.read(into: &room) {
+                case .bytes(let count): input = Array(input) + room[..<count]
                 case .closed, nil: return false
                 case .wantsRead, .wantsWrite: return true
                 }
@@ -27,10 +27,10 @@ final class RelayLink {
         }
 
         func write(in piece: Int) throws {
-            while !self.output.isEmpty {
-                let bytes = Array(self.output.prefix(piece))
-                guard case .bytes(let count)? = try self.stream?.write(bytes.span.bytes) else { return }
-                self.output = self.output.dropFirst(count)
+            while !output.isEmpty {
+                let bytes = Array(output.prefix(piece))
+                guard case .bytes(let count)? = try stream?.write(bytes.span.bytes) else { return }
+                output = output.dropFirst(count)
             }
         }
     }
@@ -69,100 +69,100 @@ final class RelayLink {
     }
 
     func begin() throws {
-        for end in [self.client, self.server] {
+        for end in [client, server] {
             guard let descriptor = end.stream?.descriptor else { continue }
-            end.watch = try self.loop.watch(descriptor, for: .read) { [weak self] _ in self?.work() }
+            end.watch = try loop.watch(descriptor, for: .read) { [weak self] _ in self?.work() }
         }
-        self.work()
+        work()
     }
 
     func end() {
-        guard !self.isOver else { return }
-        self.isOver = true
-        for end in [self.client, self.server] {
-            if let watch = end.watch.take() { self.loop.cancel(watch) }
+        guard !isOver else { return }
+        isOver = true
+        for end in [client, server] {
+            if let watch = end.watch.take() { loop.cancel(watch) }
             end.stream = nil
         }
-        self.ended()
+        ended()
     }
 
     private func work() {
-        if self.isOver { return }
+        if isOver { return }
         do {
             var isAlive = true
-            if !self.isFrozen {
-                let isHeard = try self.client.read(into: &self.room)
-                self.passUp()
-                let isAnswered = try self.server.read(into: &self.room)
-                self.passDown()
+            if !isFrozen {
+                let isHeard = try client.read(into: &room)
+                passUp()
+                let isAnswered = try server.read(into: &room)
+                passDown()
                 isAlive = isHeard && isAnswered
             }
-            if self.isOver { return }
-            try self.client.write(in: self.piece)
-            try self.server.write(in: self.piece)
-            if !isAlive { return self.end() }
+            if isOver { return }
+            try client.write(in: piece)
+            try server.write(in: piece)
+            if !isAlive { return end() }
         } catch {
-            return self.end()
+            return end()
         }
-        for end in [self.client, self.server] { self.wait(for: end) }
+        for end in [client, server] { wait(for: end) }
     }
 
     /// Nothing is heard of a frozen connection but that it was closed.
     private func wait(for end: End) {
-        let interest: Interest = self.isFrozen ? [] : end.output.isEmpty ? .read : [.read, .write]
+        let interest: Interest = isFrozen ? [] : end.output.isEmpty ? .read : [.read, .write]
         guard interest != end.interest, let watch = end.watch else { return }
         end.interest = interest
-        self.loop.update(watch, to: interest)
+        loop.update(watch, to: interest)
     }
 
     // MARK: Frames
 
     private func passUp() {
-        if !self.hasPreface {
-            guard self.client.input.count >= Frames.preface.count else { return }
-            self.server.output += self.client.input.prefix(Frames.preface.count)
-            self.client.input = self.client.input.dropFirst(Frames.preface.count)
-            self.hasPreface = true
+        if !hasPreface {
+            guard client.input.count >= Frames.preface.count else { return }
+            server.output += client.input.prefix(Frames.preface.count)
+            client.input = client.input.dropFirst(Frames.preface.count)
+            hasPreface = true
         }
-        while !self.isOver, !self.isFrozen, let (frame, count) = Frame.first(in: self.client.input) {
-            self.client.input = self.client.input.dropFirst(count)
-            if frame.type == 4, frame.flags & 1 != 0, self.foreignSettings > 0 {
-                self.foreignSettings -= 1
+        while !isOver, !isFrozen, let (frame, count) = Frame.first(in: client.input) {
+            client.input = client.input.dropFirst(count)
+            if frame.type == 4, frame.flags & 1 != 0, foreignSettings > 0 {
+                foreignSettings -= 1
             } else {
-                self.carryOut(self.acts(on: frame, .up), frame, to: self.server)
+                carryOut(acts(on: frame, .up), frame, to: server)
             }
         }
     }
 
     private func passDown() {
-        while !self.isOver, !self.isFrozen, let (frame, count) = Frame.first(in: self.server.input) {
-            self.server.input = self.server.input.dropFirst(count)
-            if frame.isHeaders { self.answers += 1 }
-            self.carryOut(self.acts(on: frame, .down), frame, to: self.client)
+        while !isOver, !isFrozen, let (frame, count) = Frame.first(in: server.input) {
+            server.input = server.input.dropFirst(count)
+            if frame.isHeaders { answers += 1 }
+            carryOut(acts(on: frame, .down), frame, to: client)
         }
     }
 
     private func acts(on frame: Frame, _ direction: RelayFrame.Direction) -> [RelayAct] {
-        self.judge(
-            RelayFrame(direction: direction, connection: self.number, answers: self.answers, frame: frame)
+        judge(
+            RelayFrame(direction: direction, connection: number, answers: answers, frame: frame)
         )
     }
 
     private func carryOut(_ acts: [RelayAct], _ frame: Frame, to target: End) {
-        for act in acts where !self.isOver {
+        for act in acts where !isOver {
             switch act {
             case .pass: target.output += frame.bytes
             case .say(let bytes):
-                self.client.output += bytes
-                self.countSettings(bytes[...])
-            case .freeze: self.isFrozen = true
+                client.output += bytes
+                countSettings(bytes[...])
+            case .freeze: isFrozen = true
             case .hangUp:
-                try? self.client.write(in: self.piece)
-                self.end()
+                try? client.write(in: piece)
+                end()
             case .close:
-                try? self.client.write(in: self.piece)
-                self.client.stream?.closeNotify()
-                self.end()
+                try? client.write(in: piece)
+                client.stream?.closeNotify()
+                end()
             }
         }
     }
@@ -170,7 +170,7 @@ final class RelayLink {
     private func countSettings(_ bytes: ArraySlice<UInt8>) {
         var rest = bytes
         while let (frame, count) = Frame.first(in: rest) {
-            if frame.type == 4, frame.flags & 1 == 0 { self.foreignSettings += 1 }
+            if frame.type == 4, frame.flags & 1 == 0 { foreignSettings += 1 }
             rest = rest.dropFirst(count)
         }
     }

@@ -34,7 +34,7 @@ package struct ServerCertificate: Sendable {
     /// What its connections have in common.
     package func context(clients: ClientCertificates = .requested(), alpn: [String] = ["h2"]) throws -> TLSContext {
         try TLSContext.server(
-            identity: Identity(certificate: self.certificate, privateKey: self.privateKey),
+            identity: Identity(certificate: certificate, privateKey: privateKey),
             clients: clients,
             alpn: alpn
         )

@@ -17,6 +17,6 @@ package struct SilentPort: ~Copyable {
     }
 
     deinit {
-        for filler in self.fillers { _ = Socket(owning: filler) }
+        for filler in fillers { _ = Socket(owning: filler) }
     }
 }

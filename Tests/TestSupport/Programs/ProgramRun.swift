@@ -8,7 +8,7 @@ package struct ProgramRun {
     package let output: String
     package let errors: String
 
-    package static var path: String { get throws { try self.path(of: "carillon") } }
+    package static var path: String { get throws { try path(of: "carillon") } }
 
     /// Programs stand beside the tests.
     private static func path(of program: String) throws -> String {
@@ -32,7 +32,7 @@ package struct ProgramRun {
         within limit: Duration = .seconds(60)
     ) async throws -> ProgramRun {
         try await TemporaryFolder.with { folder in
-            var command = ChildProcess.Command(try self.path(of: program), words)
+            var command = ChildProcess.Command(try path(of: program), words)
             command.environment = Self.environment(environment)
             command.input = input
             command.output = output ?? .file(folder.file("output"))
