@@ -26,7 +26,7 @@ struct SimulatorTests {
 
     private var now: Int64 { Int64(Date().timeIntervalSince1970) }
 
-    @Test func `a push with a provider token is taken and its id echoed`() async throws {
+    @Test func `a push with a provider token is accepted, and its apns-id echoed`() async throws {
         try await withSimulator { simulator, loop in
             let provider = try TestProvider()
             let client = try await TestClient.connect(to: simulator, on: loop)
@@ -43,7 +43,7 @@ struct SimulatorTests {
         }
     }
 
-    @Test func `an id is made where none came`() async throws {
+    @Test func `an apns-id is made for a request without one`() async throws {
         try await withSimulator { simulator, loop in
             let client = try await TestClient.connect(
                 to: simulator,
@@ -58,7 +58,7 @@ struct SimulatorTests {
         }
     }
 
-    @Test func `the sandbox tells a unique id`() async throws {
+    @Test func `the sandbox answers with an apns-unique-id`() async throws {
         try await withSimulator {
             $0.environment = .sandbox
         } _: { simulator, loop in
@@ -130,7 +130,7 @@ struct SimulatorTests {
         }
     }
 
-    @Test func `a self-made certificate is taken for what it says`() async throws {
+    @Test func `a self-signed certificate is accepted with its topics`() async throws {
         try await withSimulator { simulator, loop in
             let own = try CertificateAuthority(name: "Somebody").issue(commonName: "self-made", topics: ["com.own.app"])
             let certificate = IssuedCertificate(certificate: own.certificatePEM, privateKey: own.privateKeyPEM)
@@ -253,7 +253,7 @@ struct SimulatorTests {
         }
     }
 
-    @Test func `4 KB payloads pass by the hundred, larger ones are told so`() async throws {
+    @Test func `hundreds of 4 KB payloads pass, and larger ones are refused`() async throws {
         try await withSimulator { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
@@ -268,7 +268,7 @@ struct SimulatorTests {
         }
     }
 
-    @Test func `it may be stopped and started again with the same root and port`() async throws {
+    @Test func `it can be stopped and started again with the same root and port`() async throws {
         try await withSimulator { simulator, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let first = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
@@ -286,7 +286,7 @@ struct SimulatorTests {
         }
     }
 
-    @Test func `a port in use is told in a sentence`() async throws {
+    @Test func `a port in use is an error in a sentence`() async throws {
         try await withSimulator { simulator, _ in
             var configuration = SimulatorConfiguration()
             configuration.port = simulator.port
@@ -297,7 +297,7 @@ struct SimulatorTests {
         }
     }
 
-    @Test func `a log that cannot be opened is told in a sentence`() async throws {
+    @Test func `a log that cannot be opened is an error in a sentence`() async throws {
         var configuration = SimulatorConfiguration()
         configuration.logFile = "/nowhere/at/all/log"
         let simulator = try APNsSimulator(configuration)
@@ -318,7 +318,7 @@ struct SimulatorTests {
         }
     }
 
-    @Test func `whoever speaks no TLS, or nothing, is counted and harms nobody`() async throws {
+    @Test func `a client that does not speak TLS, or sends nothing, does not affect others`() async throws {
         try await withSimulator { simulator, loop in
             let rude = try await TCP.connect(host: "127.0.0.1", port: simulator.port, timeout: .seconds(30), on: loop)
             let text = Array("GET / HTTP/1.1\r\n\r\n".utf8)

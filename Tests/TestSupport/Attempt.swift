@@ -1,4 +1,4 @@
-/// Runs the body, and then the ending, whatever became of the body: what `defer` does where nothing has to be awaited.
+/// Runs the body and then the ending, also when the body throws: an asynchronous `defer`.
 package func attempt<R>(
     _ body: () async throws -> R,
     finally ending: () async throws -> Void
@@ -7,7 +7,7 @@ package func attempt<R>(
     do {
         result = try await body()
     } catch {
-        // What went wrong first is what a test has to tell of.
+        // The first error is the one to report.
         try? await ending()
         throw error
     }

@@ -1,8 +1,8 @@
 package import IO
 
 extension EventLoop {
-    /// Asks again and again until the answer is yes, by the loop's timers. Throws when that takes too long; the sentence
-    /// in the error begins with `what`.
+    /// Evaluates the condition at intervals until it is true. Throws when that takes too long, with an error that begins with
+    /// `what`.
     package func eventually(
         _ what: @autoclosure () -> String,
         within limit: Duration = .seconds(60),

@@ -1,10 +1,10 @@
 import Glibc
 import IO
 
-/// The seeds of fuzz tests. As one test among many it runs with few, always the same ones; `FUZZ=SECONDS` has each such
-/// test go on with new ones for so long, and `FUZZ_SEED=NUMBER` with just the one that failed.
+/// The seeds of fuzz tests. In the suite each test has a few fixed ones. `FUZZ=SECONDS` runs new ones for that long, and
+/// `FUZZ_SEED=NUMBER` runs one.
 package enum Fuzzing {
-    /// Calls the body with one seed after the other. A body that finds something says with which.
+    /// Calls the body with each seed. The body names the seed in its findings.
     package static func seeds(_ count: UInt64, _ body: (UInt64) throws -> Void) rethrows {
         if let seed = number("FUZZ_SEED") { return try body(seed) }
         guard let seconds = number("FUZZ") else { return try (0..<count).forEach(body) }
@@ -12,7 +12,7 @@ package enum Fuzzing {
         repeat { try body(.random(in: .min ... .max)) } while .now < end
     }
 
-    /// The same, for bodies that wait.
+    /// The same for asynchronous bodies.
     package static func seeds(_ count: UInt64, _ body: (UInt64) async throws -> Void) async rethrows {
         if let seed = number("FUZZ_SEED") { return try await body(seed) }
         guard let seconds = number("FUZZ") else {

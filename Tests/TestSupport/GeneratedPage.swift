@@ -3,14 +3,14 @@ import Testing
 
 /// A page of the documentation that is made from the program. A test compares it, `make docs` writes it.
 package struct GeneratedPage {
-    /// Within the repository, such as `docs/cli.md`.
+    /// Its path in the repository, such as `docs/cli.md`.
     package let path: String
 
     package init(_ path: String) {
         self.path = path
     }
 
-    /// Where it is on this machine.
+    /// Its path on this machine.
     package var file: String {
         var url = URL(filePath: #filePath)
         for _ in 0..<3 { url.deleteLastPathComponent() }
@@ -21,7 +21,7 @@ package struct GeneratedPage {
         get throws { try String(contentsOfFile: file, encoding: .utf8) }
     }
 
-    /// `make docs` asks for pages to be written.
+    /// `make docs` writes the pages.
     package static var isWritten: Bool { ProcessInfo.processInfo.environment["PAGES"] == "write" }
 
     package func write(_ text: String) throws {

@@ -1,11 +1,11 @@
 import FoundationEssentials
 import Glibc
 
-/// A folder of a test's own, gone when the test is over.
+/// A folder for one test, removed at its end.
 package struct TemporaryFolder: Sendable {
     package let path: String
 
-    /// Gives the body a fresh folder, and removes it with all that is in it.
+    /// Runs the body with a new folder, and removes the folder with its contents.
     package static func with<R>(_ body: (TemporaryFolder) async throws -> R) async throws -> R {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -29,7 +29,7 @@ package struct TemporaryFolder: Sendable {
 
     package func file(_ name: String) -> String { path + "/" + name }
 
-    /// Writes a file into the folder and answers its path.
+    /// Writes a file into the folder and returns its path.
     package func write(_ name: String, _ text: String) throws -> String {
         try Data(text.utf8).write(to: URL(filePath: file(name)))
         return file(name)

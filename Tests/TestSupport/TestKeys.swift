@@ -14,7 +14,7 @@ package enum TestKeys {
         -----END ENCRYPTED PRIVATE KEY-----
         """
 
-    /// A certificate that issued itself, with its key of RSA 1024 bits, which OpenSSL holds for too small.
+    /// A self-signed certificate, with an RSA key of 1024 bits, which is too small for OpenSSL.
     package static let smallRSA = """
         -----BEGIN CERTIFICATE-----
         MIICRDCCAa2gAwIBAgIUMfCv2sFXUnW00J/tKiUEnroz2rIwDQYJKoZIhvcNAQEL

@@ -2,7 +2,7 @@ package import IO
 
 /// Loops for tests.
 package enum TestLoop {
-    /// The one that what is shared by all tests of a process runs on, such as their PostgreSQL.
+    /// For what all tests of a process share, such as their PostgreSQL.
     package static let shared: EventLoop = {
         do {
             return try EventLoop(name: "tests")
@@ -11,7 +11,7 @@ package enum TestLoop {
         }
     }()
 
-    /// A loop around a test: started before, stopped and joined after.
+    /// Starts a loop, runs the body, then stops and joins the loop.
     package static func with<R>(_ body: (EventLoop) async throws -> R) async throws -> R {
         let loop = try EventLoop(name: "test")
         defer {

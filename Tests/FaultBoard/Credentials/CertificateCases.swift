@@ -8,7 +8,7 @@ import Testing
 
 /// Certificates that change, end, or are refused, while their app has something to send.
 @Suite struct CertificateCases {
-    @Test func `D18: a certificate that is replaced is in use at once, and the old connection drains`() async throws {
+    @Test func `D18: a replaced certificate is used at once, and the old connection drains`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(20) }) { scene in
             _ = try await scene.fleet.started(["--connections", "1", "--max-in-flight", "200"], lease: Fleet.calm)
             try await scene.underLoad {
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `N13: a certificate that has expired pauses its app, SQL says why, and a new one resumes it`()
+    @Test func `N13: an expired certificate pauses its app, SQL says why, and a new one resumes it`()
         async throws
     {
         try await Scene.with { scene in
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `N13, N17: a credential that cannot be read holds its app, SQL says why, and a good one resumes it`()
+    @Test func `N13, N17: an unreadable credential holds its app, SQL says why, and a good one resumes it`()
         async throws
     {
         try await Scene.with { scene in
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `N13: a certificate that is refused while shaking hands pauses its app, and a way out resumes it`()
+    @Test func `N13: a certificate that is refused in the handshake pauses its app, until a gateway accepts it`()
         async throws
     {
         try await Scene.with { scene in
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `A1: a signing key that is refused pauses its app, and the right one resumes it`() async throws {
+    @Test func `A1: a refused signing key pauses its app, and the right one resumes it`() async throws {
         let right = try SigningKey.generate()
         try await Scene.with({
             $0.providerKeys = [try ProviderKey(pem: right.pem, keyID: Scene.keyID, teamID: Scene.teamID)]
@@ -159,7 +159,8 @@ import Testing
         }
     }
 
-    @Test func `N13: a certificate that ends soon is warned of in the log, the metrics and the tables`() async throws {
+    @Test func `N13: a certificate that expires soon is a warning in the log, the metrics and the tables`() async throws
+    {
         try await Scene.with { scene in
             let worker = try await scene.fleet.started(lease: Fleet.calm)
             let now = Int64(try await scene.client.number("SELECT extract(epoch FROM now())"))
@@ -213,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func `N22: an alert that may mean anything does not condemn a signing key`() async throws {
+    @Test func `N22: an ambiguous TLS alert does not pause an app with a signing key`() async throws {
         try await Scene.with { scene in
             try await scene.sign(with: try SigningKey.generate())
             let alert: [UInt8] = [0x15, 3, 3, 0, 2, 2, 40]  // handshake_failure
@@ -244,7 +245,7 @@ import Testing
         }
     }
 
-    @Test func `A11: the longest texts that are no credential or trust root cost no worker its lease`() async throws {
+    @Test func `A11: huge texts in place of credentials or trust roots cost no worker its lease`() async throws {
         try await Scene.with { scene in
             let worker = try await scene.fleet.started()
             let pieces = [

@@ -6,7 +6,7 @@ import Testing
 
 /// One provider token for the fleet, and what the gateway may say of it.
 @Suite struct ProviderTokenCases {
-    @Test func `A3: eight workers that share a signing key use one provider token, and when it is due, one other`()
+    @Test func `A3: eight workers with one signing key share one provider token, and later its one successor`()
         async throws
     {
         try await Scene.with({ $0.delay = .milliseconds(100) }) { scene in
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(.enabled(if: FakeTime.isInstalled, "libfaketime is not installed"))
-    func `A3: workers whose clocks are wrong mint tokens by the database's`() async throws {
+    func `A3: workers with wrong clocks make provider tokens by the database's clock`() async throws {
         try await Scene.with { scene in
             try await scene.sign(with: try SigningKey.generate())
             for offset in ["+40m", "-40m"] {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `A3: where the token that replaced it is refused as well the app waits, and none is minted again`()
+    @Test func `A3: when the new provider token is refused as well the app waits, and no other is made`()
         async throws
     {
         try await Scene.with({
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `A4: when the gateway has seen too many tokens the fleet keeps the old one, and the queue waits`()
+    @Test func `A4: after TooManyProviderTokenUpdates the fleet keeps the old provider token, and the queue waits`()
         async throws
     {
         try await Scene.with({

@@ -30,7 +30,7 @@ import Testing
         }
     }()
 
-    @Test func `A1: every reason fails its push, or has it tried again, and nobody else's`() async throws {
+    @Test func `A1: each reason fails or retries its own push, and no other`() async throws {
         try await Scene.with({ $0.answers = try Self.answers.map { try AnswerRule(parsing: $0.rule) } }) { scene in
             _ = try await scene.fleet.started(lease: Fleet.calm)
             #expect(Self.answers.count > 30)

@@ -18,7 +18,7 @@ import Testing
         try await scene.enqueue(3, tokens: 1500)
     }
 
-    @Test func `D28: triggers that name their own tables plainly work, whoever the worker is`() async throws {
+    @Test func `D28: triggers that do not qualify their table names work`() async throws {
         try await Scene.with({ try Self.answers(&$0) }) { scene in
             let login = try await scene.login()
             try await scene.client.run(
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `D29: whatever a trigger raises costs the record of that one message, and holds up nothing`()
+    @Test func `D29: an error in a trigger costs the record of that one message, and holds up nothing`()
         async throws
     {
         try await Scene.with({ try Self.answers(&$0) }) { scene in
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `D31: constraints, columns and indexes of users on results keep no day from getting its partition`()
+    @Test func `D31: users' constraints, columns and indexes on results do not prevent new partitions`()
         async throws
     {
         try await Scene.with { scene in

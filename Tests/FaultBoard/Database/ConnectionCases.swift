@@ -17,7 +17,9 @@ import Testing
         }
     }
 
-    @Test func `D4: a connection cut at any byte, also within a commit, settles each push once`() async throws {
+    @Test func `D4: when the database connection is cut at any byte, also within a commit, each push is settled once`()
+        async throws
+    {
         try await Scene.with { scene in
             try await scene.withProxy { proxy, url in
                 let worker = try scene.fleet.start(["--max-in-flight", "200"], database: url)
@@ -62,7 +64,8 @@ import Testing
         }
     }
 
-    @Test func `D6: half a second to the database and back makes a worker slower, and costs it no lease`() async throws
+    @Test func `D6: a round trip of half a second to the database slows a worker down, and costs it no lease`()
+        async throws
     {
         try await Scene.with { scene in
             try await scene.withProxy { proxy, url in
@@ -78,8 +81,7 @@ import Testing
         }
     }
 
-    @Test func `D7: a worker that is given no connection waits, says so, does not storm, and comes back`() async throws
-    {
+    @Test func `D7: a worker without a database connection backs off, logs it, and recovers`() async throws {
         try await Scene.with { scene in
             let (name, url) = try await scene.login()
             let worker = try scene.fleet.start(database: url)

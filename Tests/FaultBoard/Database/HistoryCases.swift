@@ -19,7 +19,7 @@ import Testing
         JOIN carillon.partitions('results') p ON p.lower_bound <= d.day AND p.upper_bound > d.day
         """
 
-    @Test func `D26: a million rows without a partition get one, while more come in, and nobody waits for it`()
+    @Test func `D26: a million rows in the default partition are moved while more come in, and nothing waits`()
         async throws
     {
         try await Scene.with { scene in
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `D27: while somebody reads history for long, sending goes on, and maintenance is done afterwards`()
+    @Test func `D27: during a long read of the history sending goes on, and maintenance follows afterwards`()
         async throws
     {
         try await Scene.with { scene in

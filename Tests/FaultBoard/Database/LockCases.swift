@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test
-    func `D19: while an index is made on results and a worker joins, nobody loses a lease and nothing goes twice`()
+    func `D19: CREATE INDEX on results costs no worker its lease, and nothing is sent twice`()
         async throws
     {
         try await Scene.with { scene in
@@ -105,8 +105,7 @@ import Testing
         }
     }
 
-    @Test func `D21: a cancel of a message in flight that is never committed holds up that message only`() async throws
-    {
+    @Test func `D21: an uncommitted cancel of a message in flight holds up that message only`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(500) }) { scene in
             try await scene.addApp(Self.other, topic: Scene.topic, to: scene.simulator)
             // Too large for one job: a worker cuts it, and its parts count on one row.
@@ -135,7 +134,7 @@ import Testing
         ("apps WHERE name = 'board'", false), ("unfinished", false), ("scheduled", false), ("inflight", false),
         ("chores", false), ("workers", true),
     ])
-    func `D22: whosever rows are locked, nobody loses a lease, and what does not need them goes on`(
+    func `D22: locked rows cost no worker its lease, and hold up only what needs them`(
         rows: String,
         isNeededByAll: Bool
     ) async throws {

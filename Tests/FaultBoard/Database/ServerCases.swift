@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `D8: after a fail-over workers find the server that takes writes, and storm none`() async throws {
+    @Test func `D8: after a fail-over workers find the server that accepts writes, and flood none`() async throws {
         var settings = PrivateCluster.Settings.fast
         settings.parameters = ["default_transaction_read_only": "on"]
         try await TestLoop.with { loop in
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(.enabled(if: User.isRoot, "mounting a small disk takes root"))
-    func `D10: a full disk stops the settling of results, not the truth of them`() async throws {
+    func `D10: a full disk delays results, and makes none wrong`() async throws {
         try await Scene.with { scene in
             try await Self.withDisk(in: scene.folder) { disk in
                 try await scene.client.run("CREATE TABLESPACE \(scene.database) LOCATION '\(disk)'")

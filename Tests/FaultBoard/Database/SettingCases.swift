@@ -7,7 +7,7 @@ import Testing
 
 /// Schemas, rights and credentials that are not as they should be, or change.
 @Suite struct SettingCases {
-    @Test func `D15: on a schema that is missing, newer or shut to it, a worker ends with 78 and says why`()
+    @Test func `D15: on a schema that is missing, newer or not permitted, a worker ends with 78 and says why`()
         async throws
     {
         try await Scene.with { scene in
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `D18: a credential that changes is used within seconds; without one rows wait`() async throws {
+    @Test func `D18: a changed credential is used within seconds; without one rows wait`() async throws {
         try await Scene.with { scene in
             let worker = try await scene.fleet.started()
             try await scene.underLoad {
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test(.enabled(if: TestPooler.isInstalled, "PgBouncer is not installed"))
-    func `D24: nor do they behind PgBouncer, where each transaction sets what it needs`() async throws {
+    func `D24: neither do they behind PgBouncer, where each transaction has its own settings`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ee=503:Shutdown*2")] }) { scene in
             try await TestPooler.with(size: 4, before: scene.cluster, on: scene.loop) { pooler in
                 try await Self.work(in: scene, over: pooler.url(database: scene.database))
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `D25: an idle worker whose schema has gone says so once, tries ever more rarely, and comes back`()
+    @Test func `D25: an idle worker without its schema logs it once, retries at growing intervals, and recovers`()
         async throws
     {
         try await Scene.with { scene in

@@ -64,8 +64,7 @@ import Testing
         }
     }
 
-    @Test func `D12: with a transaction held open all the while, the queue stays about as fast as before`() async throws
-    {
+    @Test func `D12: with a transaction held open all the time, the queue stays about as fast`() async throws {
         try await Scene.with { scene in
             try await scene.fleet.started()
             let rows = Board.sized(2000, full: 50_000)
@@ -89,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `D14: nothing has to tell a worker of new rows, it looks often enough by itself`() async throws {
+    @Test func `D14: a worker finds new rows without a notification`() async throws {
         try await Scene.with { scene in
             let worker = try await scene.fleet.started()
             try await scene.enqueue(1)
@@ -109,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `D16: a large transaction that commits beside the sending is sent like the rest`() async throws {
+    @Test func `D16: a large transaction that commits during sending is sent like the rest`() async throws {
         try await Scene.with { scene in
             // Nothing breaks here, so no lease may run out, however busy the machine is.
             try await scene.fleet.started(2, Fleet.patient, lease: Fleet.calm)
@@ -122,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `D17: rows that are committed late, with older ids than what was sent, are sent too`() async throws {
+    @Test func `D17: rows that are committed late, with lower ids than those sent, are sent too`() async throws {
         try await Scene.with { scene in
             try await scene.fleet.started()
             try await scene.client.session { session in

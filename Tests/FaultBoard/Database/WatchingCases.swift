@@ -6,7 +6,7 @@ import Testing
 
 /// People who look on while something happens to the database.
 @Suite struct WatchingCases {
-    @Test func `D32: status that is watched goes on when the database has been restarted`() async throws {
+    @Test func `D32: carillon status --watch goes on after a restart of the database`() async throws {
         try await Scene.with(on: .own(.fast)) { scene in
             let watch = try BackgroundProgram(
                 ["status", "--watch", "--interval", "100ms", "--json"],
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `D33: check says how things stand where nothing may be written`() async throws {
+    @Test func `D33: carillon check works where nothing may be written`() async throws {
         try await Scene.with(on: .own(.fast)) { scene in
             try await scene.client.run("ALTER SYSTEM SET default_transaction_read_only = on")
             try await scene.client.run("SELECT pg_reload_conf()")

@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `A9: some bad tokens among good ones pause nobody, and go where the app asked for that`() async throws {
+    @Test func `A9: a few bad device tokens pause no app, and are deleted where the app asks for that`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "bb=400:BadDeviceToken")] }) { scene in
             try await scene.client.run("UPDATE carillon.apps SET reap_bad_tokens = true")
             try await scene.fleet.started(Scene.reaping, lease: Fleet.calm)

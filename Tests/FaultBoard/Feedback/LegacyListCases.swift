@@ -42,7 +42,7 @@ import Testing
         #expect(try await scene.registered() == [Self.live])
     }
 
-    @Test func `F2: a legacy list that breaks off half way keeps what came, and the rest comes with the next pass`()
+    @Test func `F2: the first half of a legacy list that breaks off is kept, and the next pass gets the rest`()
         async throws
     {
         // A tuple has 38 bytes.
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `F2: a worker that is told to stop reads a legacy list to its end before it goes`() async throws {
+    @Test func `F2: a worker that is told to stop reads a legacy list to its end first`() async throws {
         try await with(dead: 5000) { scene in
             try await scene.client.session { session in
                 try await session.script("BEGIN; LOCK TABLE carillon.feedback IN SHARE ROW EXCLUSIVE MODE")
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `F2: apps that share a certificate hear of all tokens of the one list that they have`() async throws {
+    @Test func `F2: apps with one certificate share all tokens of its one list`() async throws {
         try await with(dead: 100) { scene in
             try await scene.client.run(
                 """
@@ -118,8 +118,7 @@ import Testing
         }
     }
 
-    @Test func `F2: a feedback gateway that cannot be reached is told of, and harms no list and no push`() async throws
-    {
+    @Test func `F2: an unreachable feedback gateway is logged, and affects no other list and no push`() async throws {
         try await with(dead: 100) { scene in
             try await scene.client.run(
                 """

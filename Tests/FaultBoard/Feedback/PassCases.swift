@@ -9,7 +9,7 @@ import Testing
         (1...count).map { Scene.token(prefix, $0) }
     }
 
-    @Test func `F1: what is enqueued while its tokens are reaped ends as APNs says, and no live token goes`()
+    @Test func `F1: messages enqueued during reaping end as APNs says, and no live token is deleted`()
         async throws
     {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "dd=410:Unregistered")] }) { scene in
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `F2: a pass that is killed in the middle of a batch is run again, to the same end`() async throws {
+    @Test func `F2: a pass that is killed within a batch is run again, with the same result`() async throws {
         try await Scene.with { scene in
             let (live, dead) = (Self.tokens("aa", 100), Self.tokens("dd", 3000))
             try await scene.register(live + dead)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `F4: many thousand tokens go without holding up sends or registrations`() async throws {
+    @Test func `F4: deleting many thousand tokens holds up no pushes and no registrations`() async throws {
         try await Scene.with { scene in
             let count = Board.sized(20_000, full: 1_000_000)
             try await scene.client.run(
@@ -127,7 +127,7 @@ import Testing
         return waits
     }
 
-    @Test func `F6: a token that is called dead many times is deleted once`() async throws {
+    @Test func `F6: a token that is reported dead many times is deleted once`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "dd=410:Unregistered")] }) { scene in
             let worker = try await scene.fleet.started(Scene.neverReaping, lease: Fleet.calm)
             let dead = Self.tokens("dd", 50)
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `F7: when the worker that runs a pass dies, another goes on with it, and does not wait for the next`()
+    @Test func `F7: when the worker that runs a pass dies, another resumes it at once`()
         async throws
     {
         try await Scene.with { scene in
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `F7, W13: of many workers one runs a pass that is due`() async throws {
+    @Test func `F7, W13: one of many workers runs a pass that is due`() async throws {
         try await Scene.with { scene in
             let workers = try await scene.fleet.started(3, ["--feedback-interval", "1h", "--log-level", "debug"])
             func passes() -> Int { workers.reduce(0) { $0 + $1.lines(containing: "feedback pass").count } }

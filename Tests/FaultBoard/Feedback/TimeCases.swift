@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `F5: timestamps in seconds, in the future, absurd or missing are no danger to what is registered`()
+    @Test func `F5: timestamps in seconds, in the future, absurd or missing delete no registered token`()
         async throws
     {
         let now = Self.now
@@ -91,7 +91,8 @@ import Testing
         }
     }
 
-    @Test func `F8: after the database's clock was set back an hour passes go on, and no live token goes`() async throws
+    @Test func `F8: passes go on after the database's clock was set back by an hour, and delete no live token`()
+        async throws
     {
         try await Scene.with { scene in
             let worker = try await scene.fleet.started(["--feedback-interval", "1s"], lease: Fleet.calm)

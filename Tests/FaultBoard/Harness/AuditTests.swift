@@ -48,23 +48,23 @@ import Testing
         return Audit(ledger, outcomes, deliveries, allowance).breaches.map(\.invariant)
     }
 
-    @Test func `what was sent once and answered with 200 breaks nothing`() {
+    @Test func `a push sent once and answered with 200 is no breach`() {
         #expect(breaches([delivery()]) == [])
     }
 
-    @Test func `a message without a result, and one with two, is lost`() {
+    @Test func `a message without a result, or with two, is a breach`() {
         #expect(breaches([delivery()]) { $0.results = [:] } == ["I1"])
         let again = Outcomes.Result(sent: 1, failed: 0, expired: 0, cancelled: 0)
         #expect(breaches([delivery()]) { $0.results["m0"]?.append(again) } == ["I1"])
     }
 
-    @Test func `a success that the gateway did not see, or with another body, is false`() {
+    @Test func `a success that the gateway did not receive, or with another body, is a breach`() {
         #expect(breaches([]) == ["I2"])
         #expect(breaches([delivery(status: 503, reason: "Shutdown")]) == ["I2"])
         #expect(breaches([delivery(payload: "{\"a\":1}")]) == ["I2"])
     }
 
-    @Test func `a failure that nobody gave a reason for is false`() {
+    @Test func `a failure with a reason that no answer had is a breach`() {
         let unregistered = Outcomes.Failure(token: Self.token, status: 410, reason: "Unregistered")
         let poison = Outcomes.Failure(token: Self.token, status: nil, reason: "Poison")
         #expect(breaches(sent: 0, failures: [unregistered], [delivery()]) == ["I3"])
@@ -73,26 +73,26 @@ import Testing
         #expect(breaches(sent: 0, failures: [poison], [], { _ in }, .init(localReasons: ["Poison"])) == [])
     }
 
-    @Test func `duplicates beyond the bound are counted`() {
+    @Test func `duplicates beyond the bound are a breach`() {
         let twice = [delivery(), delivery()]
         #expect(breaches(twice) == ["I4"])
         #expect(breaches(twice, { _ in }, .init(duplicates: 1)) == [])
     }
 
-    @Test func `a second send must be the same push`() {
+    @Test func `a second send of another push is a breach`() {
         let retried = [delivery(status: 503, reason: "Shutdown"), delivery(id: "b")]
         #expect(breaches(retried) == ["I5"])
         #expect(breaches([delivery(status: 503), delivery(payload: "{\"a\":1}")]).contains("I5"))
     }
 
-    @Test func `what nobody enqueued, and what is left, is seen`() {
+    @Test func `pushes that were not enqueued, and jobs that are left, are breaches`() {
         #expect(breaches([delivery(), delivery(to: "ff", id: "b")]) == ["I1"])
         #expect(breaches([delivery()]) { $0.inFlight = 1 } == ["I6"])
         #expect(breaches([delivery()]) { $0.waiting = 1 } == ["I1"])
         #expect(breaches([delivery()]) { $0.deadlocks = 1 } == ["I15"])
     }
 
-    @Test func `a commit that nobody knows of is right either way`() {
+    @Test func `a commit of unknown outcome is right either way`() {
         let ledger = Ledger()
         ledger.unsure([Self.message])
         #expect(Audit(ledger, Outcomes(), [], Audit.Allowance()).breaches.isEmpty)

@@ -8,7 +8,7 @@ import Testing
         scene.record.deliveries.filter { $0.token == token }.map(\.time)
     }
 
-    @Test func `A5: a token that gets too much rests alone, and for as long as the gateway says`() async throws {
+    @Test func `A5: a throttled device token waits alone, for as long as the gateway says`() async throws {
         try await Scene.with({
             $0.answers = try ["a5=429:TooManyRequests*2", "a6=429:TooManyRequests+3*1"].map {
                 try AnswerRule(parsing: $0)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: ["500:InternalServerError", "503:ServiceUnavailable"])
-    func `A6: where the gateway can do nothing for now no push fails, and all are sent when it can`(answer: String)
+    func `A6: while the gateway is unavailable no push fails, and afterwards all are sent`(answer: String)
         async throws
     {
         // One more try than that, and pushes may fail by the app's own setting.
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `A6: a gateway that shuts down again and again is asked again on new connections, ever more slowly`()
+    @Test func `A6: a gateway that keeps shutting down gets new connections at growing intervals`()
         async throws
     {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "*=503:Shutdown*2")] }) { scene in

@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `N19: far away, goodbyes cost no push and double none`() async throws {
+    @Test func `N19: far away, GOAWAY loses no push and sends none twice`() async throws {
         try await send(Board.sized(1_000, full: 5_000), .milliseconds(100)) {
             $0.goAwayAfter = 100
         } then: { _, worker in
@@ -78,7 +78,7 @@ import Testing
 
     // MARK: Odd windows
 
-    @Test func `H22: no window to begin with, and one for each stream as it comes`() async throws {
+    @Test func `H22: an initial window of 0, and a window for each stream`() async throws {
         try await Scene.send { frame in
             if frame.direction == .down, frame.frame.type == 4, frame.frame.flags == 0 {
                 return [.pass, .say(Frames.settings([(4, 0)]))]
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `H23: eighty windows opened for each push are no flood`() async throws {
+    @Test func `H23: eighty WINDOW_UPDATEs for each push are no flood`() async throws {
         try await Scene.send { frame in
             guard frame.direction == .up, frame.frame.isHeaders else { return [.pass] }
             let updates = Frames.windowUpdate(frame.frame.stream, 1) + Frames.windowUpdate(0, 1)
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `H24: a connection whose window never opens again is left, and its pushes go out on another, once`()
+    @Test func `H24: a connection whose window stays closed is abandoned, and its pushes are sent on another, once`()
         async throws
     {
         try await Scene.with { scene in

@@ -3,7 +3,7 @@ import Testing
 
 /// Gateways that say too much.
 @Suite struct FloodCases {
-    @Test func `H11: a header block without end is cut`() async throws {
+    @Test func `H11: an endless header block ends the connection`() async throws {
         try await Scene.survive([
             { stream in
                 let beginning = Frames.frame(1, stream: stream, Frames.block([(":status", "200")]))
@@ -35,7 +35,7 @@ import Testing
 
     private static func many(_ frame: [UInt8]) -> [UInt8] { Array(repeatElement(frame, count: 20_000).joined()) }
 
-    @Test func `H14: floods of frames that mean nothing, each of its kind`() async throws {
+    @Test func `H14: floods of meaningless frames of each type`() async throws {
         try await Scene.survive([
             { _ in Self.many(Frames.ping(1)) }, { _ in Self.many(Frames.ping(1, acknowledgement: true)) },
             { _ in Self.many(Frames.settings()) }, { _ in Self.many(Frames.frame(0xbb, stream: 0, [1, 2])) },
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `H15: a body without end is cut, its status counts, and the connection is kept`() async throws {
+    @Test func `H15: an endless body is cut off, its status counts, and the connection stays`() async throws {
         try await Scene.send { frame in
             guard frame.isAnswer, frame.answers == 21, frame.connection == 1 else { return [.pass] }
             let piece = Frames.data(frame.frame.stream, [UInt8](repeating: 120, count: 16_384))
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `H15: a body of 100 MB, more than there is room for, is the end of its connection`()
+    @Test func `H15: a body of 100 MB, more than the window, ends its connection`()
         async throws
     {
         let pieces = Board.sized(1_600, full: 6_400)

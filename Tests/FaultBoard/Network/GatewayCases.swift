@@ -6,7 +6,7 @@ import Testing
 
 /// What happens between a worker and its gateway.
 @Suite struct GatewayCases {
-    @Test func `N3: a gateway that vanishes with streams open is noticed by what it does not answer`() async throws {
+    @Test func `N3: a gateway that vanishes with open streams is detected by its missing answers`() async throws {
         try await Scene.with { scene in
             try await scene.withProxyToGateway { proxy in
                 let worker = try scene.fleet.start(
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `N4: a connection cut at any byte loses nothing, and doubles only what was in flight`() async throws {
+    @Test func `N4: a connection cut at any byte loses nothing, and repeats only what was in flight`() async throws {
         try await Scene.with { scene in
             try await scene.withProxyToGateway { proxy in
                 let worker = try scene.fleet.start(["--request-timeout", "60s"], lease: Fleet.calm)
@@ -46,7 +46,9 @@ import Testing
         }
     }
 
-    @Test func `N5: a connection that is closed with streams open, in good order or not, loses nothing`() async throws {
+    @Test func `N5: a connection that is closed with open streams, with or without close_notify, loses nothing`()
+        async throws
+    {
         try await Scene.with { scene in
             let judge: Relay.Judge = { frame in
                 guard frame.isAnswer, frame.answers == 21, frame.connection <= 6 else { return [.pass] }
@@ -64,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `N7: a gateway that reads and says nothing any more is left`() async throws {
+    @Test func `N7: a gateway that reads and never answers is abandoned`() async throws {
         try await Scene.with { scene in
             let judge: Relay.Judge = { frame in
                 frame.isAnswer && frame.answers == 21 && frame.connection <= 2 ? [.pass, .freeze] : [.pass]
@@ -80,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `N6: a gateway whose answers come byte by byte, each after a question, is left in time`() async throws {
+    @Test func `N6: a gateway whose answers come byte by byte is abandoned in time`() async throws {
         try await Scene.with { scene in
             let rest = Mutex<[UInt8]>([])
             let judge: Relay.Judge = { frame in
@@ -102,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `N11: over a slow line that cuts all into pieces of a few bytes, everything arrives`() async throws {
+    @Test func `N11: over a slow line in pieces of a few bytes everything arrives`() async throws {
         try await Scene.with { scene in
             try await scene.withRelay(in: 7, { _ in [.pass] }) { _ in
                 try await scene.enqueue(Board.sized(500, full: 5_000))

@@ -52,7 +52,7 @@ import Testing
         ]
     }()
 
-    @Test func `A7: whatever stands in a body, the status decides what becomes of the push`() async throws {
+    @Test func `A7: the status of an answer decides, whatever its body`() async throws {
         let body = Mutex<Body?>(nil)
         // The answers under a rule have a body, which is replaced; all others have none.
         let judge: Relay.Judge = { frame in
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `A10: answers that come after the deadline are counted as late, and their pushes go out once more`()
+    @Test func `A10: answers after the deadline count as late, and their pushes are sent once more`()
         async throws
     {
         // Every tenth answer of the first connection comes when the worker has given its push up.

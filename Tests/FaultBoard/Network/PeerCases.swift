@@ -11,7 +11,7 @@ import Testing
 @Suite struct PeerCases {
     // MARK: Goodbyes
 
-    @Test func `H1: a goodbye after every hundred requests costs no push and doubles none`() async throws {
+    @Test func `H1: GOAWAY after every hundred requests loses no push and sends none twice`() async throws {
         try await Scene.with {
             $0.goAwayAfter = 100
         } _: { scene in
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `H2: a goodbye in two steps leaves nothing unknown`() async throws {
+    @Test func `H2: GOAWAY in two steps leaves no outcome unknown`() async throws {
         let highest = Mutex<[Int: UInt32]>([:])
         let lasts = Mutex<[Int: UInt32]>([:])
         try await Scene.send { frame in
@@ -49,13 +49,13 @@ import Testing
         }
     }
 
-    @Test func `H3: a second goodbye that takes back the first ends the connection`() async throws {
+    @Test func `H3: a second GOAWAY with a higher stream ends the connection`() async throws {
         try await Scene.survive(
             Array(repeating: { Frames.goAway(last: $0 + 2) + Frames.goAway(last: $0 + 100) }, count: 3)
         )
     }
 
-    @Test func `H4: a goodbye after every ten requests slows the worker down, and nothing else`() async throws {
+    @Test func `H4: GOAWAY after every ten requests only slows the worker down`() async throws {
         try await Scene.with {
             $0.goAwayAfter = 10
         } _: { scene in
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `H5: a goodbye that blames the certificate pauses the app, says so in SQL, and a new row resumes it`()
+    @Test func `H5: GOAWAY with a certificate reason pauses the app, SQL says why, and a new row resumes it`()
         async throws
     {
         let isBlamed = Mutex(true)
@@ -97,7 +97,7 @@ import Testing
 
     // MARK: Streams
 
-    @Test func `H6: where half of all streams are refused, each push is taken in the end, once`() async throws {
+    @Test func `H6: when half of all streams are refused, each push is accepted in the end, once`() async throws {
         let refused = Mutex<Set<UInt32>>([])
         try await Scene.send { frame in
             guard frame.direction == .up, frame.frame.isHeaders || frame.frame.isData else { return [.pass] }
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `H7: streams that are reset are unknown, and their pushes go out again`() async throws {
+    @Test func `H7: pushes on reset streams have an unknown outcome, and are sent again`() async throws {
         let resets = Atomic<Int>(0)
         try await Scene.send(duplicates: 2000) { frame in
             guard frame.isAnswer, frame.answers.isMultiple(of: 10) else { return [.pass] }
@@ -203,7 +203,7 @@ import Testing
         ])
     }
 
-    @Test func `H17: an answer that is none costs its own push a second try, and no other`() async throws {
+    @Test func `H17: a malformed answer costs its own push a second attempt, and no other`() async throws {
         let answers: [[(String, String)]] = [
             [("apns-id", "x")], [(":status", "200"), (":status", "200")], [(":status", "2xx")],
             [(":status", "200"), ("Apns-Id", "x")], [(":status", "099")],
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func `H19: a gateway that never acknowledges settings is left after ten seconds, and loses nothing`()
+    @Test func `H19: a gateway that never acknowledges SETTINGS is abandoned after ten seconds, and nothing is lost`()
         async throws
     {
         try await Scene.with { scene in
@@ -257,7 +257,7 @@ import Testing
 
     // MARK: Late, early, and at the end
 
-    @Test func `H18: answers in another order, and one that comes when nobody waits for it any more`() async throws {
+    @Test func `H18: answers out of order, and one that comes too late`() async throws {
         let held = Mutex<[UInt8]>([])
         let late = Mutex<(stream: UInt32, answer: [UInt8])?>(nil)
         try await Scene.send(duplicates: 1, ["--request-timeout", "3s", "--connections", "1"]) { frame in

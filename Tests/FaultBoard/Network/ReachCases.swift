@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `N1: a gateway that is down costs no push, and is found again when it is up`() async throws {
+    @Test func `N1: while a gateway is down no push fails, and afterwards all are sent`() async throws {
         try await Scene.with { scene in
             let worker = try await scene.fleet.started(lease: Fleet.calm)
             await scene.simulator.stop()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `N2: a gateway whose address swallows every packet is given up after five seconds`() async throws {
+    @Test func `N2: connecting to an address that drops all packets times out after five seconds`() async throws {
         let silent = try SilentPort(host: "127.0.0.9")
         let port = silent.port
         try await blocked(
@@ -49,7 +49,7 @@ import Testing
         _ = consume silent
     }
 
-    @Test func `N2, N9, N10: nine addresses of ten are dead, the tenth is found, and next time it is tried first`()
+    @Test func `N2, N9, N10: of ten addresses the one that answers is found, and tried first the next time`()
         async throws
     {
         try await TestLoop.with { loop in
@@ -90,7 +90,7 @@ import Testing
         init(_ port: consuming SilentPort) { self.port = port }
     }
 
-    @Test func `N6: a handshake that comes drop by drop is given up like one that does not come`() async throws {
+    @Test func `N6: a handshake that comes byte by byte times out like one that does not come`() async throws {
         try await TestLoop.with { loop in
             try await Reception.with(on: loop) { _, descriptor in
                 let socket = Socket(owning: descriptor)
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `N8: a host that has no address holds its own app, and no other`() async throws {
+    @Test func `N8: a host name without an address holds its own app, and no other`() async throws {
         try await blocked(
             by: { try await $0.lead(to: "no-such-host.invalid:443", trusting: $0.simulator.rootPEM) },
             saying: "no-such-host.invalid"
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: FlawedServer.allCases)
-    func `N12: a server that does not prove to be the right one hears nothing`(flaw: FlawedServer) async throws {
+    func `N12: a server with a wrong certificate receives nothing`(flaw: FlawedServer) async throws {
         let heard = Atomic<Int>(0)
         try await RawGateway.with(
             certificate: try flaw.certificate(),
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: [[], ["http/1.1"]] as [[String]])
-    func `N14: a server that does not agree to speak HTTP-2 is refused`(protocols: [String]) async throws {
+    func `N14: a server that does not negotiate HTTP-2 is refused`(protocols: [String]) async throws {
         let heard = Atomic<Int>(0)
         try await RawGateway.with(
             alpn: protocols,
@@ -164,7 +164,7 @@ import Testing
         #expect(frames == 0)
     }
 
-    @Test func `N14: a server that knows no newer TLS than 1-1 is refused`() async throws {
+    @Test func `N14: a server that supports only TLS 1-1 is refused`() async throws {
         // What it says in its first record: version 1.1, a random number of zeros, and a cipher of that time.
         let hello = [22, 3, 2, 0, 42, 2, 0, 0, 38, 3, 2] + [UInt8](repeating: 0, count: 33) + [0xc0, 9, 0]
         try await TestLoop.with { loop in
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func `N15: a server that answers in HTTP-1 is told apart, and nothing hangs`() async throws {
+    @Test func `N15: a server that answers in HTTP-1 is named as such, and nothing hangs`() async throws {
         try await RawGateway.with({ line in
             try await line.send(Array("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".utf8))
             try await line.listen()
@@ -198,7 +198,9 @@ import Testing
         }
     }
 
-    @Test func `N16: a gateway that shakes hands and names no settings is left after five seconds`() async throws {
+    @Test func `N16: a gateway that sends no SETTINGS after its handshake is abandoned after five seconds`()
+        async throws
+    {
         try await Scene.with { scene in
             let judge: Relay.Judge = { frame in
                 frame.direction == .down && frame.connection == 1 ? [.freeze] : [.pass]

@@ -3,7 +3,7 @@ import Testing
 
 /// Apps that are not there, not ready, or gone while rows wait for them.
 @Suite struct AppCases {
-    @Test func `P8: rows of an app that does not exist fail, and those of one that comes with them are sent`()
+    @Test func `P8: rows of an app that does not exist fail, and those of one that exists are sent`()
         async throws
     {
         try await Scene.with { scene in
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `P8: rows of a paused app wait, others go on, and it goes on when it may`() async throws {
+    @Test func `P8: rows of a paused app wait, others go on, and a resumed app goes on`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(20) }) { scene in
             let topic = "com.example.other"
             try await scene.addApp("other", topic: topic, to: scene.simulator)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `P8: rows of an app that is deleted meanwhile fail, and pushes in the air are counted`() async throws {
+    @Test func `P8: rows of an app that is deleted meanwhile fail, and pushes in flight are counted`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(50) }) { scene in
             try await scene.fleet.started(["--max-in-flight", "100"])
             try await scene.enqueue(1000)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `P8: rows of an app without a credential wait for one, whatever the first one is`() async throws {
+    @Test func `P8: rows of an app without a credential wait for a usable one`() async throws {
         try await Scene.with { scene in
             try await scene.addApp("other", topic: "com.example.other", to: scene.simulator)
             try await scene.client.run("UPDATE carillon.apps SET certificate_id = NULL WHERE name = 'board'")

@@ -4,7 +4,7 @@ import Testing
 
 /// Calling back what is on its way.
 @Suite struct CancelCases {
-    @Test func `P9: what is in flight cannot be called back, and what only waits can`() async throws {
+    @Test func `P9: pushes in flight cannot be cancelled, and waiting ones can`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "51=silence*1")] }) { scene in
             try await scene.fleet.started(["--max-in-flight", "10", "--request-timeout", "60s"])
             let flying = scene.message(prefix: "51")
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `P9: what waits for another attempt is called back, and what was sent of it counts`() async throws {
+    @Test func `P9: pushes that wait for a retry are cancelled, and those sent still count`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "ee=429:TooManyRequests+3600")] }) { scene in
             try await scene.fleet.started()
             let message = scene.message(tokens: 4, prefix: "ee")
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `P9: many cancels in the midst of claims give each message one end`() async throws {
+    @Test func `P9: with many cancels during claims each message ends once`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(5) }) { scene in
             try await scene.fleet.started(2, ["--max-in-flight", "200"])
             let count = Board.sized(2000, full: 20_000)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `P9: a broadcast that is called back at half way stops within a second`() async throws {
+    @Test func `P9: a broadcast that is cancelled half way stops within a second`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(20) }) { scene in
             let count = Board.sized(10_000, full: 1_000_000)
             try await scene.client.run(

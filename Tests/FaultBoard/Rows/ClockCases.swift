@@ -6,7 +6,7 @@ import Testing
 @Suite struct ClockCases {
     private static let later = [(argument: "run_at", value: "now() + interval '1 day'")]
 
-    @Test func `P7: what has expired is not sent, whether it waited in the queue or for its time`() async throws {
+    @Test func `P7: an expired message is not sent, whether it waited in the queue or was scheduled`() async throws {
         try await Scene.with { scene in
             let over = [(argument: "expires_at", value: "now() - interval '1 s'")]
             let waiting = scene.message(tokens: 3)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `P7: a message goes out when its time has come, and not before`() async throws {
+    @Test func `P7: a scheduled message is sent at its time, and not before`() async throws {
         try await Scene.with { scene in
             try await scene.fleet.started()
             let far = scene.message()
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `P7: what would be tried again after it has expired is not`() async throws {
+    @Test func `P7: a push is not retried after it has expired`() async throws {
         try await Scene.with({
             $0.answers = [
                 try AnswerRule(parsing: "ee=429:TooManyRequests+30"), try AnswerRule(parsing: "dd=503:Shutdown"),
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(.enabled(if: FakeTime.isInstalled, "libfaketime is not installed (the package faketime)"))
-    func `P7: workers whose clocks are wrong by ten minutes do everything in its time`() async throws {
+    func `P7: workers whose clocks are wrong by ten minutes do everything on time`() async throws {
         for offset in ["+10m", "-10m"] {
             try await Scene.with({
                 $0.answers = [

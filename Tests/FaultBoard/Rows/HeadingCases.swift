@@ -45,7 +45,7 @@ import Testing
         OddRow("expires_at", "'1969-12-31 23:59:59Z'", .expired), OddRow("expires_at", "now()", .expired),
     ]
 
-    @Test func `P4: a heading that cannot be one is refused here, and no byte of it reaches the wire`() async throws {
+    @Test func `P4: malformed header values are refused, and no byte of them is sent`() async throws {
         try await Scene.with { scene in
             let bad = Self.bad.map { OddRow($0.column, $0.value, .refused($0.reason)) }
             try await scene.digest(bad + Self.rejected + Self.fine)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `P4: a whole claim of rows that the gateway refuses holds up no other`() async throws {
+    @Test func `P4: a whole claim of rows that the gateway refuses holds up no other claim`() async throws {
         try await Scene.with { scene in
             for _ in 1...30 { try await scene.insert(Self.rejected[1]) }
             try await scene.fleet.started()
@@ -88,7 +88,7 @@ import Testing
         try await Scene.with { scene in try await scene.digest(Self.oddNumbers) }
     }
 
-    @Test func `P4: numbers at their limits are tried again like any other, until attempts are used up`() async throws {
+    @Test func `P4: numbers at their limits are retried like any other, until attempts are used up`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "*=503*1")] }) { scene in
             try await scene.digest(
                 Self.numbers.map { number in

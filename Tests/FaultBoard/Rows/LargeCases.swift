@@ -38,7 +38,7 @@ import Testing
         try await scene.client.number("SELECT pg_total_relation_size('carillon.messages')")
     }
 
-    @Test func `P12: a push goes out at once beside a message of the same app that was cut into many jobs`()
+    @Test func `P12: a push is sent at once beside a message of the same app that was cut into many jobs`()
         async throws
     {
         try await Scene.with({ $0.delay = .milliseconds(50) }) { scene async throws in

@@ -17,7 +17,7 @@ import Testing
         return #"{"aps":{"alert":"\#(letters)"}\#(rest)}"#
     }
 
-    @Test func `P1: a payload may have every byte that it may have, and not one more`() async throws {
+    @Test func `P1: a payload may have exactly its limit`() async throws {
         try await Scene.with { scene async throws in
             // So that its certificate is good for calls too.
             try await scene.certify([Scene.topic, Self.voip])
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `P1: a call has room for 5120 bytes`() async throws {
+    @Test func `P1: a voip payload may have 5120 bytes`() async throws {
         try await Scene.with { scene async throws in
             try await scene.certify([Scene.topic, Self.voip])
             // The audit knows one topic only, so this one is looked at by hand.
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `P1: enqueue refuses a payload that is too large, and takes one that just fits`() async throws {
+    @Test func `P1: enqueue refuses a payload that is too large, and accepts one that just fits`() async throws {
         try await Scene.with { scene async throws in
             for (size, type) in [(4097, "alert"), (5121, "voip"), (16 << 20, "alert")] {
                 let payload = #"('{"aps":{"alert":"' || repeat('x', \#(size - 20)) || '"}}')::json"#
@@ -114,7 +114,7 @@ import Testing
         (#"'{"a":"\u00"}'::json"#, "22P02"), ("NULL", "23502"),
     ]
 
-    @Test func `P2: what is no JSON is refused by the INSERT, in the caller's own transaction`() async throws {
+    @Test func `P2: invalid JSON is refused by the INSERT, in the caller's transaction`() async throws {
         try await Scene.with { scene async throws in
             for (value, state) in Self.notForJSON {
                 let error = await #expect(throws: PostgresError.self, "\(value)") {
@@ -142,7 +142,7 @@ import Testing
             "{\"a\":\"\u{7F}\u{80}\u{FEFF}\u{202E}\u{FFFF}\u{10FFFF}\"}", #"{"":{"":[[],{},""]}}"#, Self.nested(2045),
         ].map { OddRow(payload: $0, .sent) }
 
-    @Test func `P2: any object is sent byte for byte, and what is none fails by itself`() async throws {
+    @Test func `P2: any JSON object is sent byte for byte, and another payload fails alone`() async throws {
         try await Scene.with { scene async throws in
             try await scene.digest(
                 Self.odd + [

@@ -2,7 +2,7 @@ import Testing
 
 /// Rows that are too large for a claim, for the server or for anything.
 @Suite struct SizeCases {
-    @Test func `P13: rows whose one token is huge end as malformed, and the rows behind them are sent`() async throws {
+    @Test func `P13: rows with one huge token end as malformed, and the rows behind them are sent`() async throws {
         try await Scene.with { scene in
             // What comes out of another table may be compressed: 200 MB are 2 there.
             let megabytes = Board.sized(20, full: 200)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `P14: a claim that is too much for the server is made in halves until it is not`() async throws {
+    @Test func `P14: a claim that is too large for the server is halved until it fits`() async throws {
         try await Scene.with { scene in
             try await scene.client.run(
                 """

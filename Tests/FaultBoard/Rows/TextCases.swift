@@ -125,8 +125,7 @@ import Testing
         }
     }
 
-    @Test func `P10: the program takes any text, and hands none of it to a terminal or a scraper to obey`() async throws
-    {
+    @Test func `P10: the program accepts any text, and escapes it for terminals and scrapers`() async throws {
         try await Scene.with { scene in
             let environment = ["DATABASE_URL": scene.client.url]
             let issued = try scene.simulator.issueCertificate(topics: [Scene.topic])

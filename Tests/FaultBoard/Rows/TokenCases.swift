@@ -11,7 +11,7 @@ import Testing
         String(repeating: "ab", count: 50_000), "-1", "+1", "ab,cd", "\"ab\"", "NULL", "\\xab",
     ]
 
-    @Test func `P3: what is no token is refused here, alone and among good ones`() async throws {
+    @Test func `P3: malformed device tokens are refused, alone and among good ones`() async throws {
         try await Scene.with { scene in
             var alone: [OddRow] = []
             for token in Self.none {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `P3: a token of another length or in another case is Apple's to judge`() async throws {
+    @Test func `P3: device tokens of other lengths or in capitals are left to Apple`() async throws {
         try await Scene.with { scene in
             let upper = Scene.token("ABCDEF", 1)
             let longest = String(repeating: "cd", count: 100)
@@ -66,8 +66,7 @@ import Testing
         }
     }
 
-    @Test func `P6: very many tokens with very many duplicates come to one push for each that is another`() async throws
-    {
+    @Test func `P6: very many tokens with very many duplicates become one push for each distinct token`() async throws {
         try await Scene.with { scene in
             let copies = Board.sized(8, full: 20)
             let distinct = Board.sized(4000, full: 250_000)
@@ -87,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `P6: a message to millions of tokens is cut, and each of them ends once`() async throws {
+    @Test func `P6: a message to millions of tokens is cut, and each push ends once`() async throws {
         try await Scene.with { scene in
             let count = Board.sized(50_000, full: 5_000_000)
             // All of them have expired, so that it is the queue alone that has the work.

@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: ["carillon_reader", "carillon_app", "carillon_worker"])
-    func `S2: whatever a role is not meant to do is refused`(_ role: String) async throws {
+    func `S2: each role is refused what it is not meant to do`(_ role: String) async throws {
         try await Scene.with { scene async throws in
             let columns = try await scene.client.query(
                 """
@@ -145,7 +145,7 @@ import Testing
         return statements
     }
 
-    @Test func `S3: temporary tables, and functions before ours in the search path, get nothing to do`() async throws {
+    @Test func `S3: temporary tables, and functions earlier in the search path, are never used`() async throws {
         try await Scene.with { scene async throws in
             let message = try await scene.client.number("carillon.enqueue('board', '{aa}', 'x')")
             let tokens = "ARRAY(SELECT lpad(to_hex(n), 8, '0') FROM generate_series(1, 2500) n)"

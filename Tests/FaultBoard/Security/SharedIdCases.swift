@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test func `S11: messages of two apps with the same ids end each by itself, and none goes to the other's devices`()
+    @Test func `S11: messages of two apps with equal ids are independent, and none goes to the other's devices`()
         async throws
     {
         try await Scene.with({ try Self.busy(&$0) }) { scene async throws in

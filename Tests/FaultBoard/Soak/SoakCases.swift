@@ -4,7 +4,7 @@ import Testing
 
 /// What only a long time shows.
 @Suite struct SoakCases {
-    @Test(.soak) func `L1: a worker holds as much after a long time of random faults as soon after its start`()
+    @Test(.soak) func `L1: after a long run of random faults a worker holds no more than soon after its start`()
         async throws
     {
         let duration = try #require(Board.soak)

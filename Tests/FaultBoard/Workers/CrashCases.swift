@@ -4,7 +4,7 @@ import Testing
 /// Workers that die.
 @Suite struct CrashCases {
     @Test(arguments: CrashPoint.allCases)
-    func `W1: a worker killed at any point loses nothing, and only what was in flight goes twice`(point: CrashPoint)
+    func `W1: a worker killed at any point loses nothing, and only pushes in flight are sent twice`(point: CrashPoint)
         async throws
     {
         try await Scene.with { scene in
@@ -38,7 +38,7 @@ import Testing
 
     /// Where it finds out that there is no memory, it dies; where libpq does, it lives on and can do nothing.
     @Test(arguments: [1000, 100])
-    func `W7: a worker that runs out of memory keeps nothing from the others`(tokens: Int) async throws {
+    func `W7: a worker that runs out of memory withholds nothing from the others`(tokens: Int) async throws {
         try await Scene.with { scene in
             let most = 8000
             let victim = try await scene.fleet.started(["--max-in-flight", "\(most)"])

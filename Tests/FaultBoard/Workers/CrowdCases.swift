@@ -5,7 +5,7 @@ import Testing
 
 /// Many workers at once.
 @Suite struct CrowdCases {
-    @Test func `W9: eight workers that start at once share the work evenly, and without complaint`() async throws {
+    @Test func `W9: eight workers that start at once share the work evenly, without warnings`() async throws {
         // So slow a gateway that what a worker may have in flight says how fast it is.
         try await Scene.with({ $0.delay = .milliseconds(300) }) { scene in
             let crowd = 8

@@ -10,7 +10,7 @@ import Testing
         WHERE EXISTS (SELECT FROM unnest(f.jobs) j, unnest(j.tokens) t WHERE t LIKE 'dead%')
         """
 
-    @Test func `W12, P5: a push that kills its worker is convicted alone, and all others arrive`() async throws {
+    @Test func `W12, P5: a push that kills its worker is isolated and fails, and all others arrive`() async throws {
         // As though sending to that token crashed the program: whoever has it in flight is killed.
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "dead=silence")] }) { scene in
             let most = 60
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `W18: what three killed workers had in flight arrives in seconds, and holds up nothing`()
+    @Test func `W18: pushes in flight of three killed workers arrive within seconds, and hold up nothing`()
         async throws
     {
         try await Scene.with({ $0.delay = .milliseconds(400) }) { scene in

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `W19: pushes that had to wait for a connection do not go out together`() async throws {
+    @Test func `W19: pushes that had to wait for a connection are not sent in one burst`() async throws {
         // The connection takes longer to make than several turns last.
         try await Scene.with({ $0.distance = .milliseconds(400) }) { scene in
             let rate = 200

@@ -5,7 +5,7 @@ import Testing
 
 /// Workers that get too little of something.
 @Suite struct ScarcityCases {
-    @Test func `W8: a worker that may open 32 files sends for more apps than it can have connections`() async throws {
+    @Test func `W8: a worker limited to 32 files sends for more apps than it can have connections`() async throws {
         try await Scene.with { scene in
             let apps = 24
             for app in 1...apps { try await scene.addApp("app\(app)", topic: Scene.topic, to: scene.simulator) }
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `W11: a worker whose output is closed, or read by nobody, goes on sending`() async throws {
+    @Test func `W11: a worker whose output is closed, or not read, goes on sending`() async throws {
         try await Scene.with { scene in
             let pipe = scene.folder.file("pipe")
             try #require(mkfifo(pipe, 0o600) == 0)

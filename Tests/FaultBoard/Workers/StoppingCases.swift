@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [SIGHUP, SIGQUIT])
-    func `W20: a worker whose terminal closes under load drains, as it does when it is told to stop`(number: CInt)
+    func `W20: a worker whose terminal closes under load drains, as on SIGTERM`(number: CInt)
         async throws
     {
         try await Scene.with({ $0.delay = .milliseconds(50) }) { scene in
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `W21: while a gateway refuses for now, each push says why it waits, and all are delivered in the end`()
+    @Test func `W21: while a gateway refuses pushes for now, each says why it waits, and all are delivered in the end`()
         async throws
     {
         let rule = try AnswerRule(parsing: "51=503:ServiceUnavailable*6")
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `W4: a worker told to stop before a gateway that hangs gives up in time and gives its claims back`()
+    @Test func `W4: a worker told to stop while its gateway hangs ends in time, and gives its claims back`()
         async throws
     {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "51=silence*1")] }) { scene in
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `W5: a worker told twice to stop ends at once, and all that it had can be claimed`() async throws {
+    @Test func `W5: a worker told twice to stop ends at once, and all its jobs can be claimed`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "51=silence*1")] }) { scene in
             let worker = try await scene.fleet.started(["--request-timeout", "60s"], lease: Fleet.calm)
             try await scene.hang(300)

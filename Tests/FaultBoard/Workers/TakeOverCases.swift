@@ -23,7 +23,8 @@ import Testing
         }
     }
 
-    @Test func `W14: the database's clock goes forward by an hour, and nobody is taken for dead, nothing sent twice`()
+    @Test
+    func `W14: after the database's clock goes forward by an hour no worker counts as dead, nothing is sent twice`()
         async throws
     {
         try await Scene.with { scene in
@@ -43,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `W15: the database's clock goes back by an hour, and what a dead worker held is sent as soon as ever`()
+    @Test func `W15: after the database's clock goes back by an hour a dead worker's claims are taken over on time`()
         async throws
     {
         try await Scene.with({ $0.delay = .milliseconds(300) }) { scene in
@@ -63,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `W16: thousands of small claims of a dead worker are taken over by one statement, all of them at once`()
+    @Test func `W16: thousands of small claims of a dead worker are taken over by one statement`()
         async throws
     {
         try await Scene.with { scene in
@@ -89,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `W17: a database that is silent for longer than a lease costs nobody a lease when it is back`()
+    @Test func `W17: a database that is silent for longer than a lease costs no worker its lease`()
         async throws
     {
         try await Scene.with { scene in

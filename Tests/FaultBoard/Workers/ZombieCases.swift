@@ -4,7 +4,7 @@ import Testing
 
 /// Workers that others take for dead, and that come back.
 @Suite struct ZombieCases {
-    @Test func `W6: a worker that was stopped for two leases writes nothing when it goes on`() async throws {
+    @Test func `W6: a worker that was suspended for two leases writes nothing when it goes on`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(200) }) { scene in
             let most = 300
             let zombie = try await scene.fleet.started(["--max-in-flight", "\(most)"])

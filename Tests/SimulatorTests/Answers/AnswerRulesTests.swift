@@ -42,13 +42,13 @@ struct AnswerRulesTests {
         "", "dead", "dead=", "dead=gone", "dead=99", "dead=600", "dead=410:Unregistered:soon", "xyz=410", "ab=429*0",
         "ab=429*", "ab=429+x", "ab=silence:Shutdown", "ab=reset+3", "=200", "ab=410:-", "ab=500:-",
     ])
-    func `what is no rule is refused with a sentence`(text: String) {
+    func `a text that is not a rule is refused with a sentence`(text: String) {
         let error = #expect(throws: SimulatorError.self) { try AnswerRule(parsing: text) }
         #expect(error?.code == .badRule)
         #expect(error?.message.hasSuffix(".") == true)
     }
 
-    @Test func `a rule that answers as Apple does not is told to be odd`() throws {
+    @Test func `a rule that answers otherwise than Apple has an oddity`() throws {
         for text in ["ab=410:Foo", "ab=200:Unregistered", "77=302:Foo", "77=418", "*=429:Unregistered"] {
             #expect(try AnswerRule(parsing: text).oddity?.hasSuffix(".") == true, "\(text)")
         }
@@ -57,21 +57,21 @@ struct AnswerRulesTests {
         }
     }
 
-    @Test func `a rule of limited times counts a token once, however it is written`() throws {
+    @Test func `a rule of limited times counts a device token once, in either case`() throws {
         var rules = try rules("ab=429*2")
         #expect(take("abcd", from: &rules) == 0)
         #expect(take("ABCD", from: &rules) == 0)
         #expect(take("aBcD", from: &rules) == nil)
     }
 
-    @Test func `what a rule answers says in the log that it is a rule's`() throws {
+    @Test func `the log says that an answer comes from a rule`() throws {
         for text in ["f4=403:ExpiredProviderToken", "f4=200", "f4=410", "f4=silence", "f4=reset"] {
             #expect(Answer(try AnswerRule(parsing: text)).detail?.contains("--answer") == true, "\(text)")
         }
         #expect(Answer(try AnswerRule(parsing: "f4=503")).detail?.contains("f4") == true)
     }
 
-    @Test func `a rule without an answer takes neither a reason nor seconds, and says which`() {
+    @Test func `silence and reset take neither a reason nor seconds`() {
         let seconds = #expect(throws: SimulatorError.self) { try AnswerRule(parsing: "aa=reset+5") }
         #expect(seconds?.message.contains("takes no seconds") == true)
         let reason = #expect(throws: SimulatorError.self) { try AnswerRule(parsing: "aa=reset:Foo") }
@@ -87,12 +87,12 @@ struct AnswerRulesTests {
         #expect(take("e0", from: &rules) == nil)
     }
 
-    @Test func `of two rules for one prefix the later holds`() throws {
+    @Test func `of two rules for one prefix the later applies`() throws {
         var rules = try rules("ab=500", "ab=503")
         #expect(take("ab", from: &rules) == 1)
     }
 
-    @Test func `a rule of limited times holds so often for each token`() throws {
+    @Test func `a rule of limited times applies that often to each device token`() throws {
         var rules = try rules("ab=429*2")
         #expect(take("ab01", from: &rules) == 0)
         #expect(take("ab01", from: &rules) == 0)
@@ -102,7 +102,7 @@ struct AnswerRulesTests {
         #expect(take("ab02", from: &rules) == nil)
     }
 
-    @Test func `rules of limited times count so many tokens and no more, and what is used up stays so`() throws {
+    @Test func `rules of limited times count a limited number of device tokens, and stay used up`() throws {
         var rules = AnswerRules(
             [try AnswerRule(parsing: "ab=429*1"), try AnswerRule(parsing: "a=500")],
             countedTokens: 2
@@ -116,7 +116,7 @@ struct AnswerRulesTests {
         #expect(rules.uncounted == 1)
     }
 
-    @Test func `when it is used up the next shorter prefix holds`() throws {
+    @Test func `when a rule is used up the next shorter prefix applies`() throws {
         var rules = try rules("*=503*1", "a=500*1", "ab=429*1")
         #expect(take("ab", from: &rules) == 2)
         #expect(take("ab", from: &rules) == 1)

@@ -12,7 +12,7 @@ struct AuthorityFileTests {
         return try APNsSimulator(configuration)
     }
 
-    @Test func `a client that trusts yesterday's simulator trusts today's`() async throws {
+    @Test func `with a state folder the root stays the same`() async throws {
         try await TemporaryFolder.with { folder in
             let state = folder.file("state")
             let yesterday = try simulator(in: state)
@@ -34,7 +34,7 @@ struct AuthorityFileTests {
         }
     }
 
-    @Test func `a file that holds no authority is named as it is`() throws {
+    @Test func `the error names a file that holds no authority`() throws {
         try TemporaryFolder.with { folder in
             _ = try simulator(in: folder.path)
             _ = try folder.write("authority.pem", "nothing")
@@ -58,7 +58,7 @@ struct AuthorityFileTests {
         }
     }
 
-    @Test func `a file where a folder belongs is told apart`() throws {
+    @Test func `a state folder that is a file has an error of its own`() throws {
         try TemporaryFolder.with { folder in
             let file = try folder.write("AuthKey.p8", "a key")
             let error = #expect(throws: SimulatorError.self) { try simulator(in: file) }
@@ -66,7 +66,7 @@ struct AuthorityFileTests {
         }
     }
 
-    @Test func `the key is for its owner's eyes only`() throws {
+    @Test func `only its owner can read the key`() throws {
         try TemporaryFolder.with { folder in
             _ = try simulator(in: folder.file("state"))
             var facts = stat()
@@ -107,7 +107,7 @@ struct AuthorityFileTests {
         }
     }
 
-    @Test func `a folder that cannot be made is told in a sentence`() {
+    @Test func `a folder that cannot be made is an error in a sentence`() {
         let error = #expect(throws: SimulatorError.self) { try simulator(in: "/nowhere/at/all") }
         #expect(error?.code == .unavailable)
         #expect(error?.message.hasPrefix("The folder /nowhere/at/all cannot be made") == true)

@@ -13,7 +13,7 @@ struct JSONObjectCheckTests {
         #"{"a":[]}"#, #"{"a":[1,-2.5e+10,0.1E-3,[{}],{"b":[false]}]}"#, #"{"a":"\u00e9\n\"\\\/ é 漢 😀"}"#, #"{"":""}"#,
         #"{"a":-0}"#, #"{"a":"\ud800"}"#,
     ])
-    func `objects are taken`(text: String) {
+    func `JSON objects are accepted`(text: String) {
         #expect(accepts(Array(text.utf8)))
     }
 
@@ -24,7 +24,7 @@ struct JSONObjectCheckTests {
         #"{"a":"\u12g4"}"#, #"{"a":"\u12"#, "{\"a\":\"\n\"}", "{\"a\":\"\u{0}\"}", #"{"a":1 "b":2}"#, #"{"a":'b'}"#,
         #"{"a":NaN}"#, "\u{FEFF}{}",
     ])
-    func `everything else is refused`(text: String) {
+    func `what is not a JSON object is refused`(text: String) {
         #expect(!accepts(Array(text.utf8)))
     }
 
@@ -34,11 +34,11 @@ struct JSONObjectCheckTests {
             [0xF0, 0x80, 0x80, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFF],
         ] as [[UInt8]]
     )
-    func `text that is no UTF-8 is refused`(bytes: [UInt8]) {
+    func `text that is not UTF-8 is refused`(bytes: [UInt8]) {
         #expect(!accepts(Array(#"{"a":""#.utf8) + bytes + Array(#""}"#.utf8)))
     }
 
-    @Test func `deep nesting costs no stack`() {
+    @Test func `deep nesting uses no stack`() {
         let depth = 100_000
         let text = #"{"a":"# + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "}"
         #expect(accepts(Array(text.utf8)))

@@ -78,7 +78,7 @@ struct RequestCheckTests {
     }
 
     @Test(arguments: malformed.indices)
-    func `what is malformed is refused with Apple's reason`(index: Int) {
+    func `malformed values are refused with Apple's reasons`(index: Int) {
         let (request, expected) = Self.malformed[index]
         #expect(refusal(request) == expected)
     }
@@ -95,7 +95,7 @@ struct RequestCheckTests {
         ("liveactivity", ".push-type.liveactivity"), ("location", ".location-query"), ("mdm", ""),
         ("pushtotalk", ".voip-ptt"), ("widgets", ".push-type.widgets"),
     ])
-    func `each push type has its topic's ending`(type: String, suffix: String) {
+    func `each push type has its topic's suffix`(type: String, suffix: String) {
         let fields: KeyValuePairs = ["apns-push-type": type, "apns-priority": "5"]
         #expect(refusal(SampleRequest(topic: "com.example.app" + suffix, fields)) == nil)
         let own = ["com.example.app"]
@@ -107,7 +107,7 @@ struct RequestCheckTests {
         }
     }
 
-    @Test func `a push type that is not the topic's is refused as such, and a missing one is taken`() {
+    @Test func `a push type that does not fit the topic is refused, and a missing one is accepted`() {
         let endings = PushTypeRule.all.filter { $0.topicSuffix.utf8CodeUnitCount > 0 }
         #expect(endings.count == 8)
         for ending in endings {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Simulator
 
-/// What anybody may send, from its fields to its line in the log.
+/// Random requests, from their fields to their lines in the log.
 @Suite struct RequestFuzzTests {
     private static let names = [
         "apns-id", "apns-topic", "apns-push-type", "apns-priority", "apns-expiration", "apns-collapse-id",
@@ -63,7 +63,7 @@ import Testing
             var random = SeededGenerator(seed: seed)
             var configuration = SimulatorConfiguration()
             configuration.answers = Bool.random(using: &random) ? rules : []
-            // Remembering whose tokens are whose takes a while to begin with.
+            // The memory for the owners of device tokens takes long to allocate.
             configuration.bindsTokens = Int.random(in: 0..<32, using: &random) == 0
             configuration.topics = Bool.random(using: &random) ? ["com.example.app"] : []
             var judge = Judge(configuration)
@@ -81,7 +81,7 @@ import Testing
                 let payload = request.payload
                 let verdict: Verdict
                 if case .providerToken = credential {
-                    // As though its token were good.
+                    // As if its provider token were good.
                     let refusal =
                         check.refusalOfRoute(head, in: bytes.span)
                         ?? check.refusalOfContent(head, in: bytes.span, payload: payload.span, credential: credential)

@@ -2,7 +2,7 @@ import Synchronization
 
 @testable import Simulator
 
-/// What a simulator said of connections that failed.
+/// The failed connections of a simulator.
 final class Failures: Sendable {
     private let list = Mutex<[ConnectionFailure]>([])
 

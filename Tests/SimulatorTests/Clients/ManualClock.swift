@@ -22,7 +22,7 @@ final class ManualClock: LimitClock {
     /// No test waits for real time to pass.
     func deadline(in limit: Duration) -> MonotonicInstant { .now + .seconds(3600) }
 
-    /// Whether anybody waits for the clock to go on.
+    /// Whether an action waits for a later time.
     var isAwaited: Bool { state.withLock { !$0.alarms.isEmpty } }
 
     func wake(at instant: MonotonicInstant, on loop: EventLoop, _ action: @escaping @Sendable () -> Void) {

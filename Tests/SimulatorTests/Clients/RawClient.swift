@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import Simulator
 
-/// A client that says frames as a test has them, and reads what comes back frame by frame.
+/// A client that sends any frames, and reads frame by frame.
 struct RawClient: ~Copyable {
     private let loop: EventLoop
     private let deadline = MonotonicInstant.now + .seconds(30)
@@ -12,8 +12,7 @@ struct RawClient: ~Copyable {
     private var room = [UInt8](repeating: 0, count: 65_536)
     private var input: ArraySlice<UInt8> = []
 
-    /// Connects, with a certificate for `com.example.app` unless it is told otherwise, and begins HTTP/2, or says something
-    /// else.
+    /// Connects, by default with a certificate for `com.example.app`, and sends the beginning of HTTP/2 or other bytes.
     static func connect(
         to simulator: APNsSimulator,
         hasCertificate: Bool = true,
@@ -53,13 +52,13 @@ struct RawClient: ~Copyable {
         try await stream.send(bytes, until: deadline, on: loop)
     }
 
-    /// Has its end be a reset of the TCP connection.
+    /// Makes its end a reset of the TCP connection.
     mutating func resetWhenClosed() { stream.resetWhenClosed() }
 
-    /// Goes, without a word.
+    /// Closes the socket.
     consuming func close() {}
 
-    /// Reads until a frame is like that; nil where the simulator closes before.
+    /// Reads until such a frame; nil if the simulator closes first.
     mutating func frame(where isWanted: (Frame) -> Bool) async throws -> Frame? {
         while true {
             while let (frame, count) = Frame.first(in: input) {

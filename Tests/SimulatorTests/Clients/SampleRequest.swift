@@ -18,7 +18,7 @@ struct SampleRequest {
         for (name, value) in more { fields.append((name, value)) }
     }
 
-    /// A request to a device token that begins so; the rest of it is zeros.
+    /// A request to a device token of this prefix and zeros.
     init(tokenPrefix prefix: String) {
         self.init(path: "/3/device/" + prefix + String(repeating: "0", count: 64 - prefix.utf8.count))
     }

@@ -4,7 +4,7 @@ import TLS
 
 @testable import Simulator
 
-/// A provider's side of one connection: sends requests as they are, good or bad, and collects what comes back.
+/// A client of the simulator. It sends requests unchecked, and collects the answers.
 actor TestClient {
     struct Reply: Equatable, Sendable {
         var status: UInt16 = 0
@@ -40,7 +40,7 @@ actor TestClient {
     ) async throws -> TestClient {
         let identity = try certificate.map { try Identity(certificate: $0.certificate, privateKey: $0.privateKey) }
         let trust = Trust.pem(root ?? simulator.rootPEM)
-        // What the server makes of our protocols is for the test to see.
+        // The test checks which protocol the server chooses.
         let context = try TLSContext.client(identity: identity, trust: trust, alpn: alpn, requiresProtocol: false)
         let stream = try await TLSStream.connect(
             host: "localhost",
@@ -78,7 +78,7 @@ actor TestClient {
         return tags.compactMap { replies[$0] }
     }
 
-    /// Hands all requests over at once, whatever comes of them.
+    /// Submits a request, and does not wait for its answer.
     func submit(_ request: SampleRequest, authorization: String? = nil) throws -> UInt32 {
         let path = request.fields.first { $0.name == ":path" }?.value ?? "/"
         let method = request.fields.first { $0.name == ":method" }?.value ?? "POST"
@@ -113,7 +113,7 @@ actor TestClient {
         while !isClosed { try await step() }
     }
 
-    /// Writes what is to be written, and reads what there is, or waits for it.
+    /// Writes the output, and reads the input or waits for it.
     private func step() async throws {
         try await flush()
         if isClosed { return }
@@ -144,7 +144,7 @@ actor TestClient {
         }
     }
 
-    /// Whether anything came.
+    /// False if there is nothing to read.
     private func read() throws -> Bool {
         do {
             switch try stream.read(into: &input) {

@@ -2,7 +2,7 @@ import TLS
 
 @testable import Simulator
 
-/// A provider with a key of its own, who mints tokens well or badly.
+/// A provider with its own key, which signs good and bad provider tokens.
 struct TestProvider {
     let key: SigningKey
     var keyID = "ABC123DEFG"
@@ -27,7 +27,7 @@ struct TestProvider {
         return "bearer \(signed)." + Base64URL.encode(key.sign(Array(signed.utf8)))
     }
 
-    /// A token as Apple's command-line sample makes it: the signature is what `openssl dgst -sha256 -sign` writes, DER.
+    /// A provider token as Apple's command-line sample makes it. Its signature is the DER of `openssl dgst -sha256 -sign`.
     func appleSample(issuedAt: Int64) -> String {
         let header = Base64URL.encode(Array(#"{ "alg": "ES256", "kid": "\#(keyID)" }"#.utf8))
         let claims = Base64URL.encode(Array(#"{ "iss": "\#(teamID)", "iat": \#(issuedAt) }"#.utf8))

@@ -4,10 +4,10 @@ import TestSupport
 
 @testable import Simulator
 
-/// A simulator around a test, and ways to it.
+/// Simulators for tests, and connections to them.
 enum TestSimulator {
-    /// Starts a simulator, runs the body, and stops the simulator. Its time limits follow a clock that stands still: on a
-    /// busy machine a client may need longer than any of them.
+    /// Starts a simulator, runs the body, and stops the simulator. Its time limits follow a clock that stands still, since a
+    /// client on a busy machine may need longer than any of them.
     static func with(
         clock: any LimitClock = ManualClock(),
         _ change: (inout SimulatorConfiguration) throws -> Void = { _ in },
@@ -28,7 +28,7 @@ enum TestSimulator {
 }
 
 extension APNsSimulator {
-    /// A connection to it after its handshake, on which nothing was said.
+    /// A connection to it after its handshake. HTTP/2 has not begun.
     func connect(
         host: String = "localhost",
         identity: Identity? = nil,

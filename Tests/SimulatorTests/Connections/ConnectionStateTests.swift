@@ -7,7 +7,7 @@ struct ConnectionStateTests {
     private static let now = 1_700_000_000.0
     private static let then: Int64 = 1_700_000_000
 
-    /// What comes of each authorization, one after the other on one connection, at seconds after `now`.
+    /// The refusal of each authorization, in order on one connection, at seconds after `now`.
     private func outcomes(
         _ requests: [(String?, after: Double)],
         keys: [ProviderKey] = [],
@@ -24,13 +24,13 @@ struct ConnectionStateTests {
                 now: Self.now + after,
                 keys: &known
             )
-            // Which of the many details it is, is another test's matter.
+            // Other tests check which detail it is.
             if refusal == .derSignature || refusal == .quotedIssueTime { return refusal }
             return refusal?.reason?.description == "InvalidProviderToken" ? .invalidProviderToken : refusal
         }
     }
 
-    @Test func `what is wrong with a provider token is told in detail`() throws {
+    @Test func `each fault of a provider token has a refusal of its own`() throws {
         let provider = try TestProvider(keyID: "K", teamID: "T")
         let good = provider.authorization(issuedAt: Self.then)
         let keys = ProviderKeys([try provider.registered()], environment: .production)
@@ -69,7 +69,7 @@ struct ConnectionStateTests {
         #expect(refusal(elsewhere, keys: learning, after: good) == .otherTeam)
     }
 
-    @Test func `what is wrong with a token is named, not the form that is right`() throws {
+    @Test func `the detail names the fault of a provider token`() throws {
         let provider = try TestProvider(keyID: "K", teamID: "T")
         func detail(_ header: String, _ claims: String) throws -> String {
             try detailOfToken(provider.authorization(header: header, claims: claims))
@@ -93,7 +93,7 @@ struct ConnectionStateTests {
         #expect(try detailOfToken("\(parts[0]).\(parts[1]).\(long)").contains("64 bytes"))
     }
 
-    @Test func `a kid that is taken is told with both causes`() {
+    @Test func `the detail of a taken kid names both causes`() {
         #expect(Refusal.keyTaken.detail.contains("signature"))
         #expect(Refusal.keyTaken.detail.contains("--file"))
     }
@@ -104,7 +104,7 @@ struct ConnectionStateTests {
         #expect(Set(details).count == details.count)
     }
 
-    @Test func `a good token is believed for an hour`() throws {
+    @Test func `a provider token is accepted for an hour`() throws {
         let provider = try TestProvider()
         let token = provider.authorization(issuedAt: Self.then)
         for keys in [[], [try provider.registered()]] {
@@ -120,7 +120,7 @@ struct ConnectionStateTests {
         #expect(outcomes([("Bearer" + token.dropFirst(6), 0)]) == [nil])
     }
 
-    @Test func `a request without a token is told so`() {
+    @Test func `a request without a provider token is refused`() {
         #expect(
             outcomes([(nil, 0), ("", 0), ("bearer", 0), ("bearer ", 0), ("basic eHg6eHg", 0)]).allSatisfy {
                 $0 == .missingProviderToken
@@ -143,17 +143,19 @@ struct ConnectionStateTests {
         (#"{"alg":"none","kid":"K"}"#, #"{"iss":"T","iat":1700000000}"#),
         (#"{"alg":"ES256","kid":"K""#, #"{"iss":"T","iat":1700000000}"#),
         (#"{"alg":"ES256","kid":"K"}"#, "null"),
-        // Milliseconds where seconds belong lie far in the future.
+        // Read as seconds, milliseconds are far in the future.
         (#"{"alg":"ES256","kid":"K"}"#, #"{"iss":"T","iat":1700000000000}"#),
         (#"{"alg":"ES256","kid":"K"}"#, #"{"iss":"T","iat":1700000061}"#),
     ])
-    func `a token of another form is refused though signed well`(header: String, claims: String) throws {
+    func `a provider token of another form is refused although its signature is right`(header: String, claims: String)
+        throws
+    {
         let provider = try TestProvider(keyID: "K", teamID: "T")
         let token = provider.authorization(header: header, claims: claims)
         #expect(outcomes([(token, 0)]) == [.invalidProviderToken])
     }
 
-    @Test func `a token that is no JWT is refused`() throws {
+    @Test func `a provider token that is not a JWT is refused`() throws {
         let good = try TestProvider().authorization(issuedAt: Self.then)
         for bad in [
             "bearer x", "bearer a.b", "bearer a.b.c.d", good + "x", String(good.dropLast(2)), good + " x", good + "=",
@@ -169,12 +171,12 @@ struct ConnectionStateTests {
         let good = provider.authorization(issuedAt: Self.then)
         let forged = forger.authorization(issuedAt: Self.then)
         #expect(outcomes([(forged, 0), (good, 0)], keys: keys) == [.invalidProviderToken, nil])
-        // The public half alone is as good.
+        // The public key is enough.
         let half = try ProviderKey(pem: provider.key.publicKey.pem, keyID: provider.keyID, teamID: provider.teamID)
         #expect(outcomes([(forged, 0), (good, 0)], keys: [half]) == [.invalidProviderToken, nil])
     }
 
-    @Test func `with registered keys no other is believed`() throws {
+    @Test func `with registered keys others are refused`() throws {
         let provider = try TestProvider()
         let keys = [try provider.registered()]
         var other = provider
@@ -193,7 +195,7 @@ struct ConnectionStateTests {
         #expect(outcomes([(token, 0)], keys: keys, environment: .sandbox) == [nil])
     }
 
-    @Test func `a key that nobody registered is learnt from its signatures`() throws {
+    @Test func `an unregistered key is learnt from its signatures`() throws {
         let provider = try TestProvider()
         let forger = try TestProvider()
         var keys = ProviderKeys([], environment: .production)
@@ -216,7 +218,7 @@ struct ConnectionStateTests {
         #expect(keys.acceptedTokens == 9)
     }
 
-    @Test func `a DER signature is taken as Apple takes it, and refused to pedants`() throws {
+    @Test func `a DER signature is accepted as at Apple, and refused by pedantic checks`() throws {
         let provider = try TestProvider()
         for keys in [[], [try provider.registered()]] {
             let tokens = (0..<20).map {
@@ -230,7 +232,7 @@ struct ConnectionStateTests {
         #expect(outcomes([(forged, 0)], keys: [try provider.registered()]) == [.invalidProviderToken])
     }
 
-    @Test func `an iat in quotes is taken as Apple takes it, and refused to pedants`() throws {
+    @Test func `an iat in quotes is accepted as at Apple, and refused by pedantic checks`() throws {
         let provider = try TestProvider(keyID: "K", teamID: "T")
         let token = provider.authorization(
             header: #"{"alg":"ES256","kid":"K"}"#,
@@ -248,19 +250,19 @@ struct ConnectionStateTests {
         let zero = [good[0], good[1], Base64URL.encode([UInt8](repeating: 0, count: 64))[...]].joined(separator: ".")
         #expect(outcomes([(zero, 0)]) == [.invalidProviderToken])
         #expect(outcomes([(zero, 0)], keys: [try provider.registered()]) == [.invalidProviderToken])
-        // Of the length of DER, and no DER.
+        // Long enough for DER, but not DER.
         let der = [good[0], good[1], Base64URL.encode([UInt8](repeating: 1, count: 71))[...]].joined(separator: ".")
         #expect(outcomes([(der, 0)]) == [.invalidProviderToken])
     }
 
-    @Test func `a token may be renewed after twenty minutes`() throws {
+    @Test func `a provider token may change after twenty minutes`() throws {
         let provider = try TestProvider()
         func token(_ minutes: Int64) -> String { provider.authorization(issuedAt: Self.then + minutes * 60) }
         let (first, second, third) = (token(0), token(50), token(100))
         #expect(outcomes([(first, 0), (second, 3000), (second, 3001), (third, 6000)]) == [nil, nil, nil, nil])
     }
 
-    @Test func `a token that is renewed too often is refused and the old one stays`() throws {
+    @Test func `a provider token that changes too often is refused, and the old one stays`() throws {
         let provider = try TestProvider()
         let first = provider.authorization(issuedAt: Self.then)
         let soon = provider.authorization(issuedAt: Self.then + 1199)
@@ -297,7 +299,7 @@ struct ConnectionStateTests {
         #expect(ConnectionState(credential: .certificate(.init(topics: []))).isTrusted)
     }
 
-    @Test func `with a certificate no token is looked at`() {
+    @Test func `with a client certificate the provider token is ignored`() {
         var connection = ConnectionState(credential: .certificate(.init(topics: [])))
         var keys = ProviderKeys([], environment: .production)
         let bytes = Array("bearer nonsense".utf8)
@@ -337,7 +339,7 @@ struct ConnectionStateTests {
         #expect(try refusal(.production, in: .sandbox) == .badCertificateEnvironment)
     }
 
-    @Test func `a key that is none is refused in a sentence without it`() throws {
+    @Test func `a text that is not a key is refused, and not quoted`() throws {
         let secret = "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMG\n-----END PRIVATE KEY-----\n"
         let error = #expect(throws: SimulatorError.self) {
             try ProviderKey(pem: secret, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Simulator
 
-/// Clients that are not ours: what Apple takes from them is taken here, and what fails is told.
+/// Foreign clients: what Apple accepts is accepted, and failures are recorded.
 struct PeerTests {
     private func identity(from simulator: APNsSimulator, isExpired: Bool = false) throws -> Identity {
         let issued = try simulator.issueCertificate(topics: ["com.example.app"], isExpired: isExpired)
@@ -17,7 +17,7 @@ struct PeerTests {
     private var now: Int64 { Int64(Date().timeIntervalSince1970) }
 
     @Test(arguments: [[], ["http/1.1"], ["http/1.1", "h2"], ["spdy/3", "http/1.1"]])
-    func `a client that does not ask for h2 speaks it all the same`(alpn: [String]) async throws {
+    func `a client that does not offer h2 can speak it`(alpn: [String]) async throws {
         try await TestSimulator.with { simulator, failures, loop in
             let client = try await TestClient.connect(to: simulator, alpn: alpn, on: loop)
             let token = try TestProvider().appleSample(issuedAt: now)
@@ -30,7 +30,8 @@ struct PeerTests {
         ([], "the client offered no application protocol (ALPN), and h2 is required"),
         (["http/1.1"], "the client offered no application protocol that is spoken here"),
     ])
-    func `pedants refuse a connection without h2, and say so`(alpn: [String], reason: String) async throws {
+    func `pedantic checks refuse a connection without h2, with the reason`(alpn: [String], reason: String) async throws
+    {
         try await TestSimulator.with {
             $0.isPedantic = true
         } _: { simulator, failures, loop in
@@ -47,7 +48,7 @@ struct PeerTests {
         }
     }
 
-    @Test func `a handshake that fails has its line in the log, and so has a connection that breaks the rules`()
+    @Test func `failed handshakes and connections that break the rules have their lines in the log`()
         async throws
     {
         try await TemporaryFolder.with { folder in
@@ -79,7 +80,7 @@ struct PeerTests {
         }
     }
 
-    @Test func `a handshake with the feedback service that fails has its line in the log too`() async throws {
+    @Test func `failed handshakes with the feedback service have their lines in the log`() async throws {
         try await TemporaryFolder.with { folder in
             try await TestSimulator.with {
                 $0.feedbackPort = 0
@@ -96,7 +97,7 @@ struct PeerTests {
         }
     }
 
-    @Test func `an expired client certificate ends in the alert that is for it`() async throws {
+    @Test func `an expired client certificate gets the TLS alert 45`() async throws {
         try await TestSimulator.with { simulator, failures, loop in
             let identity = try identity(from: simulator, isExpired: true)
             let error = await #expect(throws: TLSError.self) {
@@ -110,7 +111,7 @@ struct PeerTests {
         }
     }
 
-    @Test func `a client that goes on writing still hears why its certificate was refused`() async throws {
+    @Test func `a client that goes on writing still receives the alert about its certificate`() async throws {
         try await TestSimulator.with { simulator, failures, loop in
             let identity = try identity(from: simulator, isExpired: true)
             var stream = try await simulator.connect(identity: identity, on: loop)
@@ -150,7 +151,7 @@ struct PeerTests {
         }
     }
 
-    @Test func `the log says what Apple's word leaves open`() async throws {
+    @Test func `the log has a detail beside Apple's reason`() async throws {
         try await TemporaryFolder.with { folder in
             try await TestSimulator.with {
                 $0.logFile = folder.file("log")
@@ -170,7 +171,7 @@ struct PeerTests {
         }
     }
 
-    @Test func `a request that was reset while it waited harms no other on its connection`() async throws {
+    @Test func `a request that was reset while it waited does not affect others on its connection`() async throws {
         try await TestSimulator.with { simulator, failures, loop in
             var stream = try await simulator.connect(identity: try identity(from: simulator), on: loop)
             func request(_ stream: UInt32) -> [UInt8] {
@@ -193,9 +194,9 @@ struct PeerTests {
         }
     }
 
-    /// The case of h2spec 5.1 that the protocol engine lets pass: the stream is closed, and the client goes on with it.
+    /// The case of h2spec 5.1 that nghttp2 does not check: the client sends on a closed stream.
     @Test(arguments: [true, false])
-    func `who goes on with a stream that is over hears STREAM_CLOSED, and it is in the log`(isData: Bool) async throws {
+    func `a client that sends on a closed stream gets STREAM_CLOSED, and the log says so`(isData: Bool) async throws {
         try await TestSimulator.with { simulator, failures, loop in
             var stream = try await simulator.connect(on: loop)
             let fields = [

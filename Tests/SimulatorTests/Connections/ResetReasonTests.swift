@@ -6,8 +6,7 @@ import Testing
 
 @testable import Simulator
 
-/// What the log says of a stream that was reset, or a connection that was ended, for breaking HTTP/2: the cause, and no
-/// secret.
+/// The log has the cause of a stream or connection that was ended for breaking HTTP/2, without secrets.
 struct ResetReasonTests {
     private static let secret = "eyJhbGciOiJFUzI1NiIsImtpZCI6IktFWSJ9.eyJpc3MiOiJURUFNIn0.c2VjcmV0"
 
@@ -45,7 +44,7 @@ struct ResetReasonTests {
         ("Apns-Topic", "com.example.app", "has capital letters"),
         ("apns-topic", "com.example.app ", "\"com.example.app \""), ("authorization", "bearer x\n", "white space"),
     ])
-    func `what is wrong with a field is said`(name: String, value: String, words: String) async throws {
+    func `the log says what is wrong with a field`(name: String, value: String, words: String) async throws {
         let request = Frames.headers(1, RawClient.fields([name: value])) + Frames.data(1, Array("{}".utf8), end: true)
         #expect(try await detail(of: request)?.contains(words) == true)
     }
@@ -59,14 +58,14 @@ struct ResetReasonTests {
     }
 
     @Test(arguments: [("5", "{}"), ("1", "{}"), ("0", "{}")])
-    func `a wrong content-length is told with its value`(length: String, body: String) async throws {
+    func `a wrong content-length is logged with its value`(length: String, body: String) async throws {
         let request = Frames.headers(1, RawClient.fields(["content-length": length]))
         let detail = try await detail(of: request + Frames.data(1, Array(body.utf8), end: true))
         #expect(detail?.contains("content-length is \(length), which is not the length of the body") == true)
         #expect(detail?.contains("pseudo-header") == false)
     }
 
-    @Test func `trailers that do not end the stream, and a window that overflows, are told as such`() async throws {
+    @Test func `trailers that do not end the stream, and a window that overflows, are named in the log`() async throws {
         let head = Frames.headers(1, RawClient.fields())
         let body = Frames.data(1, Array("{}".utf8))
         let trailers = try await detail(of: head + body + Frames.headers(1, [("x-late", "1")]))
@@ -82,7 +81,7 @@ struct ResetReasonTests {
         ("FLOW_CONTROL_ERROR", Frames.windowUpdate(0, (1 << 31) - 1), "window"),
         ("PROTOCOL_ERROR", Frames.settings([(2, 7)]), "SETTINGS_ENABLE_PUSH"),
     ])
-    func `the cause of a connection's end is told`(code: String, frames: [UInt8], words: String) async throws {
+    func `the HTTP/2 error that ends a connection is named`(code: String, frames: [UInt8], words: String) async throws {
         try await TestSimulator.with { simulator, failures, loop in
             var client = try await RawClient.connect(to: simulator, on: loop)
             try await client.send(frames)
@@ -93,7 +92,7 @@ struct ResetReasonTests {
         }
     }
 
-    @Test func `a client that resets too many streams is told so`() async throws {
+    @Test func `a client that resets too many streams gets GOAWAY`() async throws {
         try await TestSimulator.with { simulator, failures, loop in
             var client = try await RawClient.connect(to: simulator, on: loop)
             var burst: [UInt8] = []

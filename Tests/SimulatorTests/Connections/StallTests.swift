@@ -4,9 +4,9 @@ import Testing
 
 @testable import Simulator
 
-/// Clients that say nothing, or stop in the middle.
+/// Clients that send nothing, or stop within a frame.
 @Suite struct StallTests {
-    /// Puts the clock forward until the simulator has said goodbye to the client.
+    /// Advances the clock until the simulator has sent GOAWAY and closed.
     private func end(
         of client: consuming RawClient,
         _ failures: Failures,
@@ -23,7 +23,7 @@ import Testing
         #expect(more == nil)
     }
 
-    @Test func `a client that says nothing after its handshake is not waited for`() async throws {
+    @Test func `a client that sends nothing after its handshake is closed after ten seconds`() async throws {
         let clock = ManualClock()
         try await TemporaryFolder.with { folder in
             try await TestSimulator.with(clock: clock) {
@@ -49,14 +49,14 @@ import Testing
         ("a header block", Frames.frame(1, stream: 1, Frames.block([(":method", "POST")]))),
         ("a continuation", Frames.frame(1, stream: 1, []) + Frames.frame(9, stream: 1, [])),
     ])
-    func `a client that stops in the middle is not waited for`(part: String, bytes: [UInt8]) async throws {
+    func `a client that stops within a frame is closed after ten seconds`(part: String, bytes: [UInt8]) async throws {
         let clock = ManualClock()
         try await TestSimulator.with(clock: clock) { simulator, failures, loop in
             var client = try await RawClient.connect(to: simulator, on: loop)
             let isOpen = part == "a frame" || part == "a frame's header"
             let opening = isOpen ? Frames.headers(1, RawClient.fields()) : []
             try await client.send(opening + Frames.ping(7) + bytes)
-            // The answer tells that what came with it was read too.
+            // After the answer, the bytes sent with the ping were read too.
             _ = try await client.frame { $0.type == 6 }
             try await end(of: client, failures, clock, on: loop)
             let words = "the client began an HTTP/2 frame and did not complete it within 10 s"
@@ -64,12 +64,12 @@ import Testing
         }
     }
 
-    @Test func `a client that has nothing to say may stay`() async throws {
+    @Test func `an idle client stays connected`() async throws {
         let clock = ManualClock()
         try await TestSimulator.with(clock: clock) { simulator, failures, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let quiet = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
-            // Another one that stalls has the simulator look at both.
+            // Because of this stalled one the simulator checks both.
             let client = try await RawClient.connect(to: simulator, saying: [], on: loop)
             try await loop.eventually("both have come") { await simulator.statistics().openConnections == 2 }
             try await end(of: client, failures, clock, on: loop)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `whoever goes on has the time anew for each frame`() {
+    @Test func `the time limit begins again with each frame`() {
         var stall = Stall()
         let start = MonotonicInstant.now
         let looks: [(piece: Int?, seconds: Int)] = [

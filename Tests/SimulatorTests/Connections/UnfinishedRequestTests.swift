@@ -6,9 +6,9 @@ import Testing
 
 @testable import Simulator
 
-/// Requests that never come in full.
+/// Requests that are never complete.
 struct UnfinishedRequestTests {
-    /// What the log says after a client has sent that and gone.
+    /// The lines of the log after a client has sent these bytes and closed.
     private func log(
         saying first: [UInt8] = Frames.preface + Frames.settings(),
         _ frames: [UInt8],
@@ -36,7 +36,7 @@ struct UnfinishedRequestTests {
     }
 
     @Test(arguments: [false, true], ["nothing", "a part of a frame", "a part of the next frame's header"])
-    func `a request whose client goes before its end has its line`(isReset: Bool, rest: String) async throws {
+    func `a request whose client closes before its end has its line`(isReset: Bool, rest: String) async throws {
         let fields = RawClient.fields(["apns-topic": "com.example.app"])
         let begun = Frames.headers(1, fields) + Frames.data(1, Array(#"{"aps":"#.utf8))
         let cut = Frames.data(1, Array("{}}".utf8), end: true)
@@ -57,7 +57,7 @@ struct UnfinishedRequestTests {
         #expect(line.detail == "The client reset the stream (CANCEL) before the request was complete.")
     }
 
-    @Test func `a client that goes within the preface or a frame has a line`() async throws {
+    @Test func `a client that closes within the preface or a frame has a line`() async throws {
         let words = #""failed":"connection","error":"the client closed the connection within "#
         let preface = try await log(saying: Array(Frames.preface.prefix(10)), [])
         #expect(preface.first?.contains(words + "the HTTP/2 preface") == true)
@@ -65,7 +65,7 @@ struct UnfinishedRequestTests {
         #expect(frame.first?.contains(words + "an HTTP/2 frame") == true)
     }
 
-    @Test func `a client that goes between two requests, or says nothing, has no line`() async throws {
+    @Test func `a client that closes between two requests, or sends nothing, has no line`() async throws {
         _ = try await log(saying: [], [], lines: 0)
         _ = try await log([], lines: 0)
         let complete = Frames.headers(1, RawClient.fields(), end: true)

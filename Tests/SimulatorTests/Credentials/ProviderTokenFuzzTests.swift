@@ -11,7 +11,7 @@ import Testing
         String(repeating: "A", count: 86),
     ]
 
-    @Test func `a spoilt provider token is refused, or has a key, a team, a time and a signature of 64 bytes`() throws {
+    @Test func `a damaged provider token is refused, or has a key, a team, a time and a signature`() throws {
         let provider = try TestProvider()
         let tokens = [provider.authorization(issuedAt: 1_700_000_000), provider.appleSample(issuedAt: 1_700_000_000)]
         var keys = ProviderKeys([try provider.registered()], environment: .production)

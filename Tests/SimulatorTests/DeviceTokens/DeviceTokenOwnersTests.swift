@@ -25,7 +25,7 @@ struct DeviceTokenOwnersTests {
         return nil
     }
 
-    @Test func `a device token belongs to the app that it was first taken for`() {
+    @Test func `a device token belongs to the app of its first accepted push`() {
         var judge = Judge(SimulatorConfiguration())
         #expect(refusal(&judge, topic: "org.example.one") == nil)
         #expect(refusal(&judge, topic: "org.example.two") == .deviceTokenNotForTopic)
@@ -39,7 +39,7 @@ struct DeviceTokenOwnersTests {
         #expect(refusal(&judge, topic: "org.example.one", token: other) == .deviceTokenNotForTopic)
     }
 
-    @Test func `the endings that push types have are of one app`() {
+    @Test func `topics with the suffixes of push types belong to one app`() {
         for types in [true, false] {
             var judge = Judge(SimulatorConfiguration())
             for rule in PushTypeRule.all where !rule.needsProviderToken {
@@ -51,14 +51,14 @@ struct DeviceTokenOwnersTests {
         }
     }
 
-    @Test func `a push that was not delivered takes no token`() throws {
+    @Test func `a push that is not accepted gives its device token no owner`() throws {
         var judge = try judge { $0.answers = [try AnswerRule(parsing: "0123=429:TooManyRequests*1")] }
         #expect(refusal(&judge, topic: "org.example.one") == nil)
         #expect(refusal(&judge, topic: "org.example.two") == nil)
         #expect(refusal(&judge, topic: "org.example.one") == .deviceTokenNotForTopic)
     }
 
-    @Test func `a push whose type is not its topic's takes no token`() {
+    @Test func `a push whose type does not fit its topic gives its device token no owner`() {
         var judge = Judge(SimulatorConfiguration())
         for type in ["alert", "background"] {
             #expect(refusal(&judge, topic: "org.example.one.voip", type: type) == .invalidPushType)
@@ -69,13 +69,13 @@ struct DeviceTokenOwnersTests {
         #expect(refusal(&judge, topic: "org.example.one", type: "alert") == nil)
     }
 
-    @Test func `it can be turned off`() {
+    @Test func `device tokens have no owners when that is turned off`() {
         var judge = judge { $0.bindsTokens = false }
         #expect(refusal(&judge, topic: "org.example.one") == nil)
         #expect(refusal(&judge, topic: "org.example.two") == nil)
     }
 
-    @Test func `the tokens seen last are remembered, and no more of them than memory allows for`() {
+    @Test func `the most recently used device tokens are remembered, up to a limit`() {
         var owners = DeviceTokenOwners(sets: 128)
         func key(_ number: Int) -> UInt64 {
             let digits = Array(String(number, radix: 16).utf8)
@@ -86,7 +86,7 @@ struct DeviceTokenOwnersTests {
         for (number, key) in keys.enumerated() {
             #expect(owners.owner(of: key) == nil)
             owners.set(key, to: UInt16(number))
-            // One that is seen again and again is never forgotten.
+            // One that is used again and again is never replaced.
             #expect(owners.owner(of: keys[1]) == (number == 0 ? nil : 1))
         }
         #expect(keys[9_900...].enumerated().allSatisfy { owners.owner(of: $1) == UInt16(9_900 + $0) })

@@ -6,7 +6,7 @@ import Testing
 @Suite struct DelayLineTests {
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
 
-    @Test func `what goes in comes out in order, and not before its time`() {
+    @Test func `items come out in order, and not before the delay`() {
         var line = DelayLine(delay: .milliseconds(100), limit: 1_000)
         #expect(line.nextDue == nil)
         line.put(.bytes([1]), at: start)
@@ -24,7 +24,7 @@ import Testing
         #expect(line.nextDue == nil)
     }
 
-    @Test func `thousands of pieces are neither lost nor mixed up`() {
+    @Test func `thousands of items are neither lost nor reordered`() {
         var line = DelayLine(delay: .milliseconds(5), limit: 1_000_000)
         var taken: [Int] = []
         for number in 0..<5_000 {
@@ -39,11 +39,11 @@ import Testing
         #expect(taken == Array(0..<5_000))
     }
 
-    @Test func `a line is full once so much is under way, and what comes out makes room`() {
+    @Test func `a line is full at its limit, and has room again once items come out`() {
         var line = DelayLine(delay: .milliseconds(5), limit: 1_000)
         line.put(.bytes(Array(repeating: 1, count: 900)), at: start)
         #expect(!line.isFull)
-        // Small pieces cost more than their bytes.
+        // Small items count more than their bytes.
         line.put(.bytes([1]), at: start)
         #expect(line.isFull)
         _ = line.take(at: .distantFuture)
@@ -58,7 +58,7 @@ import Testing
         #expect(!line.isFull)
     }
 
-    @Test func `nothing is kept of what goes into a line that nobody takes from any more`() {
+    @Test func `a closed line keeps nothing`() {
         var line = DelayLine(delay: .milliseconds(5), limit: 1_000_000)
         line.put(.bytes([1]), at: start)
         line.close()

@@ -36,8 +36,8 @@ import Testing
         }
     }
 
-    /// What a client says gets through while the thread that takes it there is held up until it has.
-    @Test func `the way is no longer for a simulator that is busy`() async throws {
+    /// The bytes of a client arrive although the thread that accepts it is blocked until then.
+    @Test func `the delay does not grow while the simulator is busy`() async throws {
         let distance = try #require(try Distance(.milliseconds(20), window: 65_535))
         defer { distance.stop() }
         try await TestLoop.with { simulator in
@@ -55,8 +55,8 @@ import Testing
         }
     }
 
-    /// Neither side can fill the memory by not reading.
-    @Test func `what nobody takes is not read without end, and none of it is lost`() async throws {
+    /// A side that does not read cannot fill the memory.
+    @Test func `a link reads a limited amount ahead of a slow receiver, and loses nothing`() async throws {
         let distance = try #require(try Distance(.milliseconds(20), window: 65_535))
         defer { distance.stop() }
         let limit = 64 << 20
@@ -70,7 +70,7 @@ import Testing
             let pattern = (0..<65_536 + 251).map { UInt8($0 % 251) }
             var sent = 0
             var waiting = pollfd(fd: client, events: Int16(POLLOUT), revents: 0)
-            // Taken for full once it has taken nothing for a good many round trips.
+            // It counts as full once it has taken nothing for many round trips.
             while sent < limit, poll(&waiting, 1, 300) == 1 {
                 let count = pattern.withUnsafeBytes { write(client, $0.baseAddress! + sent % 251, 65_536) }
                 guard count > 0 else { break }
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `who goes on writing to a side that is gone is told so`() async throws {
+    @Test func `a client that writes to a closed connection gets a reset`() async throws {
         let distance = try #require(try Distance(.milliseconds(20), window: 65_535))
         defer { distance.stop() }
         let limit = 512 << 20
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `a reset comes over as a reset`() async throws {
+    @Test func `a reset arrives as a reset`() async throws {
         try await withSimulator {
             $0.resetAfter = 5
         } _: { simulator, client in
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `a goodbye comes over, and then the end`() async throws {
+    @Test func `GOAWAY arrives, and then the end of the connection`() async throws {
         try await withSimulator {
             $0.goAwayAfter = 5
         } _: { _, client in

@@ -8,7 +8,7 @@ struct FeedbackListTests {
             + [0, UInt8(token.count)] + token
     }
 
-    @Test func `a token waits once for each topic, with the latest time`() {
+    @Test func `a device token waits once for each topic, with the latest time`() {
         var list = FeedbackList()
         let (one, two) = (Array("org.example.one".utf8), Array("org.example.two".utf8))
         list.add(.init(token: [1, 2], topic: one, seconds: 10))
@@ -20,12 +20,12 @@ struct FeedbackListTests {
         let mine = list.take(for: .init(topics: ["org.example.one"]))
         #expect(mine.map(\.tuple) == [tuple(30, [1, 2]), tuple(11, [3])])
         #expect(list.waiting == 1 && list.sent == 2)
-        // Dead once more, after it was told.
+        // Dead once more, after it was sent.
         list.add(.init(token: [1, 2], topic: one, seconds: 50))
         #expect(list.take(for: .init(topics: ["org.example.one"])).map(\.tuple) == [tuple(50, [1, 2])])
     }
 
-    @Test func `what was not told after all waits again, once`() {
+    @Test func `entries that were not sent wait again, once`() {
         var list = FeedbackList()
         let topic = Array("org.example.one".utf8)
         list.add(.init(token: [1], topic: topic, seconds: 10))

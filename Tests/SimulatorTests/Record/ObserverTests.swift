@@ -6,7 +6,7 @@ import Testing
 
 struct ObserverTests {
     @Test(arguments: [Duration.zero, .milliseconds(20)])
-    func `the observer is told of each request when it came and when it was answered`(delay: Duration) async throws {
+    func `the observer is called when a request is received and when it is answered`(delay: Duration) async throws {
         let events = Guarded<[SimulatorEvent]>([])
         var configuration = SimulatorConfiguration()
         configuration.answers = [try AnswerRule(parsing: "dead=410:Unregistered"), try AnswerRule(parsing: "51=reset")]
@@ -18,7 +18,7 @@ struct ObserverTests {
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)
             _ = try await client.send(["aa", "dead", "51"].map { SampleRequest(tokenPrefix: $0) })
-            // Told after the write, so the client may have read it before.
+            // The client may read an answer before the observer is called.
             try await loop.eventually("two were answered") { events.withLock { $0.count } == 5 }
         }
         await simulator.stop()
@@ -35,7 +35,7 @@ struct ObserverTests {
         #expect(await simulator.deliveries().isEmpty)
     }
 
-    @Test func `requests to other tokens than those that begin so are counted, and nothing more`() async throws {
+    @Test func `requests to device tokens without the prefix are only counted`() async throws {
         let told = Guarded(0)
         var configuration = SimulatorConfiguration()
         configuration.recordsDeliveries = true

@@ -11,7 +11,7 @@ struct RecordTests {
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"), (1_735_689_599_000, "2024-12-31T23:59:59.000Z"),
         ] as [(Int64, String)]
     )
-    func `times are told in UTC with milliseconds`(milliseconds: Int64, expected: String) {
+    func `times are written in UTC with milliseconds`(milliseconds: Int64, expected: String) {
         var text = TimeText()
         text.set(milliseconds)
         #expect(String(decoding: text.bytes, as: UTF8.self) == expected)
@@ -67,7 +67,7 @@ struct RecordTests {
         #expect(first.sha256?.count == 64)
     }
 
-    @Test func `a payload that is no UTF-8 still makes a line of JSON`() throws {
+    @Test func `a payload that is not UTF-8 still makes a line of JSON`() throws {
         var writer = LogLine()
         var buffer: [UInt8] = []
         let (head, bytes) = SampleRequest().flat

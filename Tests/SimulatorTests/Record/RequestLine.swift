@@ -20,7 +20,7 @@ struct RequestLine: Decodable {
     let sha256: String?
     let payload: String?
 
-    /// Reads whole lines; throws for one that is no JSON.
+    /// Reads whole lines. Throws for a line that is not JSON.
     static func all(in text: [UInt8]) throws -> [RequestLine] {
         try text.split(separator: UInt8(ascii: "\n")).map { try JSONDecoder().decode(RequestLine.self, from: Data($0)) }
     }

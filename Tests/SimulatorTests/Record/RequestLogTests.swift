@@ -69,7 +69,7 @@ struct RequestLogTests {
         }
     }
 
-    @Test func `what waits for its answer when the simulator ends was not answered`() async throws {
+    @Test func `a held answer counts as unanswered when the simulator stops`() async throws {
         try await withSimulator {
             $0.delay = .seconds(60)
         } _: { simulator, lines, loop in
@@ -90,7 +90,7 @@ struct RequestLogTests {
         }
     }
 
-    @Test func `what waits for its answer when its client goes was not answered`() async throws {
+    @Test func `a held answer counts as unanswered when the client has reset its stream`() async throws {
         try await withSimulator {
             $0.delay = .milliseconds(20)
         } _: { simulator, lines, loop in
@@ -121,7 +121,7 @@ struct RequestLogTests {
         }
     }
 
-    @Test func `the topic that the certificate stands for is in the line`() async throws {
+    @Test func `the certificate's topic is in the line of a request without one`() async throws {
         try await withSimulator { simulator, lines, loop in
             let certificate = try simulator.issueCertificate(topics: ["com.example.app"])
             let client = try await TestClient.connect(to: simulator, certificate: certificate, on: loop)

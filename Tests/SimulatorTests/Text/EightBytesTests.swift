@@ -3,7 +3,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct EightBytesTests {
-    @Test func `each byte at each place counts as what it is beside good ones`() {
+    @Test func `each byte is classified at each place`() {
         for byte in UInt8.min ... .max {
             let isLowercase = "0123456789abcdef".utf8.contains(byte)
             let isHexadecimal = isLowercase || "ABCDEF".utf8.contains(byte)
@@ -20,7 +20,7 @@ import Testing
 
     private func isDeviceToken(_ token: [UInt8]) -> Bool { HeaderForm.isDeviceToken(token.span) }
 
-    @Test func `a token is judged to its last digit, however long it is`() {
+    @Test func `a device token is checked to its last digit, however long it is`() {
         for count in stride(from: 64, through: 200, by: 2) {
             var token = [UInt8](repeating: UInt8(ascii: "A"), count: count)
             #expect(isDeviceToken(token))

@@ -14,7 +14,7 @@ actor DatabaseCopies {
     private static let template = "schema_template"
 
     private let cluster: PrivateCluster
-    /// One session: PostgreSQL refuses to copy a database while anybody is connected to it, also by another copy.
+    /// One session: PostgreSQL refuses to copy a database while another session is connected to it, such as another copy.
     private let administration: PostgresConnection
     /// Copies files rather than pages where the server lets one choose (from version 15 on): less than half the work for
     /// databases this small.
@@ -58,9 +58,9 @@ actor DatabaseCopies {
                 try await administration.script("CREATE DATABASE \(Self.template) TEMPLATE template0")
                 let url = cluster.url(database: Self.template)
                 try await TestDatabase.migrate(url)
-                // The first session writes down what all later ones need to know of the catalogs: that is copied too.
+                // The first session fills the cache of the catalogs, which is copied too.
                 try await PostgresConnection.connect(url, on: TestLoop.shared, application: "test").close()
-                // Nobody can connect to it by mistake and stop the copying.
+                // A session in the template would block the copies.
                 try await administration.script(
                     "ALTER DATABASE \(Self.template) WITH IS_TEMPLATE true ALLOW_CONNECTIONS false"
                 )

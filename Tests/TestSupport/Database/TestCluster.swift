@@ -1,7 +1,7 @@
 package import Postgres
 
-/// One private PostgreSQL for all tests of a process, started by the first that asks. It ends with the process, however
-/// that ends.
+/// One private PostgreSQL for all tests of a process, started on first use. It ends with the process, also when that
+/// crashes.
 package enum TestCluster {
     private static let start = Task {
         var settings = PrivateCluster.Settings.fast

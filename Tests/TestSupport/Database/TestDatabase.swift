@@ -63,7 +63,7 @@ package struct TestDatabase: Sendable {
     }
 
     private static func open<R>(_ url: String, _ body: (TestDatabase) async throws -> R) async throws -> R {
-        // No test is about this session's own patience: on a busy machine a server may take long to start a process.
+        // On a busy machine PostgreSQL may need long to start a process.
         let connection = try await PostgresConnection.connect(
             url,
             on: TestLoop.shared,

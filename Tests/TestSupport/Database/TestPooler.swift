@@ -2,8 +2,7 @@ import Glibc
 package import IO
 package import Postgres
 
-/// A PgBouncer in transaction mode before a cluster, with few connections of its own to it. It ends with the body, or
-/// with this process, however that ends.
+/// A PgBouncer before a cluster. It ends with the body, or with this process, also when that crashes.
 package struct TestPooler: Sendable {
     private let port: UInt16
 
@@ -96,7 +95,7 @@ package struct TestPooler: Sendable {
 }
 
 extension PrivateCluster {
-    /// As PgBouncer wants it.
+    /// In the keywords of PgBouncer's configuration.
     fileprivate nonisolated var loopbackKeywords: String {
         let words = loopbackURL().split(whereSeparator: { ":/@".contains($0) })
         return "host=127.0.0.1 port=\(port) user=\(words[1]) password=\(words[2])"

@@ -1,15 +1,14 @@
 import Glibc
 import IO
 
-/// A hole in the network, made with a socket filter: the kernel drops every packet that comes to the socket before TCP
-/// sees it. So the peer gets no acknowledgement and no reset, as from a machine that lost its power.
+/// A socket filter that drops every packet to the socket before TCP sees it. The peer gets neither an acknowledgement nor
+/// a reset, as from a machine without power.
 enum BlackHole {
     static func open(for socket: CInt) throws(IOError) {
         if !attach(to: socket), errno != EPERM { throw IOError(errno: errno, doing: "opening a black hole") }
     }
 
-    /// Whether this user may drop packets. Where only the administrator may, whoever is in the hole gets nothing through
-    /// either, but the kernel goes on acknowledging what comes.
+    /// Whether this user may drop packets. Otherwise the connections hang too, but the kernel acknowledges what comes.
     static let dropsPackets: Bool = {
         let probe = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { Glibc.close(probe) }
@@ -17,7 +16,7 @@ enum BlackHole {
     }()
 
     private static func attach(to socket: CInt) -> Bool {
-        // One instruction of the kernel's packet filter: return 0, which is how much of the packet to keep.
+        // One BPF instruction: return 0, the number of bytes to keep of a packet.
         var instruction: UInt64 = 0x06
         return withUnsafePointer(to: &instruction) { pointer in
             var program = Program(length: 1, instructions: pointer)

@@ -1,13 +1,13 @@
 @testable import TLS
 
-/// Servers at the right address that are not who they should be, or cannot prove it.
+/// Servers at the right address with a wrong certificate.
 package enum FlawedServer: CaseIterable, Sendable {
     case unknownAuthority
     case ownAuthority
     case otherName
     case expired
 
-    /// What it shows, and whom its clients trust.
+    /// Its certificate, and the root that its clients trust.
     package func certificate() throws -> ServerCertificate {
         switch self {
         case .unknownAuthority:
@@ -36,7 +36,7 @@ package enum FlawedServer: CaseIterable, Sendable {
         )
     }
 
-    /// What is said of it.
+    /// The end of the client's error.
     package var sentence: String {
         switch self {
         case .unknownAuthority: "is not trusted (unable to get local issuer certificate)"

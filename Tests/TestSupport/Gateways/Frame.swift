@@ -1,11 +1,11 @@
-/// A frame as it came over the wire.
+/// An HTTP/2 frame.
 package struct Frame: Sendable {
     package let type: UInt8
     package let flags: UInt8
     package let stream: UInt32
     package let payload: [UInt8]
 
-    /// The first frame of those bytes, and how many of them it takes; nil if it is not all there.
+    /// The first frame of the bytes, and its length in them; nil if it is incomplete.
     package static func first(in bytes: ArraySlice<UInt8>) -> (frame: Frame, count: Int)? {
         let start = bytes.startIndex
         guard bytes.count >= 9 else { return nil }
@@ -21,7 +21,7 @@ package struct Frame: Sendable {
         return (frame, 9 + count)
     }
 
-    /// As it goes over the wire.
+    /// The wire format.
     package var bytes: [UInt8] { Frames.frame(type, flags: flags, stream: stream, payload) }
 
     package var isHeaders: Bool { type == 1 }

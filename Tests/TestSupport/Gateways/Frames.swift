@@ -1,4 +1,4 @@
-/// Frames as a peer would write them who follows the standard, or does not.
+/// Frames, right or wrong, as bytes.
 package enum Frames {
     package static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 

@@ -1,12 +1,12 @@
 import Glibc
 package import IO
 
-/// Lies between a client and a server on this machine and does to their connections what networks do, on demand.
+/// Stands between a client and a server, and has the faults of networks on demand.
 package actor Proxy {
-    /// As seen by whoever connects: up to the server, down from it.
+    /// Up to the server, or down to the client.
     package enum Direction: Sendable { case up, down }
 
-    /// How a connection ends: like one that is over, or like one that is broken.
+    /// How a connection ends.
     package enum Ending: Sendable { case close, reset }
 
     private let loop: EventLoop
@@ -16,9 +16,9 @@ package actor Proxy {
     private var links: [Int: ProxyLink] = [:]
     /// Where to connect, on 127.0.0.1. It stays the same through `refuse()` and `admit()`.
     package private(set) var port: UInt16 = 0
-    /// Connections that came so far.
+    /// How many connections were accepted.
     package private(set) var connections = 0
-    /// Connections that were cut, by whatever.
+    /// How many connections were cut.
     package private(set) var cuts = 0
     private var bytes = (up: 0, down: 0)
 
@@ -30,7 +30,7 @@ package actor Proxy {
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// Gives the body a proxy before a port of this machine. The loop is the caller's, and outlives it.
+    /// Runs the body with a proxy before a port of 127.0.0.1, on the caller's loop.
     package static func with<R>(
         to target: UInt16,
         on loop: EventLoop,
@@ -59,46 +59,45 @@ package actor Proxy {
 
     // MARK: Faults
 
-    /// What comes from now on arrives so much later, in each direction.
+    /// Delays what is sent from now on, in each direction.
     package func delay(by latency: Duration) {
         self.latency = latency
         for link in links.values { link.delay(by: latency) }
     }
 
-    /// Whether packets vanish in a black hole. Where this user may not have that, connections hang all the same, but the
-    /// kernel acknowledges what nobody reads.
+    /// Whether a black hole drops packets. Otherwise connections hang too, but the kernel acknowledges what comes.
     package static var losesPackets: Bool { BlackHole.dropsPackets }
 
-    /// From now on packets vanish: connections hang, without a word to either side, and new ones hang from the start.
+    /// Drops all packets from now on: connections hang, also new ones.
     package func openBlackHole() throws {
         isBlackHole = true
         for link in links.values { try link.fallIntoBlackHole() }
     }
 
-    /// The network is back. TCP sends again what was lost, on connections that nobody has given up.
+    /// Ends the black hole. TCP sends again what was lost, on connections that are still open.
     package func closeBlackHole() {
         isBlackHole = false
         for link in links.values { link.leaveBlackHole() }
     }
 
-    /// Resets a connection when so many bytes more have passed on it in the direction, counted from now or from its
-    /// beginning: the bytes before that arrive, none after. So many connections in all, then it is over.
+    /// Resets a connection once that many bytes have passed in the direction, counted from now or from its beginning. Exactly
+    /// these bytes arrive. It does so with that many connections in all.
     package func cut(_ direction: Direction, afterBytes count: Int, times: Int = 1) {
         cutAfter = (direction, count, times)
         for link in links.values { link.cut(direction, afterBytes: count) }
     }
 
-    /// Ends every connection that there is.
+    /// Ends every connection.
     package func endAll(by ending: Ending) {
         for link in links.values { link.end(by: ending) }
     }
 
-    /// Takes no more connections: who tries is refused by the kernel.
+    /// Accepts no more connections: the kernel refuses them.
     package func refuse() {
         listener.take()?.close()
     }
 
-    /// Takes connections, again.
+    /// Accepts connections again.
     package func admit() throws {
         guard listener == nil else { return }
         let listener = try Listener(host: "127.0.0.1", port: port, on: loop) { [weak self] socket in
@@ -115,7 +114,7 @@ package actor Proxy {
 
     // MARK: Looking on
 
-    /// The bytes that have passed in the direction, on all connections together.
+    /// How many bytes have passed in the direction, on all connections together.
     package func passed(_ direction: Direction) -> Int {
         switch direction {
         case .up: bytes.up
@@ -123,7 +122,7 @@ package actor Proxy {
         }
     }
 
-    /// Returns when so many connections were cut, or the proxy is closed.
+    /// Returns once that many connections were cut, or the proxy is closed.
     package func waitForCuts(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in
             if cuts < count { waiting.append((count, continuation)) } else { continuation.resume() }

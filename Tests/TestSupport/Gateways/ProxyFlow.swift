@@ -1,24 +1,24 @@
 import IO
 
-/// What is on its way in one direction of a link, and what lies in wait for it. A value: it reads and writes nothing.
+/// The bytes in one direction of a link, and after how many of them the link is cut. A value without I/O.
 struct ProxyFlow {
-    /// So many bytes may lie here; then the sender has to wait, as it would for a slow network.
+    /// How many bytes it holds before the sender has to wait, as for a slow network.
     private static let room = 256 * 1024
 
     private var chunks = ArraySlice<(due: MonotonicInstant, bytes: ArraySlice<UInt8>)>()
     private var waiting = 0
-    /// So many bytes may still pass before the link is cut.
+    /// How many bytes may still pass before the link is cut.
     private(set) var passesBeforeCut: Int?
-    /// The sender has said that nothing more will come.
+    /// The sender has closed its direction.
     private(set) var hasEnded = false
-    /// And the receiver was told.
+    /// The receiver's direction was closed.
     private(set) var isClosed = false
 
     var hasRoom: Bool { !hasEnded && waiting < Self.room }
     var isToBeClosed: Bool { hasEnded && chunks.isEmpty && !isClosed }
     var isCut: Bool { passesBeforeCut == 0 }
 
-    /// When the next bytes may go.
+    /// When the next bytes may be sent.
     var due: MonotonicInstant? { chunks.first?.due }
 
     mutating func cut(afterBytes count: Int?) {
@@ -38,7 +38,7 @@ struct ProxyFlow {
         isClosed = true
     }
 
-    /// The bytes that may go now.
+    /// The bytes that may be sent now.
     func ready(at now: MonotonicInstant) -> ArraySlice<UInt8>? {
         guard let (due, bytes) = chunks.first, due <= now, !isCut else { return nil }
         return bytes.prefix(passesBeforeCut ?? bytes.count)

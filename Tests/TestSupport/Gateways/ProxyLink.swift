@@ -1,7 +1,7 @@
 import Glibc
 import IO
 
-/// One connection through a proxy: two sockets, and what is on its way between them. On the proxy's loop only.
+/// One connection through a proxy: two sockets, and the bytes between them. It is confined to the proxy's loop.
 final class ProxyLink {
     private final class End {
         let socket: Socket
@@ -14,7 +14,7 @@ final class ProxyLink {
     }
 
     private let loop: EventLoop
-    /// Whoever connected, and whoever that was meant for.
+    /// The client, and the server that it connected to.
     private let client: End
     private let server: End
     private var up = ProxyFlow()
@@ -23,7 +23,7 @@ final class ProxyLink {
     private var latency = Duration.zero
     private var isInBlackHole = false
     private var isOver = false
-    /// Told once, with whether the proxy cut it, and after how many bytes in each direction on their way.
+    /// Called once, with whether the proxy cut the connection.
     private let ended: (_ isCut: Bool) -> Void
     private let passed: (Proxy.Direction, Int) -> Void
 
@@ -93,7 +93,7 @@ final class ProxyLink {
                 move(&up, .up, from: client, to: server)
                 && move(&down, .down, from: server, to: client)
             if up.isCut || down.isCut { return end(by: .reset, isCut: true) }
-            // What one side does to its end of the connection, the other gets to feel.
+            // A reset by one side becomes a reset of the other.
             if !isAlive { return end(by: .reset) }
             if up.isClosed, down.isClosed { return end(by: .close) }
         }
@@ -101,7 +101,7 @@ final class ProxyLink {
         wait()
     }
 
-    /// False: one of the sockets is broken.
+    /// False if one of the sockets is broken.
     private func move(_ flow: inout ProxyFlow, _ direction: Proxy.Direction, from source: End, to target: End) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         do {
@@ -145,7 +145,7 @@ final class ProxyLink {
         }
     }
 
-    /// Without a wish there is no watch, since a socket that was hung up tells of it whatever it is watched for.
+    /// Without an interest there is no watch, since epoll reports a hang-up whatever the interest.
     private func watch(_ end: End, reads: Bool, writes: Bool) {
         let interest: Interest = reads ? (writes ? [.read, .write] : .read) : (writes ? .write : [])
         guard interest != end.interest else { return }

@@ -2,8 +2,8 @@ import Glibc
 import IO
 import TLS
 
-/// A server over real TLS sockets that is no HTTP/2 server: what it says on each connection, byte by byte, is up to the
-/// test. For peers that break the rules, or keep them in ways that no library offers.
+/// A TLS server whose script sends any bytes: for peers that break the rules of HTTP/2, or keep them in ways that no
+/// library offers.
 package struct RawGateway: Sendable {
     package typealias Script = @Sendable (inout RawLine) async throws -> Void
 
@@ -14,7 +14,7 @@ package struct RawGateway: Sendable {
     /// How many connections were accepted.
     package var connections: Int { reception.connections }
 
-    /// A gateway around a test, on 127.0.0.1; the script is run for each connection, which ends with it.
+    /// Runs a test with a gateway on 127.0.0.1. The script runs for each connection, which ends with it.
     /// - Parameter certificate: nil: a good one.
     package static func with<R>(
         certificate: ServerCertificate? = nil,
@@ -26,7 +26,7 @@ package struct RawGateway: Sendable {
         let context = try certificate.context(alpn: alpn)
         return try await TestLoop.with { loop in
             try await Reception.with(on: loop) { number, descriptor in
-                // What a test does not read, the kernel must not take for it: some take 32 MB.
+                // Limits what the kernel receives for a test that does not read: by default up to 32 MB.
                 var room: CInt = 65_536
                 setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<CInt>.size))
                 let stream = try await TLSStream.accept(

@@ -1,7 +1,7 @@
 import IO
 import TLS
 
-/// The server's end of a connection, for tests that say byte by byte what comes over it.
+/// The server's end of a connection, for scripts that send any bytes.
 package struct RawLine: ~Copyable {
     /// The connection, counted from 1.
     package let number: Int
@@ -16,12 +16,12 @@ package struct RawLine: ~Copyable {
         self.loop = loop
     }
 
-    /// Sends all of it, however long the client takes. Throws when the client has gone.
+    /// Sends all of it. Throws when the client has closed the connection.
     package mutating func send(_ bytes: [UInt8]) async throws {
         try await stream.send(bytes, until: .now + .seconds(60), on: loop)
     }
 
-    /// What the client says next; nil when it has said its last.
+    /// The client's next frame; nil at its end.
     package mutating func nextFrame() async throws -> Frame? {
         while true {
             if let (frame, count) = Frame.first(in: input) {
@@ -32,7 +32,7 @@ package struct RawLine: ~Copyable {
         }
     }
 
-    /// Reads the client's preface, exchanges settings with it, and has room for all bodies together.
+    /// Reads the client's preface, exchanges settings, and opens the connection's window for all bodies.
     package mutating func greet(
         _ settings: [(UInt16, UInt32)] = [(3, 1_000)],
         acknowledges: Bool = true
@@ -51,7 +51,7 @@ package struct RawLine: ~Copyable {
         return nil
     }
 
-    /// Answers requests with 200 until so many were answered, or the client has gone.
+    /// Answers requests with 200, up to that many or until the client closes.
     package mutating func serve(_ count: Int = .max) async throws {
         var answered = 0
         while answered < count, let stream = try await nextRequest() {
@@ -60,7 +60,7 @@ package struct RawLine: ~Copyable {
         }
     }
 
-    /// Reads and drops what comes until the client has gone; returns the frames.
+    /// Reads until the client closes; returns the frames.
     @discardableResult
     package mutating func listen() async throws -> [Frame] {
         var frames: [Frame] = []
@@ -68,14 +68,14 @@ package struct RawLine: ~Copyable {
         return frames
     }
 
-    /// Waits until the task is cancelled, which the gateway's end does, and reads nothing.
+    /// Waits, without reading, until the end of the gateway cancels the task.
     package func stayUntilStopped() async {
         let (never, continuation) = AsyncStream.makeStream(of: Void.self)
         for await _ in never {}
         continuation.finish()
     }
 
-    /// Ends TLS in good order.
+    /// Sends the TLS close_notify.
     package mutating func closeNotify() { stream.closeNotify() }
 
     /// False at the client's end.

@@ -1,11 +1,11 @@
 package import IO
 import Synchronization
 
-/// Where a server of a test takes connections: a port of 127.0.0.1. Each connection is seen to in a task of its own, on
-/// the loop; all of it ends with the test.
+/// Accepts the connections of a test's server on a port of 127.0.0.1. Each has its own task on the loop, which ends with
+/// the test at the latest.
 package actor Reception {
-    /// What is done with a connection, given its number, counted from 1, and its descriptor, which is the service's own to
-    /// close. Whatever it throws is the end of that connection, and the test sees what became of what was sent on it.
+    /// Serves a connection, given its number, from 1, and its descriptor, which the service closes. An error ends the
+    /// connection; the test sees the consequences.
     package typealias Service = @Sendable (Int, CInt) async throws -> Void
 
     private let loop: EventLoop

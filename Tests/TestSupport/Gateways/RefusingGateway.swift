@@ -1,13 +1,13 @@
 package import IO
 import TLS
 
-/// A gateway that shakes hands with nobody whose certificate its own authority has not issued.
+/// A gateway whose handshake fails unless its own authority has issued the client certificate.
 package struct RefusingGateway: Sendable {
-    /// Whom apps have to trust to get so far.
+    /// The root that clients must trust to get that far.
     package let rootPEM: String
     private let reception: Reception
 
-    /// How many have tried.
+    /// How many connections there were.
     package var tries: Int { reception.connections }
 
     package static func with(on loop: EventLoop, _ body: (RefusingGateway, UInt16) async throws -> Void) async throws {

@@ -1,10 +1,10 @@
 import IO
 import TLS
 
-/// Lies between a client and an HTTP/2 server on this machine, ends TLS on both sides, and does to frames what the test
-/// says: so that a true server can break every rule, and what it saw can still be counted.
+/// Stands between a client and an HTTP/2 server, terminates TLS on both sides, and changes frames as the test says. So a real
+/// server can break any rule, and its requests can still be counted.
 package actor Relay {
-    /// Says what becomes of a frame. It is asked on the relay's loop.
+    /// Decides on a frame. It is called on the relay's loop.
     package typealias Judge = @Sendable (RelayFrame) -> [RelayAct]
 
     private let loop: EventLoop
@@ -43,8 +43,7 @@ package actor Relay {
         )
     }
 
-    /// A relay around a test, on 127.0.0.1. To the server it is whom the certificate says, whoever connects here. The
-    /// test is told by what its clients come in.
+    /// Runs a test with a relay on 127.0.0.1, which shows the server this certificate for all clients.
     /// - Parameter piece: how many bytes go on at a time, at most.
     package static func with<R>(
         to target: UInt16,

@@ -1,6 +1,6 @@
-/// A frame on its way through a relay, with what its judge may want to know.
+/// A frame on its way through a relay, with facts for the test's decision.
 package struct RelayFrame: Sendable {
-    /// As seen by the client: up to the server, down from it.
+    /// Up to the server, or down to the client.
     package enum Direction: Sendable { case up, down }
 
     package let direction: Direction
@@ -14,16 +14,16 @@ package struct RelayFrame: Sendable {
     package var isAnswer: Bool { direction == .down && frame.isHeaders }
 }
 
-/// What becomes of a frame: of several acts each is done, in order; of none the frame is gone.
+/// What the relay does with a frame. Several acts are done in order; without any the frame is dropped.
 package enum RelayAct: Sendable {
-    /// It goes on as it is.
+    /// Forwards it unchanged.
     case pass
-    /// These bytes go down to the client.
+    /// Sends these bytes to the client.
     case say([UInt8])
-    /// From now on nothing comes down any more, and nobody reads what the client sends.
+    /// Forwards and reads nothing from now on.
     case freeze
-    /// The socket is closed without a word, after what was said before.
+    /// Closes the socket, after the output so far.
     case hangUp
-    /// TLS ends in good order.
+    /// Sends the output so far and the TLS close_notify, and closes the socket.
     case close
 }

@@ -1,16 +1,15 @@
 import IO
 import TLS
 
-/// One connection through a relay: TLS to the client, TLS to the server, and frames between them. On the relay's loop
-/// only.
+/// One connection through a relay: TLS to the client, TLS to the server, and frames between them. It is confined to the
+/// relay's loop.
 final class RelayLink {
     private final class End {
         var stream: TLSStream?
         var watch: WatchToken?
         var interest: Interest = .read
-        /// What has come and is not a whole frame yet.
+        /// Input that is not a whole frame yet.
         var input: ArraySlice<UInt8> = []
-        /// What goes out.
         var output: ArraySlice<UInt8> = []
 
         init(_ stream: consuming TLSStream) { self.stream = consume stream }
@@ -45,7 +44,7 @@ final class RelayLink {
     private var room = [UInt8](repeating: 0, count: 16_384)
     private var hasPreface = false
     private var answers = 0
-    /// Settings that the server does not know it has sent: it must not see them acknowledged.
+    /// SETTINGS that the relay has sent in the server's name: the server must not receive their acknowledgements.
     private var foreignSettings = 0
     private var isFrozen = false
     private var isOver = false
@@ -107,7 +106,7 @@ final class RelayLink {
         for end in [client, server] { wait(for: end) }
     }
 
-    /// Nothing is heard of a frozen connection but that it was closed.
+    /// Of a frozen connection only its end is noticed.
     private func wait(for end: End) {
         let interest: Interest = isFrozen ? [] : end.output.isEmpty ? .read : [.read, .write]
         guard interest != end.interest, let watch = end.watch else { return }

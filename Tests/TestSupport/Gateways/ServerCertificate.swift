@@ -1,6 +1,6 @@
 package import TLS
 
-/// What a server of a test shows, to prove who it is.
+/// The certificate of a test's server, with its key and its root.
 package struct ServerCertificate: Sendable {
     private let certificate: String
     private let privateKey: String
@@ -31,7 +31,7 @@ package struct ServerCertificate: Sendable {
         self.init(certificate: certificate, privateKey: key, rootPEM: authority.pem)
     }
 
-    /// What its connections have in common.
+    /// The TLS context of its connections.
     package func context(clients: ClientCertificates = .requested(), alpn: [String] = ["h2"]) throws -> TLSContext {
         try TLSContext.server(
             identity: Identity(certificate: certificate, privateKey: privateKey),

@@ -1,7 +1,7 @@
 import Glibc
 package import IO
 
-/// The built program while it runs. What it says goes to a socket, so that a test can wait for it.
+/// The built program in the background. Its output goes to a socket, so that a test can wait for it.
 package final class BackgroundProgram {
     private let child: ChildProcess
     private let voice: CInt
@@ -30,8 +30,8 @@ package final class BackgroundProgram {
         close(voice)
     }
 
-    /// Waits for a whole line that contains the text, for a minute at most, whatever else the program says. What is said
-    /// last is a line too, once the program has ended.
+    /// Waits for a whole line that contains the text, for a minute at most. Once the program has ended, the last line need not
+    /// have a newline.
     package func line(containing text: String, on loop: EventLoop) async throws -> String {
         let deadline = MonotonicInstant.now + .seconds(60)
         var hasEnded = false
@@ -45,7 +45,7 @@ package final class BackgroundProgram {
         }
     }
 
-    /// What it has said so far.
+    /// The output so far.
     package var said: String { String(decoding: heard, as: UTF8.self) }
 
     package func signal(_ number: CInt) { child.signal(number) }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 package import IO
 
-/// A program that was built, run as a user would: with arguments and variables, and looked at from outside.
+/// A run of a built program, with arguments and environment variables.
 package struct ProgramRun {
     package let status: Int32
     package let output: String
@@ -10,13 +10,13 @@ package struct ProgramRun {
 
     package static var path: String { get throws { try path(of: "carillon") } }
 
-    /// Programs stand beside the tests.
+    /// The programs are in the folder of the tests.
     private static func path(of program: String) throws -> String {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return tests.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/" + program
     }
 
-    /// Nothing of our own surroundings gets to it but what it needs to run at all.
+    /// Of the tests' environment only what a program needs to run.
     package static func environment(_ more: [String: String]) -> [String: String] {
         let kept = ProcessInfo.processInfo.environment.filter { ["PATH", "HOME", "TMPDIR"].contains($0.key) }
         return kept.merging(more) { $1 }
