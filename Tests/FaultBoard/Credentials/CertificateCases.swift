@@ -6,7 +6,7 @@ import Testing
 
 @testable import ApplePush
 
-/// Certificates that change, end, or are refused, while their app has something to send.
+/// Certificates that change, expire, or are refused, while their app has pushes to send.
 @Suite struct CertificateCases {
     @Test func `D18: a replaced certificate is used at once, and the old connection drains`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(20) }) { scene in
@@ -52,8 +52,7 @@ import Testing
             #expect(try await scene.status("credential_status") == "expired")
             #expect(try await scene.status("credential_error").contains(reason))
             #expect(try await scene.status("credential_not_after < now()") == "true")
-            // The handshake itself fails, so nothing is sent; one more try follows each rest, which is longer than the one
-            // before.
+            // The handshake fails, so nothing is sent; the attempts follow at growing intervals.
             #expect(scene.record.requests == 0)
             let tries = await scene.simulator.statistics().failedHandshakes
             let rests = worker.lines(containing: "next_try_in").count
@@ -179,7 +178,7 @@ import Testing
                 let left = try await worker.metric("carillon_credential_expiry_seconds")
                 return left > 28 * 86_400 && left < 30 * 86_400
             }
-            // A certificate that was fine when it was read gets there with time.
+            // A certificate that was good when it was read expires with time.
             try await scene.client.run("UPDATE carillon.certificates SET status = 'ok'")
             #expect(try await scene.status("credential_status") == "expiring")
             try await scene.credential(is: "expiring")

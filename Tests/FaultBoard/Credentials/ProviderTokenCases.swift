@@ -4,7 +4,7 @@ import TLS
 import TestSupport
 import Testing
 
-/// One provider token for the fleet, and what the gateway may say of it.
+/// One provider token for the fleet, and the gateway's answers to it.
 @Suite struct ProviderTokenCases {
     @Test func `A3: eight workers with one signing key share one provider token, and later its one successor`()
         async throws
@@ -65,7 +65,7 @@ import Testing
             let deliveries = scene.record.deliveries
             let refused = deliveries.filter { $0.status != 200 }
             #expect(refused.allSatisfy { $0.reason == "ExpiredProviderToken" && $0.authorization == old })
-            // Each worker's first push goes alone, and learns it for all.
+            // Each worker's first push is sent alone, and finds it out for all.
             #expect((1...3).contains(refused.count))
             #expect(Set(deliveries.map(\.authorization)).count == 2)
             let connections = Set(refused.map(\.connection))
@@ -88,7 +88,7 @@ import Testing
             try await scene.eventually("the row says why") {
                 try await scene.credential("last_error").contains("ExpiredProviderToken")
             }
-            // The old one was refused for its age, the new one is refused twice: once at once, and once after a rest.
+            // The old one is refused for its age, the new one twice: at once, and after a pause.
             try await scene.requests(3)
             try await scene.enqueue(100)
             let audit = try await scene.finish()
@@ -109,7 +109,7 @@ import Testing
         try await Scene.with { scene in
             let key = try SigningKey.generate()
             try await scene.sign(with: key)
-            // Its time is up: all workers want the next one at once.
+            // It has expired: all workers need the next one at the same time.
             let old = try await scene.keep(key, mintedBefore: 3300)
             try await TestPooler.with(size: 2, before: scene.cluster, on: scene.loop) { pooler in
                 let url = pooler.url(database: scene.database)

@@ -2,7 +2,7 @@ import ApplePush
 import Simulator
 import Testing
 
-/// Every answer that Apple documents, and some that nobody does.
+/// Each answer that Apple documents, and some others.
 @Suite struct ReasonCases {
     private struct Answer {
         let prefix: String
@@ -42,7 +42,7 @@ import Testing
             }
             try await scene.enqueue(100)
             try await scene.drained(within: .seconds(60))
-            // What is about the credential holds the whole app for a moment: one after the other.
+            // Reasons about the credential hold the whole app for a while: therefore one by one.
             for answer in Self.answers where answer.pauses {
                 let message = scene.message(prefix: answer.prefix)
                 messages.append((answer, message.reference))

@@ -9,7 +9,7 @@ extension Scene {
     static let keyID = "BOARD12345"
     static let teamID = "TEAM567890"
 
-    /// From now on the app proves itself with a signing key.
+    /// Gives the app a signing key.
     func sign(with key: SigningKey) async throws {
         try await client.session { connection in
             _ = try await CredentialStore(connection).save(
@@ -19,8 +19,7 @@ extension Scene {
         }
     }
 
-    /// Stores a provider token as though the fleet had minted it so many seconds ago. Answers with what goes into the
-    /// header.
+    /// Stores a provider token as if the fleet had made it that many seconds ago. Returns the value of its header.
     /// - Parameter age: how old the database believes it to be.
     func keep(_ key: SigningKey, mintedBefore seconds: Int, age: Int? = nil) async throws -> String {
         let now = try await client.number("SELECT extract(epoch FROM clock_timestamp())")
@@ -35,7 +34,7 @@ extension Scene {
         return "bearer \(token.jwt)"
     }
 
-    /// What the app's credential is said to be.
+    /// A column of the app's credential.
     func credential(_ column: String) async throws -> String {
         try await client.text("SELECT c.\(column) FROM carillon.certificates c WHERE c.name = '\(Self.app)'")
     }
@@ -53,7 +52,7 @@ extension Scene {
         )
     }
 
-    /// Until the app's credential is said to be so.
+    /// Waits until the app's credential has that status.
     func credential(is status: String, within limit: Duration = .seconds(60)) async throws {
         try await eventually("the credential is \(status)", within: limit) {
             try await credential("status") == status

@@ -1,17 +1,17 @@
 import TestSupport
 
-/// What may stand in a credential's row and is none, as plain SQL for its columns.
+/// Unusable contents of a credential's row, as SQL for its columns.
 struct UnreadableCredential: Sendable {
     let certificate: String
     let privateKey: String?
     var passphrase: String?
     var isSigningKey = false
-    /// What is said of it.
+    /// Its `last_error`.
     let sentence: String
 
     /// All of them.
     /// - Parameters:
-    ///   - certificate: a good one, which `key` does not belong to.
+    ///   - certificate: a good one, of another key than `key`.
     static func all(beside certificate: String, _ key: String) -> [UnreadableCredential] {
         [
             Self(
@@ -24,7 +24,7 @@ struct UnreadableCredential: Sendable {
             Self(certificate: certificate, privateKey: Self.garbage, sentence: "cannot be read"),
             Self(certificate: Self.garbage, privateKey: key, sentence: "certificate"),
             Self(certificate: certificate, privateKey: nil, sentence: "there is no private key"),
-            // N13: a key, and not the certificate's.
+            // N13: a key of another certificate.
             Self(certificate: certificate, privateKey: key, sentence: "does not belong to the certificate"),
             Self(certificate: "", privateKey: TestKeys.p384, isSigningKey: true, sentence: "on P-256"),
             Self(certificate: "", privateKey: Self.garbage, isSigningKey: true, sentence: "cannot be read"),
@@ -32,7 +32,7 @@ struct UnreadableCredential: Sendable {
         ]
     }
 
-    /// How to write it into the row of that name.
+    /// The SQL that writes it into the row of that name.
     func update(of name: String) -> String {
         func quoted(_ text: String?) -> String { text.map(OddRow.quoted) ?? "NULL" }
         return """

@@ -10,7 +10,7 @@ import Testing
         ]
     }
 
-    /// Some of everything: sent, dead, failed, and in pieces.
+    /// Messages of each kind: sent, dead, failed, and cut.
     private static func enqueue(in scene: Scene) async throws {
         try await scene.enqueue(300)
         try await scene.enqueue(20, prefix: "dead")
@@ -78,7 +78,7 @@ import Testing
                 ) == states.count
             )
             #expect(Int(try await worker.metric("carillon_unrecorded_jobs_total")) == states.count)
-            // As its operator would put it right.
+            // As an operator would repair it.
             try await scene.client.run(
                 """
                 DROP TRIGGER refuse ON carillon.results;

@@ -2,7 +2,7 @@ import IO
 import TestSupport
 import Testing
 
-/// What happens between a worker and its database.
+/// Faults between a worker and its database.
 @Suite struct ConnectionCases {
     @Test func `D1: workers whose sessions are ended again and again come back and lose nothing`() async throws {
         try await Scene.with { scene in
@@ -33,7 +33,7 @@ import Testing
                         try await scene.eventually("cut \(number)", within: .seconds(30)) { await proxy.cuts >= number }
                     }
                 }
-                // Nobody else was there to take over, so not even what was in the air is sent again.
+                // There is no other worker to take over, so not even pushes in flight are sent again.
                 try await scene.finish()
             }
         }
@@ -50,7 +50,7 @@ import Testing
                     try await scene.eventually("the worker was not ready", within: .seconds(5)) {
                         await !worker.isReady()
                     }
-                    // A moment for what is on its way to the gateway.
+                    // Time for what is on its way to the gateway.
                     try await scene.leasesRanOut(ago: .seconds(1))
                     let silent = scene.record.requests
                     try await scene.leasesRanOut(ago: Fleet.lease * 2 + .seconds(1))

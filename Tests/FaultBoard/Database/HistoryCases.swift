@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// History by days, when the days were not kept up with, and while others read it.
+/// The history's partitions, when they are missing, and while other sessions read them.
 @Suite struct HistoryCases {
     /// As after days in which no worker ran.
     private static let forget = """
@@ -12,7 +12,7 @@ import Testing
             LOOP EXECUTE format('DROP TABLE carillon.%I', t); END LOOP;
         END $$
         """
-    /// How many of today and the three days after have a partition. Late in the evening, today may share that of tomorrow.
+    /// How many of the next four days have a partition. Late in the evening, today may share that of tomorrow.
     static let days = """
         SELECT count(*) FROM generate_series(0, 3) i,
             LATERAL (SELECT ((now() AT TIME ZONE 'UTC')::date + i)::timestamp AT TIME ZONE 'UTC' AS day) d
@@ -48,7 +48,7 @@ import Testing
             let again = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": scene.client.url])
             #expect(again.output.contains("ok       history"), "\(again.output)")
             try await scene.drained()
-            // None of them was lost on the way.
+            // None of them was lost.
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.results WHERE message_id < 0") == rows)
             try await scene.client.run("DELETE FROM carillon.results WHERE message_id < 0")
             try await scene.finish()
@@ -85,7 +85,7 @@ import Testing
                         try await worker.says("Maintenance has succeeded.", times: round)
                     }
                 }
-                // It is known what could not be done, and all else was.
+                // The failure is recorded, and all else was done.
                 #expect(try await worker.metric("carillon_maintenance_failing") > 0)
                 let check = try await ProgramRun.run(["check"], environment: ["DATABASE_URL": scene.client.url])
                 #expect(check.output.contains("The maintenance step"), "\(check.output)")

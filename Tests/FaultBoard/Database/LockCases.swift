@@ -4,16 +4,15 @@ import Simulator
 import TestSupport
 import Testing
 
-/// Locks that somebody else holds, for longer than a lease: nobody loses a lease for them, nothing is sent twice, and apps
-/// that have nothing to do with them go on.
+/// Locks of other sessions, held for longer than a lease: no worker loses its lease, nothing is sent twice, and other apps go
+/// on.
 @Suite struct LockCases {
     private static let lease = Duration.seconds(5)
     /// How long the lock is held: several leases.
     private static let hold = Board.sized(Duration.seconds(12), full: .seconds(28))
     private static let other = "other"
 
-    /// What the app that has nothing to do with the lock sends arrives within two seconds, again and again until the lock
-    /// has been held for long enough.
+    /// Pushes of an app that does not need the lock arrive within two seconds, until the lock was held for long enough.
     private static func othersGoOn(in scene: Scene) async throws {
         let end = MonotonicInstant.now + Self.hold
         var slowest = Duration.zero
@@ -45,13 +44,13 @@ import Testing
             try await scene.enqueue(200)
             try await scene.drained()
             try await scene.client.session { session in
-                // What CREATE INDEX takes.
+                // The lock of CREATE INDEX.
                 try await session.script("BEGIN; LOCK TABLE carillon.results IN SHARE MODE")
                 try await scene.enqueue(Board.sized(5000, full: 38_000))
                 try await scene.requests(200 + 500)
                 let late = try await scene.fleet.started(Fleet.patient + ["--max-in-flight", "500"], lease: Self.lease)
                 try await scene.transactionIsOpen(for: Self.hold)
-                // Nobody has anything to fear: each goes on saying that it lives.
+                // Each worker goes on with its heartbeats.
                 for worker in scene.fleet.all { try await scene.livesOn(worker) }
                 try await scene.eventually("the latecomer is ready", within: .seconds(5)) { await late.isReady() }
                 try await session.script("COMMIT")
@@ -74,7 +73,7 @@ import Testing
             )
             try await scene.enqueue(20)
             try await scene.client.session { session in
-                // Nobody has read the credential since it was changed, so every worker has something to write into its row.
+                // No worker has read the credential since it was changed, so each has something to write into its row.
                 try await session.script(
                     "BEGIN; UPDATE carillon.certificates SET name = name || '' WHERE name = '\(Scene.app)'"
                 )
@@ -83,7 +82,7 @@ import Testing
                 let silent = "SELECT count(*) FROM carillon.certificates WHERE name = 'board' AND not_after IS NULL"
                 #expect(try await scene.client.number(silent) == 1)
                 try await session.script("ROLLBACK")
-                // Its own gateway cannot be reached, which is written down as well.
+                // Its own gateway cannot be reached, which is recorded as well.
                 try await scene.eventually(
                     "it is written what the credential is and how the app fares",
                     within: .seconds(20)
@@ -108,14 +107,14 @@ import Testing
     @Test func `D21: an uncommitted cancel of a message in flight holds up that message only`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(500) }) { scene in
             try await scene.addApp(Self.other, topic: Scene.topic, to: scene.simulator)
-            // Too large for one job: a worker cuts it, and its parts count on one row.
+            // Too large for one job: a worker cuts it, and all parts update one row.
             try await scene.enqueue(1, tokens: 4000)
             let id = try await scene.client.number("SELECT m.id FROM carillon.messages m")
             try await scene.fleet.started(2, Fleet.patient, lease: Self.lease)
             try await scene.requests(1500)
             try await scene.client.session { session in
                 try await session.script("BEGIN; SELECT carillon.cancel(\(id))")
-                // Its own app's other messages go out too.
+                // Other messages of its app are sent too.
                 try await scene.enqueue(100, prefix: "aa")
                 try await scene.eventually("the app's other messages were sent") {
                     scene.record.requests(to: "aa") >= 100
@@ -129,7 +128,7 @@ import Testing
         }
     }
 
-    /// A table's rows, all of them, and whether it is one that every push needs.
+    /// All rows of a table, and whether every push needs them.
     @Test(arguments: [
         ("apps WHERE name = 'board'", false), ("unfinished", false), ("scheduled", false), ("inflight", false),
         ("chores", false), ("workers", true),

@@ -9,7 +9,7 @@ extension Scene {
         return path.split(separator: "/").last.map(String.init) ?? ""
     }
 
-    /// A proxy before the database, and the URL that leads through it.
+    /// A proxy before the database, and its URL.
     func withProxy(_ body: (_ proxy: Proxy, _ url: String) async throws -> Void) async throws {
         try await Proxy.with(to: cluster.port, on: loop) { proxy in
             let port = await proxy.port
@@ -19,7 +19,7 @@ extension Scene {
         }
     }
 
-    /// A login that may do a worker's work and nothing else, and the URL with it.
+    /// A login with the rights of a worker only, and its URL.
     func login() async throws -> (name: String, url: String) {
         let name = "worker_\(database)"
         try await client.run("CREATE ROLE \(name) LOGIN; GRANT carillon_worker TO \(name)")
@@ -27,7 +27,7 @@ extension Scene {
         return (name, pieces.joined(separator: "user=\(name)"))
     }
 
-    /// Ends the sessions of all workers, as an administrator may.
+    /// Ends the sessions of all workers by `pg_terminate_backend`.
     func terminateWorkers() async throws {
         try await client.run(
             """

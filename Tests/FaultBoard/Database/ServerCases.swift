@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What happens to the database server.
+/// Faults of the database server.
 @Suite struct ServerCases {
     /// Fast, but what was committed survives a crash of the server.
     private static var crashSafe: PrivateCluster.Settings {
@@ -38,7 +38,7 @@ import Testing
                     try await scene.goesOn(within: Board.sized(.seconds(20), full: .seconds(5)))
                 }
             }
-            // Claims do not wait for the disk: after a crash their rows are back, and are sent again.
+            // Claims are committed asynchronously: after a crash their rows are back, and are sent again.
             try await scene.finish(duplicates: crashes * 2 * 500, within: .seconds(180))
         }
     }
@@ -56,7 +56,7 @@ import Testing
                 try await worker.started()
                 try await scene.enqueue(500)
                 try await scene.requests(500)
-                // As if it had become a standby: open sessions stay, and take no writes.
+                // As if it had become a standby: open sessions stay, and refuse writes.
                 try await scene.client.run("ALTER SYSTEM SET default_transaction_read_only = on")
                 try await scene.client.run("SELECT pg_reload_conf()")
                 try await worker.says("The database is lost")
@@ -101,7 +101,7 @@ import Testing
                 try await scene.eventually("it has tried again and again") {
                     try await worker.metric("carillon_database_errors_total") >= 3
                 }
-                // It claims no more than it can hold, and counts nothing as sent that is not written down.
+                // It claims no more than it can hold, and counts only recorded pushes as sent.
                 #expect(scene.record.requests <= 300)
                 #expect(try await scene.client.number("SELECT count(*) FROM carillon.results") == 0)
                 try await scene.client.run("DROP TABLE filler")
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    /// A disk of a few megabytes for the server's user, in memory.
+    /// A file system of a few megabytes in memory, for the server's user.
     private static func withDisk(
         in folder: TemporaryFolder,
         _ body: (_ path: String) async throws -> Void

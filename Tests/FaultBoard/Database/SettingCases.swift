@@ -5,7 +5,7 @@ import Simulator
 import TestSupport
 import Testing
 
-/// Schemas, rights and credentials that are not as they should be, or change.
+/// Wrong or changing schemas, rights and credentials.
 @Suite struct SettingCases {
     @Test func `D15: on a schema that is missing, newer or not permitted, a worker ends with 78 and says why`()
         async throws
@@ -29,7 +29,7 @@ import Testing
             }
             #expect(scene.record.requests == 0)
 
-            // Taken away while it works, it is an error that is said and gone when the right is back.
+            // A right that is revoked at run time is an error in the log, until it is granted again.
             let worker = try scene.fleet.start(database: url)
             try await worker.started()
             try await scene.requests(100)
@@ -58,7 +58,7 @@ import Testing
             }
             try await scene.drained(within: .seconds(30))
             try await scene.client.run("UPDATE carillon.apps SET certificate_id = NULL")
-            // The change is not seen at once: one row after the other is sent until it is.
+            // The change takes effect after a while: rows are sent one by one until then.
             var sent = scene.record.requests - 1
             try await scene.eventually("a row waits for a credential", within: .seconds(15)) {
                 guard worker.lines(containing: "has no credential").isEmpty else { return true }
@@ -84,23 +84,23 @@ import Testing
         }
     }
 
-    /// What a role or a database is set to for the sake of other programs.
+    /// Settings of a role or a database for other programs.
     private static let hostile = [
         ("DateStyle", "'SQL, DMY'"), ("TimeZone", "'Asia/Kathmandu'"), ("statement_timeout", "'100ms'"),
         ("lock_timeout", "'1ms'"), ("default_transaction_isolation", "'serializable'"), ("enable_indexscan", "on"),
         ("idle_session_timeout", "'300ms'"), ("transaction_timeout", "'100ms'"),
     ]
 
-    /// Retries, large rows, maintenance and a take-over, on a database whose settings are meant for others.
+    /// Retries, large rows, maintenance and a take-over, on a database with settings for other programs.
     private static func work(in scene: Scene, over url: String? = nil) async throws {
         let known = try await scene.client.text("SELECT string_agg(s.name, ' ') FROM pg_settings s").lowercased()
         for (name, value) in Self.hostile where known.split(separator: " ").contains(Substring(name.lowercased())) {
-            // A pooler's own sessions may be idle.
+            // The pooler's own sessions may be idle.
             if name == "idle_session_timeout", url != nil { continue }
             try await scene.client.run("ALTER DATABASE \(scene.database) SET \(name) = \(value)")
         }
         await scene.client.close()
-        // What this test asks is not to suffer.
+        // The settings must not affect this test's own statements.
         try await scene.client.run(
             """
             SET statement_timeout = 0; SET lock_timeout = 0; SET idle_session_timeout = 0;

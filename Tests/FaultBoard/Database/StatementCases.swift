@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What happens to statements, and what other sessions do beside the workers.
+/// Faults of statements, and the effects of other sessions.
 @Suite struct StatementCases {
     @Test func `D9: a locked table makes workers wait, whatever time-outs the database has, and costs no lease`()
         async throws
@@ -80,7 +80,7 @@ import Testing
                 try await session.script("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM carillon.apps")
                 var last = Duration.zero
                 for _ in 1...Board.sized(4, full: 20) { last = try await round() }
-                // A round has a constant part, which weighs where it is short.
+                // A round has a constant part, which matters in short rounds.
                 #expect(last < before * 5 + .seconds(1))
                 try await session.script("COMMIT")
             }
@@ -95,7 +95,7 @@ import Testing
             try await scene.drained(within: .seconds(30))
             var waits: [Duration] = []
             for number in 2...Board.sized(6, full: 40) {
-                // As long as its looks take to become rare.
+                // As long as it takes until it looks for work at the longest interval.
                 try await scene.livesOn(worker, for: .milliseconds(500))
                 let begin = MonotonicInstant.now
                 try await scene.enqueue(1)
@@ -110,7 +110,7 @@ import Testing
 
     @Test func `D16: a large transaction that commits during sending is sent like the rest`() async throws {
         try await Scene.with { scene in
-            // Nothing breaks here, so no lease may run out, however busy the machine is.
+            // There is no fault here, so no lease may run out, however busy the machine is.
             try await scene.fleet.started(2, Fleet.patient, lease: Fleet.calm)
             try await scene.underLoad {
                 try await scene.requests(200)
@@ -128,7 +128,7 @@ import Testing
                 try await session.script("BEGIN")
                 let late = try await scene.enqueue(100, on: session)
                 try await scene.enqueue(2000)
-                // Some of the time with nothing to do, so that the worker has every reason to look further up only.
+                // With idle times, so that the worker looks only for higher ids.
                 try await scene.requests(2000)
                 try await scene.transactionIsOpen(for: Board.sized(.seconds(3), full: .seconds(300)))
                 try await scene.enqueue(100)

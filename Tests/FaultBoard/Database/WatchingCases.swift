@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// People who look on while something happens to the database.
+/// Commands that run while something happens to the database.
 @Suite struct WatchingCases {
     @Test func `D32: carillon status --watch goes on after a restart of the database`() async throws {
         try await Scene.with(on: .own(.fast)) { scene in

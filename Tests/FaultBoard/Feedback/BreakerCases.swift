@@ -30,18 +30,18 @@ import Testing
             try await scene.eventually("the worker that paused it says so") {
                 workers.contains { !$0.lines(containing: "An app was paused").isEmpty }
             }
-            // Each worker sees it within a second, and what it has in flight by then lands.
+            // Each worker sees it within a second, and finishes what it has in flight.
             for worker in workers { _ = try await worker.metric("carillon_pushes_total", restsFor: .seconds(3)) }
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.inflight") == 0)
             let failed = try await scene.client.number("SELECT count(*) FROM carillon.failures")
             #expect((100..<4000).contains(failed), "\(failed)")
-            // Of its feedback nothing is ever believed, whenever that is looked at.
+            // Its feedback is never applied, whenever a pass comes to it.
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.feedback") == failed)
             try await scene.client.run("UPDATE carillon.feedback SET seen_at = seen_at - interval '6 minutes'")
             try await scene.client.run("UPDATE carillon.activity SET minute = minute - interval '6 minutes'")
             try await scene.feedbackIsHandled(failed)
             #expect(try await scene.registered() == registered)
-            // Mended: the rest is sent, and what failed can be sent again.
+            // After the repair the rest is sent, and what failed can be requeued.
             try await scene.withAnotherGateway {
                 try await scene.client.run("UPDATE carillon.apps SET paused = false")
                 let audit = try await scene.finish(within: .seconds(90))
@@ -82,7 +82,7 @@ import Testing
 }
 
 extension Scene {
-    /// The app sends to another gateway, which knows its tokens.
+    /// Points the app to another gateway, which knows its device tokens.
     fileprivate func withAnotherGateway(_ body: () async throws -> Void) async throws {
         let record = self.record
         var configuration = SimulatorConfiguration()

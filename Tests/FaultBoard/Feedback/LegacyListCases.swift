@@ -4,9 +4,9 @@ import Simulator
 import TestSupport
 import Testing
 
-/// Lists of the legacy feedback service, which tells each token once: what was read is never lost.
+/// Lists of the legacy feedback service, which sends each device token once: none that was read may be lost.
 @Suite struct LegacyListCases {
-    /// A scene whose app has a feedback gateway, which is to tell of that many dead tokens.
+    /// A scene whose app has a feedback gateway with that many dead tokens.
     private func with(
         dead count: Int,
         _ configure: (inout SimulatorConfiguration) throws -> Void = { _ in },
@@ -32,7 +32,7 @@ import Testing
 
     private static let live = Scene.token("aa", 1)
 
-    /// Until so many tokens were heard of, each whatever the number of times, and none of them is registered any more.
+    /// Waits until that many device tokens have feedback, once or more often, and none of them is registered any more.
     private func areReaped(_ count: Int, in scene: Scene) async throws {
         try await scene.eventually("\(count) tokens were heard of") {
             try await scene.client.number(
@@ -65,7 +65,7 @@ import Testing
             try await scene.withProxy { proxy, url in
                 let worker = try scene.fleet.start(Scene.reaping, lease: Fleet.calm, database: url)
                 try await worker.started()
-                // In the middle of writing what was read.
+                // While it writes what it has read.
                 await proxy.cut(.up, afterBytes: 150_000)
                 try await areReaped(5000, in: scene)
                 let cuts = await proxy.cuts

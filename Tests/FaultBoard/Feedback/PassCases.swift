@@ -3,7 +3,7 @@ import Simulator
 import TestSupport
 import Testing
 
-/// Feedback passes that are cut short, raced, or run beside everything else.
+/// Feedback passes that are interrupted, or run beside other work.
 @Suite struct PassCases {
     private static func tokens(_ prefix: String, _ count: Int) -> [String] {
         (1...count).map { Scene.token(prefix, $0) }
@@ -89,7 +89,7 @@ import Testing
                 #expect(waits.registered > 0)
                 #expect(try await scene.registered().count == waits.registered)
                 #expect(scene.record.requests > before)
-                // On a machine that is busy with other things everything takes longer.
+                // On a busy machine everything takes longer.
                 let limit: Int64 = Board.sized(1000, full: 100)
                 #expect(waits.registering <= limit && waits.others <= limit, "\(waits)")
             }
@@ -105,7 +105,7 @@ import Testing
         var registered = 0
     }
 
-    /// Registers tokens that the pass comes to last, and those before them, while it goes on.
+    /// Registers device tokens while the pass is running, from the last that it will handle to the first.
     private func waits(in scene: Scene, registering last: Int, while isGoingOn: () -> Bool) async throws -> Waits {
         var waits = Waits()
         try await scene.eventually("the pass is over", within: .seconds(900)) {
@@ -164,7 +164,7 @@ import Testing
             _ = try await first.end()
             try await scene.feedbackIsHandled(dead.count)
             #expect(try await scene.registered() == [])
-            // One that is told to stop leaves it to others too, and at once.
+            // A worker that is told to stop leaves the pass to others too, at once.
             try await scene.fleet.started(interval)
             try await scene.register(dead)
             try await scene.refillSlowTable()

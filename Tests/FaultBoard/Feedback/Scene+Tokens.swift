@@ -2,13 +2,13 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Device tokens, and what becomes of them.
+/// Device tokens and their feedback.
 extension Scene {
-    /// Passes follow one another closely.
+    /// Flags for frequent passes.
     static let reaping = ["--feedback-interval", "200ms"]
     static let neverReaping = ["--feedback-interval", "0s"]
 
-    /// Registers tokens so many seconds ago.
+    /// Registers device tokens that many seconds ago.
     func register(_ tokens: [String], ago seconds: Int = 86_400) async throws {
         for chunk in stride(from: 0, to: tokens.count, by: 10_000) {
             let some = tokens[chunk..<min(chunk + 10_000, tokens.count)].joined(separator: ",")
@@ -30,7 +30,7 @@ extension Scene {
         )
     }
 
-    /// Feedback that says that tokens died just now.
+    /// Adds feedback that device tokens are dead as of now.
     func bury(_ tokens: [String]) async throws {
         try await client.run(
             """
@@ -47,7 +47,7 @@ extension Scene {
         }
     }
 
-    /// Until so many rows of feedback were written, and none waits.
+    /// Waits until that many rows of feedback were written, and all are handled.
     func feedbackIsHandled(_ count: Int) async throws {
         try await eventually("\(count) rows of feedback are handled") {
             try await client.text(
@@ -84,7 +84,7 @@ extension Scene {
         )
     }
 
-    /// Until a pass has deleted something and is in the middle of a batch.
+    /// Waits until a pass has deleted something and is within a batch.
     func isInThePassing(of tokens: Int) async throws {
         try await eventually("a pass is under way") {
             try await client.number(

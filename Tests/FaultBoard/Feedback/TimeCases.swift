@@ -61,7 +61,7 @@ import Testing
     {
         let now = Self.now
         let hourAgo = now - Self.hour
-        // What was registered between then and the push dies by those that are no times, and by no others.
+        // Only timestamps that are not times delete device tokens that were registered between then and the push.
         let rules: [(prefix: String, timestamp: String, isTime: Bool)] = [
             ("d1", "\(hourAgo * 1000)", true), ("d2", "\(hourAgo)", true), ("d3", "\((now + Self.hour) * 1000)", false),
             ("d4", "-", false), ("d5", "0", false), ("d6", "\(Int64.max)", false),
@@ -98,7 +98,7 @@ import Testing
             let worker = try await scene.fleet.started(["--feedback-interval", "1s"], lease: Fleet.calm)
             let (live, dead, again) = (Scene.token("aa", 1), Scene.token("dd", 1), Scene.token("ee", 1))
             try await scene.register([live, dead, again], ago: 60)
-            // All that was written before is an hour ahead now.
+            // All earlier rows are now an hour in the future.
             try await scene.client.run(
                 """
                 BEGIN;
@@ -111,12 +111,12 @@ import Testing
                 COMMIT
                 """
             )
-            // Registered after it died, though at an earlier time, as it seems.
+            // Registered after its death, although by the clock before it.
             try await scene.registerAgain([again])
             try await scene.feedbackIsHandled(2)
             #expect(try await scene.registered().contains(again))
             #expect(try await scene.registered().contains(live))
-            // What is dead is told again by the next push, and goes once the time of its registration has come.
+            // The next push finds out again that a device token is dead, which is deleted once the time of its registration has passed.
             try await scene.client.run("UPDATE carillon.tokens SET last_update = last_update - interval '1 hour'")
             try await scene.bury([dead])
             try await scene.feedbackIsHandled(3)

@@ -1,13 +1,12 @@
 import Simulator
 
-/// Holds what was enqueued, what the tables say became of it and what the simulator saw against each other. A value:
-/// everything goes in, the breaches come out.
+/// Compares what was enqueued, what the tables say and what the simulator received. A value without I/O.
 struct Audit {
     /// What a case is allowed to have.
     struct Allowance {
-        /// 200s beyond the first of a push: what can have been in flight when something broke (I4).
+        /// 200s beyond the first of a push: as many as were in flight at a fault (I4).
         var duplicates = 0
-        /// Reasons of our own that may stand in `failures`, beside answers of the gateway (I3).
+        /// Reasons of Carillon's own that may be in `failures`, besides the gateway's (I3).
         var localReasons: Set<String> = []
     }
 
@@ -72,7 +71,7 @@ struct Audit {
         if failures.count != result.failed || Set(failures.map(\.token)).count != failures.count {
             add("I1", "\(name) counts \(result.failed) failed and \(failures.count) are in failures: \(failures)")
         }
-        // A message may have a hundred thousand tokens, and fail for each.
+        // A message may have a hundred thousand device tokens that all fail.
         let tokens = failures.isEmpty ? [] : Set(message.tokens)
         for failure in failures {
             if tokens.contains(failure.token) {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Simulator
 
-/// The auditor itself: one that finds nothing is worth nothing.
+/// The audit itself has to find each breach.
 @Suite struct AuditTests {
     private static let token = Scene.token("", 1)
     private static let message = Ledger.Message(reference: "m0", tokens: [token], payload: "{}", mayRepeat: true)

@@ -1,21 +1,21 @@
 import Glibc
 import Testing
 
-/// How the board is run: in short by `make test`, in full by `make faults`.
+/// How the board runs: in short by `make test`, in full by `make faults`.
 enum Board {
     static let isFull = Self.variable("FAULTS") == "full"
 
     /// How long a soak goes on; nil: there is none.
     static let soak = Self.variable("SOAK").flatMap { Int($0) }.map { Duration.seconds($0) }
 
-    /// What the random numbers of all cases begin with: printed, and taken from `FAULT_SEED` where that is set.
+    /// The seed of all random numbers. It is printed, and can be set by `FAULT_SEED`.
     static let seed: UInt64 = {
         let seed = Self.variable("FAULT_SEED").flatMap { UInt64($0) } ?? .random(in: 1...999_999_999)
         print("fault board: FAULT_SEED=\(seed)")
         return seed
     }()
 
-    /// So much in short, so much in full.
+    /// The value for short runs, or that for full ones.
     static func sized<Value>(_ short: Value, full: Value) -> Value { isFull ? full : short }
 
     private static func variable(_ name: String) -> String? {
@@ -25,9 +25,9 @@ enum Board {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// A case that takes minutes, and has no short form.
+    /// For cases of several minutes without a short form.
     static var long: Self { .enabled(if: Board.isFull, "takes minutes: make faults runs it") }
 
-    /// A case that goes on for as long as one likes.
+    /// For cases of any length.
     static var soak: Self { .enabled(if: Board.soak != nil, "goes on for long: make soak runs it") }
 }

@@ -2,9 +2,9 @@ import IO
 import Postgres
 import TestSupport
 
-/// What a case asks the database itself, and how it enqueues: a session that is made anew whenever it was lost.
+/// The session in which a case queries and enqueues. It is made again whenever it was lost.
 actor Client {
-    /// What `session` calls itself.
+    /// The application name of `session`.
     static let sessionName = "test session"
 
     nonisolated let url: String
@@ -33,12 +33,12 @@ actor Client {
         _ parameters: Parameters = Parameters(),
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws -> R {
-        // One name, one statement: the text itself tells them apart.
+        // Each text has a name of its own for its prepared statement.
         let statement = Statement("q\(UInt(bitPattern: sql.hashValue))", sql)
         return try await connected().query(statement, parameters, decode)
     }
 
-    /// Another session, for what has to be held open: gone after the body, with all its locks.
+    /// Another session, for open transactions. It is closed after the body, with all its locks.
     func session<R>(_ body: (PostgresConnection) async throws -> R) async throws -> R {
         let connection = try await PostgresConnection.connect(url, on: loop, application: Self.sessionName)
         return try await attempt {

@@ -1,4 +1,4 @@
-/// Keeps book of the tokens that feedback passes delete, so that the audit can ask why (I13).
+/// Records the device tokens that feedback passes delete, for the audit (I13).
 enum Deletions {
     static let keep = """
         CREATE TABLE deletions (app_id integer, token text, last_update timestamptz);
@@ -11,7 +11,7 @@ enum Deletions {
         WHEN (current_query() LIKE '%reap%') EXECUTE FUNCTION note_deletion()
         """
 
-    /// Those for which no feedback gives a reason: each was registered after all that was heard of it.
+    /// Those without a reason: each was registered after all its feedback.
     static let wrong = """
         SELECT d.token FROM deletions d WHERE NOT EXISTS (
             SELECT FROM carillon.feedback f WHERE f.app_id = d.app_id AND lower(f.token) = d.token

@@ -4,12 +4,12 @@ import TestSupport
 
 /// The workers of a case.
 final class Fleet: Sendable {
-    /// Short, so that what a dead worker held is taken over while a test can wait for it.
+    /// Short, so that a test can wait for the take-over of a dead worker's claims.
     static let lease = Duration.seconds(2)
-    /// Long, for cases where nobody dies: on a busy machine a worker may get no turn for two seconds, and is then taken
-    /// for dead with good reason.
+    /// Long, for cases without dead workers: on a busy machine a worker may not run for two seconds, and then rightly counts as
+    /// dead.
     static let calm = Duration.seconds(60)
-    /// On a busy machine an answer may be late: where nothing breaks, none may count as unknown.
+    /// For cases without faults: on a busy machine an answer may be late, and must not count as unknown.
     static let patient = ["--request-timeout", "60s"]
 
     private let database: String
@@ -25,7 +25,7 @@ final class Fleet: Sendable {
 
     /// Starts a worker.
     /// - Parameters:
-    ///   - shell: what a shell does before it becomes the worker, such as "ulimit -n 32".
+    ///   - shell: what a shell runs before it becomes the worker, such as "ulimit -n 32".
     func start(
         _ flags: [String] = [],
         lease: Duration = Fleet.lease,
@@ -74,7 +74,7 @@ final class Fleet: Sendable {
     var all: [WorkerProcess] { workers.withLock { $0 } }
     var running: [WorkerProcess] { self.all.filter(\.isRunning) }
 
-    /// Asks all that run to stop and waits for it; answers how those ended that did not end well.
+    /// Stops all running workers; returns a sentence for each that did not end with status 0.
     func stop(within limit: Duration = .seconds(60)) async throws -> [String] {
         let running = self.running
         for worker in running { worker.terminate() }
@@ -86,7 +86,7 @@ final class Fleet: Sendable {
         return bad
     }
 
-    /// Nothing of it is left afterwards, whatever state it was in.
+    /// Kills all workers, in any state.
     func killAll() async {
         for worker in all { worker.kill() }
         for worker in all {
@@ -95,7 +95,7 @@ final class Fleet: Sendable {
         }
     }
 
-    /// What the workers said last, for whoever looks for the reason of a failure.
+    /// Prints warnings, errors and the last lines of each worker, to explain a failure.
     func tell() {
         for worker in all {
             let said = worker.said.split(separator: "\n")

@@ -1,12 +1,12 @@
 import IO
 
-/// What the test has enqueued, written down after each COMMIT has returned. Tokens are never used twice in a case, so
-/// that each stands for one push.
+/// What the test has enqueued, recorded after each COMMIT. A case never uses a device token twice, so that each stands for
+/// one push.
 final class Ledger: Sendable {
     struct Message: Sendable {
         let reference: String
         let tokens: [String]
-        /// What it was enqueued with, byte for byte.
+        /// The payload it was enqueued with, byte for byte.
         let payload: String
         /// `on_unknown = 'retry'`.
         let mayRepeat: Bool
@@ -25,7 +25,7 @@ final class Ledger: Sendable {
         }
     }
 
-    /// Nobody knows whether these were committed: both is right, but one of the two.
+    /// Records messages whose COMMIT has an unknown outcome: all or none of their pushes may be sent.
     func unsure(_ messages: [Message]) {
         state.withLock { state in
             for message in messages { state.maybe[message.reference] = message }

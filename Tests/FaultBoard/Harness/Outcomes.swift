@@ -25,7 +25,7 @@ struct Outcomes: Sendable {
     var inFlight = 0
     var unfinished = 0
     var deadlocks = 0
-    /// Tokens that passes have deleted without a reason.
+    /// Device tokens that passes have deleted without a reason.
     var wrongDeletions: [String] = []
 
     static func read(by client: Client) async throws -> Outcomes {

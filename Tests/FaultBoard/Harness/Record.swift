@@ -1,8 +1,7 @@
 import IO
 import Simulator
 
-/// Everything that the simulator saw in a case, also when it was stopped and started meanwhile, and what is to happen
-/// when it sees something.
+/// All that the simulator has received in a case, also across restarts, and actions for chosen requests.
 final class Record: Sendable {
     enum Moment: Sendable { case received, answered }
 
@@ -15,7 +14,7 @@ final class Record: Sendable {
 
     private struct State {
         var deliveries: [Delivery] = []
-        /// How many of the first deliveries, up to a place, have a token that begins with the key.
+        /// By prefix: how many of the deliveries before a place have such a device token.
         var counts: [String: (place: Int, count: Int)] = [:]
         var answered = 0
         var traps: [Trap] = []
@@ -23,7 +22,7 @@ final class Record: Sendable {
 
     private let state = Guarded(State())
 
-    /// Does something once, at the Nth request from now on, counting those whose token begins so.
+    /// Runs the action once, at the Nth request from now on to device tokens with the prefix.
     func at(_ number: Int, _ moment: Moment, prefix: String = "", do action: @escaping @Sendable () -> Void) {
         state.withLock { state in
             state.traps.append(Trap(moment: moment, prefix: prefix, remaining: number, action: action))
@@ -59,7 +58,8 @@ final class Record: Sendable {
     var deliveries: [Delivery] { state.withLock { $0.deliveries } }
     var requests: Int { state.withLock { $0.deliveries.count } }
 
-    /// Those whose token begins so. Only what has arrived since the last call is looked at: cases ask many times a second.
+    /// The number of requests to device tokens with the prefix. It counts only the new ones of each call: cases call it many times
+    /// a second.
     func requests(to prefix: String) -> Int {
         state.withLock { state in
             var (place, count) = state.counts[prefix] ?? (0, 0)

@@ -7,10 +7,10 @@ extension Scene {
         String((Test.current?.name ?? "a case").drop { $0 == "`" }.prefix { $0 != ":" })
     }
 
-    /// The end of a case: the queue drains, the workers stop well, and every invariant holds.
+    /// Ends a case: the queue drains, the workers end with status 0, and each invariant holds.
     /// - Parameters:
-    ///   - duplicates: how many pushes may have been taken by the gateway a second time (I4).
-    ///   - localReasons: reasons of our own for which pushes may have failed (I3).
+    ///   - duplicates: how many pushes the gateway may have accepted a second time (I4).
+    ///   - localReasons: reasons of Carillon's own for which pushes may have failed (I3).
     ///   - limit: how long the queue may take to drain after the last fault (I8).
     @discardableResult
     func finish(

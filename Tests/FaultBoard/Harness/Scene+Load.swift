@@ -12,9 +12,8 @@ extension Scene {
         FROM carillon.apps a, generate_series($4::int8, $5::int8) n WHERE a.name = $6
         """
 
-    /// Enqueues messages and writes them into the ledger once they are committed. Their tokens begin with the prefix, so
-    /// that an answer rule of the simulator can be about them. So many at once are one transaction. Their payloads are so
-    /// many bytes longer than they need to be.
+    /// Enqueues messages, and records them in the ledger once they are committed. Their device tokens have the prefix, for the
+    /// answer rules of the simulator. A transaction has `atOnce` of them. Padding makes their payloads longer.
     func enqueue(
         _ count: Int,
         tokens width: Int = 1,
@@ -49,7 +48,7 @@ extension Scene {
         }
     }
 
-    /// Enqueues messages on a session whose transaction is open: the caller commits, and then writes into the ledger.
+    /// Enqueues messages in an open transaction. The caller commits, and then records them in the ledger.
     func enqueue(_ count: Int, on session: PostgresConnection) async throws -> [Ledger.Message] {
         let numbers = self.numbers.take(count)
         let parameters = Self.parameters(numbers, width: 1, prefix: "", app: Self.app, mayRepeat: true)
@@ -97,7 +96,7 @@ extension Scene {
     func underLoad<R>(depth: Int = 2000, _ body: () async throws -> R) async throws -> R {
         let load = Task {
             while !Task.isCancelled {
-                // What the case breaks may break this too: then the next try will do.
+                // The case's fault may affect this too: the next attempt will succeed.
                 try? await eventually("there is room for more") {
                     let waiting = try? await client.number("SELECT count(*) FROM carillon.messages")
                     guard let waiting, waiting < depth else { return false }

@@ -1,7 +1,7 @@
 import IO
 import TestSupport
 
-/// What a case waits for. None of it takes a certain time: it is over as soon as it is true.
+/// The conditions that cases wait for.
 extension Scene {
     func eventually(
         _ what: @autoclosure () -> String,
@@ -13,14 +13,14 @@ extension Scene {
 
     // MARK: Pushes
 
-    /// Until the simulator has had so many requests in all.
+    /// Waits until the simulator has received that many requests in all.
     func requests(_ count: Int, within limit: Duration = .seconds(60)) async throws {
         try await eventually("\(count) requests came, \(record.requests) so far", within: limit) {
             record.requests >= count
         }
     }
 
-    /// Until pushes arrive again: so many more than now.
+    /// Waits until that many more pushes have arrived than now.
     func goesOn(_ count: Int = 100, within limit: Duration = .seconds(60)) async throws {
         try await requests(record.requests + count, within: limit)
     }
@@ -32,7 +32,7 @@ extension Scene {
             + (SELECT count(*) FROM (SELECT FROM carillon.unfinished LIMIT 1) u)
         """
 
-    /// Until nothing is left to do.
+    /// Waits until the queue is empty.
     func drained(within limit: Duration = .seconds(60)) async throws {
         try await eventually("I8: the queue was drained", within: limit) {
             (try? await client.number(Self.remains)) == 0
@@ -41,7 +41,7 @@ extension Scene {
 
     // MARK: By the database's clock
 
-    /// Until a worker has given signs of life for so long from its last one on: at least one more.
+    /// Waits for the worker's heartbeats for that long, and for at least one more.
     func livesOn(_ worker: WorkerProcess, for duration: Duration = .zero) async throws {
         let begin = try await lastHeartbeat(of: worker)
         try await eventually("\(worker.name) lived on for \(duration)", within: duration + .seconds(60)) {
@@ -59,7 +59,7 @@ extension Scene {
         )
     }
 
-    /// Until the leases of all workers ran out, at least so long ago.
+    /// Waits until the leases of all workers ran out, at least that long ago.
     func leasesRanOut(ago duration: Duration = .zero) async throws {
         try await eventually("all leases ran out \(duration) ago", within: duration + .seconds(60)) {
             try await client.number(
@@ -68,7 +68,7 @@ extension Scene {
         }
     }
 
-    /// Until a transaction of `Client.session` has been open for so long.
+    /// Waits until a transaction of `Client.session` has been open for that long.
     func transactionIsOpen(for duration: Duration) async throws {
         try await eventually("a transaction was open for \(duration)", within: duration + .seconds(60)) {
             try await client.number(
@@ -84,7 +84,7 @@ extension Scene {
         "clock_timestamp() - interval '\(duration.nanoseconds / 1_000_000) ms'"
     }
 
-    /// Until a statement with that text waits for a lock.
+    /// Waits until a statement with that text waits for a lock.
     func waitsForLock(_ text: String, count: Int = 1) async throws {
         try await eventually("\(count) statements with '\(text)' wait for a lock") {
             try await client.number(

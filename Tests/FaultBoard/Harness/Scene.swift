@@ -6,14 +6,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Where a case plays: a database with the schema and an app in it, the simulator that the app sends to, and a fleet of
-/// real workers. All of it is the case's own and gone afterwards.
+/// The set-up of a case: a database with the schema and an app, the simulator that the app sends to, and a fleet of real
+/// workers. All of it is made for the case, and removed afterwards.
 struct Scene: Sendable {
-    /// Whose PostgreSQL it is.
+    /// The PostgreSQL of a case.
     enum Ground: Sendable {
-        /// A database of its own in the tests' cluster: for cases that do the server no harm.
+        /// A new database in the cluster of all tests: for cases that do not affect the server.
         case shared
-        /// A cluster of its own.
+        /// A new cluster.
         case own(PrivateCluster.Settings)
     }
 
@@ -31,9 +31,9 @@ struct Scene: Sendable {
     let vigil: Vigil
     let numbers = Counter()
 
-    /// Plays a case: sets everything up, runs the body, and takes everything down.
+    /// Sets everything up, runs the body, and removes everything.
     /// - Parameters:
-    ///   - configure: how the simulator behaves.
+    ///   - configure: changes the simulator's configuration.
     static func with(
         on ground: Ground = .shared,
         _ configure: (inout SimulatorConfiguration) throws -> Void = { _ in },
@@ -41,7 +41,7 @@ struct Scene: Sendable {
     ) async throws {
         let record = Record()
         var configuration = SimulatorConfiguration()
-        // As far away as Apple: whatever happens finds pushes in flight, and the load of a case is no more than that.
+        // As far away as Apple, so that faults find pushes in flight, and the load is limited.
         configuration.delay = .milliseconds(50)
         configuration.observer = { event in record.note(event) }
         try configure(&configuration)
@@ -88,7 +88,7 @@ struct Scene: Sendable {
         }
     }
 
-    /// An app that sends to a simulator with a push certificate that this one has issued.
+    /// Adds an app that sends to the simulator, with a certificate that the simulator has issued.
     func addApp(_ name: String, topic: String, to simulator: APNsSimulator) async throws {
         try await client.session { connection in
             try await connection.addApp(name, topic: topic, to: simulator)

@@ -1,14 +1,14 @@
 import Simulator
 
-/// What the simulator saw of one push: all that was ever sent to its token.
+/// All that the simulator has received of one push, by its device token.
 struct Sightings {
     private(set) var accepted = 0
     /// The answers other than 200, as "410 Unregistered".
     private(set) var refusals: [String] = []
-    /// Sends that got no answer.
+    /// Requests without an answer.
     private(set) var unanswered = 0
     let first: Delivery
-    /// What a later send had otherwise than the first.
+    /// How a later request differs from the first.
     private(set) var difference: String?
 
     mutating func add(_ delivery: Delivery) {

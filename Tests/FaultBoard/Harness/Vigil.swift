@@ -2,7 +2,7 @@ import IO
 import Postgres
 import TestSupport
 
-/// Looks at the database several times a second while a case runs, for what must never be seen (I7, I15).
+/// Checks the database several times a second during a case, for states that must never occur (I7, I15).
 actor Vigil {
     private let url: String
     private let loop: EventLoop
@@ -39,7 +39,7 @@ actor Vigil {
 
     private func keep() async {
         var connection: PostgresConnection?
-        // Over when the task is cancelled.
+        // It ends when the task is cancelled.
         try? await loop.eventually("the end", within: .seconds(7200), every: .milliseconds(250)) {
             do {
                 let session: PostgresConnection
@@ -54,7 +54,7 @@ actor Vigil {
                 }
                 findings.formUnion(found)
             } catch {
-                // The case may have taken the database away: it is looked at again when it is back.
+                // The database may be down because of the case.
                 await connection?.close()
                 connection = nil
             }

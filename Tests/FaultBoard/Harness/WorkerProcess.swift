@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import Carillon
 
-/// A worker as a process of its own, as an operator would run it. What it says goes to a file.
+/// A worker process, as an operator would run it. Its output goes to a file.
 final class WorkerProcess: Sendable {
     let name: String
     private let child: ChildProcess
@@ -28,7 +28,7 @@ final class WorkerProcess: Sendable {
     func signal(_ number: CInt) { child.signal(number) }
     func kill() { child.signal(SIGKILL) }
     func terminate() { child.signal(SIGTERM) }
-    /// Stops it where it is, until `resume()`.
+    /// Suspends it until `resume()`.
     func freeze() { child.signal(SIGSTOP) }
     func resume() { child.signal(SIGCONT) }
 
@@ -75,7 +75,7 @@ final class WorkerProcess: Sendable {
         }
     }
 
-    /// Waits until the sum over all samples of a metric has stood still for so long. Answers how much it grew before.
+    /// Waits until the sum over all samples of a metric has not changed for that long. Returns how much it grew before.
     func metric(_ name: String, restsFor duration: Duration) async throws -> Double {
         let begin = try await metric(name)
         var last = (value: begin, time: MonotonicInstant.now)

@@ -1,9 +1,9 @@
 import Simulator
 import Testing
 
-/// Gateways that want pushes later, one of them or all.
+/// Gateways that throttle one push or all.
 @Suite struct AnswerCases {
-    /// When each try of a push came, in milliseconds since 1970.
+    /// The time of each attempt of a push, in milliseconds since 1970.
     private func tries(_ token: String, in scene: Scene) -> [Int64] {
         scene.record.deliveries.filter { $0.token == token }.map(\.time)
     }
@@ -34,7 +34,7 @@ import Testing
             #expect(worker.lines(containing: "next_try_in").isEmpty)
             let audit = try await scene.finish()
             #expect(audit.outcomes.failures.isEmpty)
-            // What was not throttled was sent once, and has not waited for what was.
+            // Pushes that were not throttled were sent once, without waiting for those that were.
             #expect(scene.record.requests == 352 + 2 + 1)
             let triesOfSlow = tries(slow.tokens[0], in: scene)
             try #require(triesOfSlow.count == 2)
@@ -48,7 +48,7 @@ import Testing
     func `A6: while the gateway is unavailable no push fails, and afterwards all are sent`(answer: String)
         async throws
     {
-        // One more try than that, and pushes may fail by the app's own setting.
+        // With one more attempt, pushes may fail by the app's max_attempts.
         let times = Board.sized(5, full: 9)
         let pushes = Board.sized(300, full: 3_000)
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "*=\(answer)*\(times)")] }) { scene in
@@ -71,7 +71,7 @@ import Testing
             #expect(audit.outcomes.failures.isEmpty)
             let connections = Dictionary(grouping: scene.record.deliveries, by: \.connection)
                 .sorted { $0.key < $1.key }.map(\.value)
-            // After the third in a row that was of no use there is no more than one a second (I9).
+            // After three useless ones in a row there is at most one a second (I9).
             var failures = 0
             for (before, next) in zip(connections, connections.dropFirst()) {
                 failures = before.contains { $0.status == 200 } ? 0 : failures + 1

@@ -2,13 +2,13 @@ import Simulator
 import TestSupport
 import Testing
 
-/// Gateways that are far away, and gateways that open their windows in odd ways or not at all: none of it is a fault, and
-/// nothing is sent twice for it.
+/// Distant gateways, and gateways that open their windows in odd ways or not at all. None of that is a fault, and nothing is
+/// sent twice.
 @Suite struct DistanceCases {
-    /// As much as a push may have, nearly.
+    /// Nearly the limit of a payload.
     private static let padding = 4_000
 
-    /// So many pushes of 4 KB to a gateway that far away; none may be unknown, and no connection may be lost.
+    /// Sends that many pushes of 4 KB to a gateway at that distance. No outcome may be unknown, and no connection lost.
     private func send(
         _ pushes: Int,
         _ distance: Duration,
@@ -55,7 +55,7 @@ import Testing
             $0.distance = .milliseconds(200)
         } _: { scene in
             try await scene.addApp("codes", topic: Scene.topic, to: scene.simulator)
-            // One credential, hence the same connections.
+            // One credential, and therefore the same connections.
             try await scene.client.run(
                 "UPDATE carillon.apps SET certificate_id = (SELECT certificate_id FROM carillon.apps WHERE name = "
                     + "'\(Scene.app)') WHERE name = 'codes'"

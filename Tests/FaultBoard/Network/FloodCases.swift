@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Gateways that say too much.
+/// Gateways that send too much.
 @Suite struct FloodCases {
     @Test func `H11: an endless header block ends the connection`() async throws {
         try await Scene.survive([
@@ -73,8 +73,8 @@ import Testing
                 }
             }
         ]) { _, worker, _ in
-            // It is past the connection's window, and the frames are too many for the answers that they bring: which of the
-            // two is noticed first depends on how fast they come.
+            // It exceeds the connection's window, and there are too many frames for the answers. Which is detected first depends on
+            // their speed.
             let violated = try await worker.ends(by: "violated")
             let flooded = try await worker.ends(by: "flooded")
             let all = try await worker.ends()

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What happens between a worker and its gateway.
+/// Faults between a worker and its gateway.
 @Suite struct GatewayCases {
     @Test func `N3: a gateway that vanishes with open streams is detected by its missing answers`() async throws {
         try await Scene.with { scene in
@@ -52,7 +52,7 @@ import Testing
         try await Scene.with { scene in
             let judge: Relay.Judge = { frame in
                 guard frame.isAnswer, frame.answers == 21, frame.connection <= 6 else { return [.pass] }
-                // A part of an answer is none.
+                // A part of an answer does not count.
                 let part = Array(frame.frame.bytes.prefix(12))
                 return [.say(part), frame.connection.isMultiple(of: 2) ? .close : .hangUp]
             }

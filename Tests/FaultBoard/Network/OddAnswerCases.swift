@@ -3,13 +3,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Answers as nobody documents them: the status decides, on the push whose stream it is, and on no other.
+/// Undocumented answers: the status decides, for the push of its stream only.
 @Suite struct OddAnswerCases {
-    /// A body in place of the gateway's, and what becomes of the push.
+    /// A body in place of the gateway's, and the result of the push.
     private struct Body: Sendable {
         let status: UInt16
         let bytes: [UInt8]
-        /// What `failures` says of it; nil: it is sent again, and taken.
+        /// The reason in `failures`; nil: the push is sent again, and accepted.
         let reason: String?
 
         init(_ status: UInt16, _ text: String, fails reason: String? = nil) {
@@ -78,7 +78,7 @@ import Testing
                     let isUsed = body.withLock { $0 == nil }
                     #expect(isUsed, "body \(number)")
                 }
-                // They are dead as of now, whatever time was named.
+                // They are dead as of now, whatever the timestamp.
                 let dead = Self.bodies.count { $0.status == 410 }
                 let deadNow = """
                     SELECT count(*) FROM carillon.feedback f
@@ -100,7 +100,7 @@ import Testing
     private static func prefix(_ number: Int) -> String { "a7" + String(0x100 + number, radix: 16) }
 
     @Test func `A8: an answer is about the push of its stream, whatever apns-id it carries`() async throws {
-        // Headers with a body are refusals here. None of the gateway's own pass, so that compression stays as it was.
+        // Headers with a body are refusals here. None of the gateway's own are forwarded, so that the compression state stays.
         let judge: Relay.Judge = { frame in
             guard frame.isAnswer else { return [.pass] }
             let (stream, isTaken) = (frame.frame.stream, frame.frame.endsStream)
@@ -134,7 +134,7 @@ import Testing
     @Test func `A10: answers after the deadline count as late, and their pushes are sent once more`()
         async throws
     {
-        // Every tenth answer of the first connection comes when the worker has given its push up.
+        // Each tenth answer of the first connection comes after the worker has abandoned its push.
         let held = Mutex<[UInt32: [UInt8]]>([:])
         let late = Atomic<Int>(0)
         let judge: Relay.Judge = { frame in
@@ -159,10 +159,10 @@ import Testing
                 let missed = try await worker.metric("carillon_late_answers_total")
                 let unknown = try await worker.metric("carillon_unknown_outcomes_total")
                 let (twice, left) = (late.load(ordering: .relaxed), held.withLock { $0.count })
-                // Several late ones in a row are the end of a connection, which may hear no more of the others.
+                // Several late ones in a row end a connection, and the other answers may be lost with it.
                 #expect(twice + left == 20 && twice >= 3, "\(twice), \(left)")
                 #expect(missed >= 20 && unknown == missed)
-                // The audit sees that each second send had the first one's apns-id.
+                // The audit checks that each second send has the first one's apns-id.
                 let audit = try await scene.finish(duplicates: Int(missed))
                 #expect(audit.duplicates >= 20)
                 #expect(audit.outcomes.failures.isEmpty)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import ApplePush
 
-/// Gateways that speak HTTP/2 as they should not, or as nobody expects. The simulator answers; what lies before it says
-/// on some connections what it would not.
+/// Gateways with wrong or unusual HTTP/2. The simulator answers, and a relay before it adds other frames on some
+/// connections.
 @Suite struct PeerCases {
     // MARK: Goodbyes
 
@@ -29,7 +29,7 @@ import Testing
         let lasts = Mutex<[Int: UInt32]>([:])
         try await Scene.send { frame in
             if frame.direction == .up {
-                // A gateway does nothing with what it has said it will not do.
+                // A gateway ignores requests above the last stream of its GOAWAY.
                 if let last = lasts.withLock({ $0[frame.connection] }), frame.frame.stream > last { return [] }
                 if frame.frame.isHeaders { highest.withLock { $0[frame.connection] = frame.frame.stream } }
             }
@@ -89,7 +89,7 @@ import Testing
                 isBlamed.withLock { $0 = false }
                 let issued = try scene.simulator.issueCertificate(topics: [Scene.topic])
                 try await scene.write(issued.certificate, issued.privateKey)
-                // The simulator looks at what follows its last stream; the goodbye was not its own.
+                // The simulator handles streams above that number, since it has not sent the GOAWAY.
                 try await scene.finish(duplicates: 20 * Scene.inFlight)
             }
         }
@@ -156,7 +156,7 @@ import Testing
 
     @Test func `H9: a thousand streams, one, none, a thousand, and then none for good`() async throws {
         try await Scene.send(3000, Fleet.patient + ["--connections", "1"]) { frame in
-            // The client has seen that there is none as soon as it answers a ping.
+            // Once it answers a ping, the client has seen that there is none.
             if frame.direction == .up, frame.frame.type == 6, frame.connection == 1 {
                 return [.say(Frames.settings([(3, 1_000)]))]
             }
@@ -250,7 +250,7 @@ import Testing
             let bytes = (0..<Int.random(in: 1...2_000, using: &random)).map { _ in
                 UInt8.random(in: 0...255, using: &random)
             }
-            // Bytes that begin no frame at all leave the client waiting for the rest of it.
+            // After bytes that do not make a whole frame the client waits for the rest.
             return [.pass, .say(bytes), .close]
         }
     }
@@ -263,7 +263,7 @@ import Testing
         try await Scene.send(duplicates: 1, ["--request-timeout", "3s", "--connections", "1"]) { frame in
             guard frame.connection == 1 else { return [.pass] }
             if frame.direction == .up, frame.frame.type == 3 {
-                // The client has given up: now comes the answer.
+                // The client has abandoned the push: now the answer comes.
                 let answer = late.withLock { late in late?.stream == frame.frame.stream ? late.take()?.answer : nil }
                 return [.pass] + (answer.map { [.say($0)] } ?? [])
             }

@@ -6,9 +6,9 @@ import Testing
 @testable import ApplePush
 @testable import IO
 
-/// Gateways that cannot be reached, or are not who they should be: nothing is sent, nothing fails, nobody else suffers.
+/// Gateways that cannot be reached, or have a wrong certificate: nothing is sent, nothing fails, and no other app is affected.
 @Suite struct ReachCases {
-    /// A scene whose app cannot send as it is set up, until it is mended.
+    /// A scene whose app cannot send until its settings are repaired.
     private func blocked(
         by breaking: (Scene) async throws -> Void,
         saying sentence: String,
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test func `N14: a server that supports only TLS 1-1 is refused`() async throws {
-        // What it says in its first record: version 1.1, a random number of zeros, and a cipher of that time.
+        // Its first record: version 1.1, a random number of zeros, and a cipher of that time.
         let hello = [22, 3, 2, 0, 42, 2, 0, 0, 38, 3, 2] + [UInt8](repeating: 0, count: 33) + [0xc0, 9, 0]
         try await TestLoop.with { loop in
             try await Reception.with(on: loop) { _, descriptor in

@@ -1,12 +1,12 @@
 import TestSupport
 import Testing
 
-/// Cases in which what lies before the simulator says on some connections what the simulator would not.
+/// Cases in which a relay before the simulator adds frames on some connections.
 extension Scene {
-    /// What a connection may have in flight that has answered a few pushes.
+    /// How many pushes may be in flight on a connection that has answered a few.
     static let inFlight = 128
 
-    /// Has a worker send so many pushes through that, and every one of them end well.
+    /// Has a worker send that many pushes through it, all of which succeed.
     static func send(
         _ pushes: Int = 2000,
         duplicates: Int = 0,
@@ -25,7 +25,7 @@ extension Scene {
         }
     }
 
-    /// The same, where each of the first connections says something instead of its 21st answer.
+    /// The same, where each of the first connections sends other bytes instead of its 21st answer.
     static func survive(
         _ faults: [@Sendable (UInt32) -> [UInt8]],
         then check: (Scene, WorkerProcess, Reception) async throws -> Void = { _, _, _ in }

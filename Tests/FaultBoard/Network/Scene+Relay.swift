@@ -3,7 +3,7 @@ import Simulator
 import TestSupport
 
 extension Scene {
-    /// The app's pushes go through a relay, which does to frames what the judge says.
+    /// Sends the app's pushes through a relay with that judge.
     /// - Parameter piece: how many bytes go on at a time, at most.
     func withRelay(in piece: Int = 16_384, _ judge: @escaping Relay.Judge, _ body: (Reception) async throws -> Void)
         async throws
@@ -22,7 +22,7 @@ extension Scene {
         }
     }
 
-    /// The app's pushes go through a proxy, which knows nothing of what passes.
+    /// Sends the app's pushes through a proxy, which does not look at the bytes.
     func withProxyToGateway(_ body: (Proxy) async throws -> Void) async throws {
         try await Proxy.with(to: simulator.port, on: loop) { proxy in
             try await lead(to: "localhost:\(await proxy.port)", trusting: simulator.rootPEM)
@@ -30,7 +30,7 @@ extension Scene {
         }
     }
 
-    /// The app's pushes go there from now on.
+    /// Sends the app's pushes there from now on.
     func lead(to gateway: String, trusting root: String) async throws {
         try await client.run(
             "UPDATE carillon.apps SET gateway = '\(gateway)', gateway_ca = '\(root)' WHERE name = '\(Self.app)'"

@@ -1,7 +1,7 @@
 import Simulator
 import Testing
 
-/// Apps that are not there, not ready, or gone while rows wait for them.
+/// Apps that do not exist, are not ready, or are deleted while rows wait for them.
 @Suite struct AppCases {
     @Test func `P8: rows of an app that does not exist fail, and those of one that exists are sent`()
         async throws
@@ -79,7 +79,7 @@ import Testing
             try await worker.says("has no credential")
             try await scene.otherAppSends(1)
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.pending") == 50)
-            // A credential that is none: the row says so, and nothing goes out or is lost.
+            // An unusable credential: its row says so, and nothing is sent or lost.
             try await scene.client.run(
                 """
                 INSERT INTO carillon.certificates (name, certificate, private_key)
@@ -120,12 +120,12 @@ extension Scene {
         }
     }
 
-    /// Until what was claimed has ended, and nothing more is claimed.
+    /// Waits until what was claimed has ended, and nothing more is claimed.
     fileprivate func quiet(_ worker: WorkerProcess) async throws {
         try await eventually("the worker rests") {
             guard try await client.number("SELECT count(*) FROM carillon.inflight") == 0 else { return false }
             let sent = record.requests
-            // A look at the tables, and another: the worker has looked at them in between.
+            // Checks the tables twice: the worker has read them in between.
             try await livesOn(worker)
             return try await client.number("SELECT count(*) FROM carillon.inflight") == 0
                 && record.requests == sent

@@ -2,7 +2,7 @@ import Postgres
 import Simulator
 import Testing
 
-/// Calling back what is on its way.
+/// Cancelling messages at each stage.
 @Suite struct CancelCases {
     @Test func `P9: pushes in flight cannot be cancelled, and waiting ones can`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "51=silence*1")] }) { scene in
@@ -17,7 +17,7 @@ import Testing
             let second = try await scene.enqueue(later, [("run_at", "now() + interval '1 hour'")])
             #expect(try await scene.client.number("carillon.cancel(\(second))") == 1)
             #expect(try await scene.client.number("carillon.cancel(\(second))") == 0)
-            // Nobody knows what became of it; but it is not to be sent, and so it is not sent again.
+            // Its outcome is unknown; but it is cancelled, and so it is not sent again.
             for worker in scene.fleet.all { worker.kill() }
             try await scene.fleet.started()
             let audit = try await scene.finish()
@@ -68,7 +68,7 @@ import Testing
             let audit = try await scene.finish()
             let cancelled = audit.outcomes.results.values.joined().reduce(0) { $0 + $1.cancelled }
             #expect(cancelled > 0)
-            // What was sent was not called back, and the other way round.
+            // What was sent was not cancelled, and vice versa.
             #expect(scene.record.requests + cancelled == count)
         }
     }

@@ -2,7 +2,7 @@ import IO
 import Simulator
 import Testing
 
-/// Times of messages, and clocks that go wrong. The database's clock rules.
+/// Times of messages, and wrong clocks. The database's clock decides.
 @Suite struct ClockCases {
     private static let later = [(argument: "run_at", value: "now() + interval '1 day'")]
 
@@ -11,7 +11,7 @@ import Testing
             let over = [(argument: "expires_at", value: "now() - interval '1 s'")]
             let waiting = scene.message(tokens: 3)
             try await scene.enqueue(waiting, over)
-            // It expires while no worker is there: neither its own clock nor a look at the row can tell beforehand.
+            // It expires while no worker is running.
             let brief = scene.message(tokens: 2)
             try await scene.enqueue(
                 brief,
@@ -59,7 +59,7 @@ import Testing
                 #expect(delivery.time < time + Board.sized(15_000, full: 2000))
             }
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.scheduled") == 1)
-            // So that the audit finds an end for it.
+            // So that the audit finds a result.
             #expect(try await scene.client.number("carillon.cancel(\(id))") == 1)
             let audit = try await scene.finish()
             #expect(audit.outcomes.results[far.reference]?.map(\.cancelled) == [1])
@@ -104,7 +104,7 @@ import Testing
             }) { scene in
                 let worker = try scene.fleet.start(shell: FakeTime.shell(offset))
                 try await worker.started()
-                // It believes what it was told, or this case would show nothing.
+                // The worker has the wrong time, or this case would prove nothing.
                 let now = try await scene.client.text(
                     "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI')"
                 )
@@ -126,7 +126,7 @@ import Testing
                         "(SELECT count(*) FROM carillon.pending) + (SELECT count(*) FROM carillon.unfinished)"
                     ) == 1
                 }
-                // Nobody took the worker for dead, and nobody was taken for dead by it.
+                // The worker did not count as dead, and no other did for it.
                 try await scene.fleet.started()
                 #expect(try await scene.client.number("SELECT count(*) FROM carillon.workers") == 2)
                 #expect(try await scene.client.number("carillon.cancel(\(id))") == 1)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// libfaketime, where it is installed: programs that are told a wrong time of day. Their monotonic clocks stay right.
+/// libfaketime, where it is installed: programs with a wrong time of day. Their monotonic clocks stay right.
 enum FakeTime {
     private static let library: String? = [
         "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
@@ -10,10 +10,10 @@ enum FakeTime {
 
     static var isInstalled: Bool { library != nil }
 
-    /// What a shell does before it becomes the program: its clock is wrong by so much, such as "+10m".
+    /// What a shell runs before it becomes the program, whose clock is then wrong by an offset such as "+10m".
     ///
-    /// Another shell comes between, since the first program under the library finds its environment moved, and Swift looks
-    /// for its arguments beside that.
+    /// There is another shell in between: the library moves the environment of the first program, and Swift finds its arguments
+    /// next to the environment.
     static func shell(_ offset: String) -> String {
         "export LD_PRELOAD=\(library ?? "") FAKETIME=\(offset) FAKETIME_DONT_FAKE_MONOTONIC=1; "
             + #"exec /bin/sh -c 'exec "$0" "$@"' "$0" "$@""#

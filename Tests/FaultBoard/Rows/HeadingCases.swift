@@ -3,7 +3,7 @@ import IO
 import Simulator
 import Testing
 
-/// What becomes headers, and numbers at the end of what their columns hold.
+/// Columns that become headers, and numbers at the limits of their columns.
 @Suite struct HeadingCases {
     private static let bad: [(column: String, value: String, reason: String)] = [
         ("topic", "'a b'", "MalformedTopic"), ("topic", #"E'a\r\napns-priority: 10'"#, "MalformedTopic"),
@@ -23,7 +23,7 @@ import Testing
         ("push_type", "'ALERT'", "UnknownPushType"), ("push_type", "'alert '", "UnknownPushType"),
         ("push_type", #"E'alert\r\nx: y'"#, "UnknownPushType"),
         ("push_type", "repeat('x', 5000000)", "UnknownPushType"),
-        // Who writes so wants it to be sent once at most, or does not care: nobody knows.
+        // The value is ambiguous: the caller may want at most one send.
         ("on_unknown", "''", "MalformedOnUnknown"), ("on_unknown", "'Fail'", "MalformedOnUnknown"),
         ("on_unknown", "'never'", "MalformedOnUnknown"), ("on_unknown", "repeat('x', 1000000)", "MalformedOnUnknown"),
     ]
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    /// What an application has no business to write, and can. Each value in a row of its own.
+    /// Values that an application can write and should not, each in a row of its own.
     private static let numbers: [(column: String, value: String)] = [
         ("lane", "-32768"), ("lane", "-1"), ("lane", "3"), ("lane", "32767"), ("attempt", "0"), ("attempt", "-32768"),
         ("attempt", "32767"), ("claims", "32767"), ("claims", "-32768"), ("broadcast_id", "-1"),
@@ -102,7 +102,7 @@ import Testing
     @Test func `P4: numbers at their limits are taken over like any other`() async throws {
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "*=silence*1")] }) { scene in
             let victim = try await scene.fleet.started(["--request-timeout", "60s"])
-            // Lanes have claims of their own, and those that were in vain often are on trial, one at a time.
+            // Lanes have claims of their own, and jobs that have failed often are in quarantine, one at a time.
             let rows = Self.oddNumbers.filter { !$0.columns.contains { $0.name == "lane" } }
             for row in rows { try await scene.insert(row) }
             try await scene.eventually("the worker has claimed and sent what it can") {

@@ -3,7 +3,7 @@ import Simulator
 import TestSupport
 import Testing
 
-/// Messages to very many tokens: what is wrong with them, and what waits behind them.
+/// Messages to very many device tokens, malformed ones, and the messages behind them.
 @Suite struct LargeCases {
     @Test func `P11: a payload that is too large for its many tokens is refused before the message is cut`()
         async throws
@@ -28,7 +28,7 @@ import Testing
             let audit = try await scene.finish(localReasons: ["PayloadTooLarge"])
             #expect(audit.outcomes.failures[huge.reference]?.count == count)
             #expect(audit.outcomes.results[huge.reference]?.map(\.sent) == [0])
-            // In parts of a thousand tokens it would be written once for each.
+            // In parts of a thousand device tokens it would be written once for each part.
             #expect(try await size(of: scene) < 2 * whole)
         }
     }

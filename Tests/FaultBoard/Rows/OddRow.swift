@@ -1,21 +1,21 @@
-/// A row as any app may INSERT it by itself, where nothing is checked, and what has to become of it.
+/// A row of a plain, unchecked INSERT, and its expected result.
 struct OddRow: Sendable {
     enum End: Equatable, Sendable {
         case sent
-        /// Here, for a reason of our own: the gateway has seen nothing of it.
+        /// Refused by Carillon with a reason of its own: the gateway has received nothing.
         case refused(String)
-        /// By the gateway, as in "400 BadPriority".
+        /// Refused by the gateway, as in "400 BadPriority".
         case rejected(String)
         /// Never sent.
         case expired
     }
 
-    /// SQL for the columns that are not as those of any other row.
+    /// SQL for the unusual columns.
     let columns: [(name: String, value: String)]
     let end: End
-    /// The tokens that it comes to, each once, as the gateway or `failures` has them; nil: one like any other.
+    /// Its device tokens, each once, as in the gateway or in `failures`; nil: an ordinary one.
     let tokens: [String]?
-    /// What the gateway gets, byte for byte; nil: one like any other.
+    /// The payload at the gateway, byte for byte; nil: an ordinary one.
     let payload: String?
 
     init(_ column: String, _ value: String, _ end: End, tokens: [String]? = nil, payload: String? = nil) {

@@ -3,12 +3,12 @@ import Simulator
 import TestSupport
 import Testing
 
-/// Payloads that are too large, or that are no payloads.
+/// Payloads that are too large or malformed.
 @Suite struct PayloadCases {
     private static let voip = Scene.topic + ".voip"
     private static let asVoIP = [(name: "push_type", value: "'voip'"), (name: "topic", value: "'\(Self.voip)'")]
 
-    /// A payload of so many bytes.
+    /// A payload of that many bytes.
     private static func sized(_ bytes: Int, of letter: String = "x") -> String {
         let frame = #"{"aps":{"alert":""}}"#
         let room = bytes - frame.utf8.count
@@ -19,7 +19,7 @@ import Testing
 
     @Test func `P1: a payload may have exactly its limit`() async throws {
         try await Scene.with { scene async throws in
-            // So that its certificate is good for calls too.
+            // So that its certificate allows voip pushes too.
             try await scene.certify([Scene.topic, Self.voip])
             try await scene.digest([
                 OddRow(payload: Self.sized(4096), .sent),
@@ -37,7 +37,7 @@ import Testing
     @Test func `P1: a voip payload may have 5120 bytes`() async throws {
         try await Scene.with { scene async throws in
             try await scene.certify([Scene.topic, Self.voip])
-            // The audit knows one topic only, so this one is looked at by hand.
+            // The audit knows one topic only, so this one is checked here.
             let full = Self.sized(5120)
             let id = try await scene.client.number(
                 """
@@ -109,7 +109,7 @@ import Testing
         // An encoded surrogate, and a slash that takes two bytes more than it needs.
         (#"convert_from('\x7b2261223a22eda080227d', 'UTF8')::json"#, "22021"),
         (#"convert_from('\x7b2261223a22c0af227d', 'UTF8')::json"#, "22021"),
-        // It would take a stack of its own to read that.
+        // A recursive parser would need a large stack for it.
         ("repeat('[', 1000000)::json", "54001"), (#"(U&'\FEFF' || '{}')::json"#, "22P02"),
         (#"'{"a":"\u00"}'::json"#, "22P02"), ("NULL", "23502"),
     ]
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    /// So many arrays within each other.
+    /// That many nested arrays.
     private static func nested(_ depth: Int) -> String {
         #"{"a":"# + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "}"
     }

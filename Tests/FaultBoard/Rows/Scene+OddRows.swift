@@ -1,8 +1,8 @@
 import Testing
 
 extension Scene {
-    /// Inserts the rows among good ones, lets a worker at all of them, and holds what became of each against what has to.
-    /// The good ones are sent: the audit sees to it.
+    /// Inserts the rows among good ones, has a worker send all of them, and compares the result of each with the expected one.
+    /// The audit checks that the good ones are sent.
     @discardableResult
     func digest(_ rows: [OddRow], sourceLocation: SourceLocation = #_sourceLocation) async throws -> Audit {
         var messages: [Ledger.Message] = []
@@ -23,7 +23,7 @@ extension Scene {
         return audit
     }
 
-    /// Inserts a row, and writes it into the ledger.
+    /// Inserts a row, and records it in the ledger.
     @discardableResult
     func insert(_ row: OddRow) async throws -> Ledger.Message {
         let number = numbers.take(1).lowerBound
@@ -62,7 +62,7 @@ extension Audit {
 }
 
 extension OddRow.End {
-    /// What should be said of it.
+    /// The expected summary.
     fileprivate func said(of message: Ledger.Message) -> String {
         let count = message.tokens.count
         switch self {

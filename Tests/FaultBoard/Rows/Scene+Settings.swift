@@ -13,7 +13,7 @@ extension Scene {
         }
     }
 
-    /// Enqueues a message by `carillon.enqueue` and writes it into the ledger. Answers with its id.
+    /// Enqueues a message by `carillon.enqueue` and records it in the ledger. Returns its id.
     @discardableResult
     func enqueue(
         _ message: Ledger.Message,
@@ -33,7 +33,7 @@ extension Scene {
         return id
     }
 
-    /// A message to fresh tokens that begin so.
+    /// A message to new device tokens with the prefix.
     func message(tokens width: Int = 1, prefix: String = "") -> Ledger.Message {
         let number = numbers.take(1).lowerBound
         return Ledger.Message(

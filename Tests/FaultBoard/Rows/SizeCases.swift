@@ -4,7 +4,7 @@ import Testing
 @Suite struct SizeCases {
     @Test func `P13: rows with one huge token end as malformed, and the rows behind them are sent`() async throws {
         try await Scene.with { scene in
-            // What comes out of another table may be compressed: 200 MB are 2 there.
+            // Values from another table may stay compressed: 200 MB are 2 MB there.
             let megabytes = Board.sized(20, full: 200)
             try await scene.client.run(
                 """

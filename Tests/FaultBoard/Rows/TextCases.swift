@@ -5,8 +5,7 @@ import Testing
 
 @testable import Carillon
 
-/// Text that is meant to be read as something else: SQL, a header, a line of a log, a sample of a metric, a command to a
-/// terminal.
+/// Text that looks like something else: SQL, a header, a line of a log, a sample of a metric, a terminal's control sequence.
 @Suite struct TextCases {
     private static let nasty = [
         "'; DROP TABLE carillon.messages; --", "\" OR \"\"=\"", "' OR ''='", "$$; SELECT pg_sleep(9); $$",
@@ -18,7 +17,7 @@ import Testing
         "\u{1}\u{2}\u{1F}",
     ]
     private static let all = Self.nasty.joined(separator: " ")
-    /// All of it in names that are as long as a name may be at most, with a word before it.
+    /// All of it as names of the maximal length, behind a word.
     private static let names = Self.nasty.reduce(into: [""]) { names, text in
         if names[names.count - 1].utf8.count + text.utf8.count > 240 { names.append("") }
         names[names.count - 1] += names[names.count - 1].isEmpty ? text : " " + text
@@ -88,7 +87,7 @@ import Testing
                         reference => \(quoted), dedupe_key => \(quoted), collapse_id => \(fits ? quoted : "NULL"))
                     """
                 )
-                // The same key once more: it was stored as it is.
+                // The same key again: it was stored unchanged.
                 #expect(
                     try await scene.client.text(
                         "SELECT carillon.enqueue('board', '{ab}', 'x', dedupe_key => \(quoted))"
@@ -143,7 +142,7 @@ import Testing
                     let run = try await ProgramRun.run(words, environment: environment)
                     #expect(run.status == 0, "\(run.errors)")
                 }
-                // An app of which the worker has to speak.
+                // An app that the worker logs.
                 let silent = "'silent ' || \(OddRow.quoted(name))"
                 try await scene.client.run(
                     """
@@ -194,7 +193,7 @@ import Testing
     /// Any value of a line of the log.
     private struct Word: Decodable { init(from decoder: any Decoder) {} }
 
-    /// name{label="value",…} number: quotes, backslashes and line breaks in a value are written out.
+    /// name{label="value",…} number: quotes, backslashes and line breaks in a value are escaped.
     private static func isSample(_ line: Substring) -> Bool {
         var rest = line.unicodeScalars[...]
         rest = rest.drop { $0 == "_" || $0.properties.isAlphabetic || ("0"..."9").contains($0) }
@@ -222,7 +221,7 @@ import Testing
         return Double(String(rest.dropFirst())) != nil || rest.elementsEqual(" +Inf".unicodeScalars)
     }
 
-    /// What a terminal obeys, or turns around.
+    /// Control characters, and those that change the direction of text.
     private static func steers(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069: true

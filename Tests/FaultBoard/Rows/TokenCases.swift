@@ -2,7 +2,7 @@ import IO
 import Simulator
 import Testing
 
-/// Tokens that are none, and numbers of tokens that nobody expects.
+/// Malformed device tokens, and unusual numbers of them.
 @Suite struct TokenCases {
     private static let none = [
         "zz", "abc", "a", "", " ", "ab ", " ab", "0xab", "ab\r\nx: y", "ab\n", "\nab", "../../3/device/ab", "ab/../cd",
@@ -15,7 +15,7 @@ import Testing
         try await Scene.with { scene in
             var alone: [OddRow] = []
             for token in Self.none {
-                // Of a token that makes its row too large for a claim, the beginning is kept, and what tells it from others.
+                // Of a device token that makes its row too large for a claim, the beginning is kept, with what distinguishes it.
                 let kept = String(token.prefix(480)) + "…"
                 let tokens =
                     token.utf8.count > 2080 ? [kept + (try await scene.client.text("md5('\(token)')"))] : [token]
@@ -71,7 +71,7 @@ import Testing
             let copies = Board.sized(8, full: 20)
             let distinct = Board.sized(4000, full: 250_000)
             let tokens = (1...distinct).map { Scene.token("cc", $0) }
-            // Copy after copy, so that those of one token lie far from each other.
+            // Copy after copy, so that the copies of one device token are far apart.
             let list = """
                 ARRAY(SELECT 'cc' || lpad(to_hex(n), 62, '0')
                     FROM generate_series(1, \(copies)) c, generate_series(1, \(distinct)) n ORDER BY c, n)
@@ -89,7 +89,7 @@ import Testing
     @Test func `P6: a message to millions of tokens is cut, and each push ends once`() async throws {
         try await Scene.with { scene in
             let count = Board.sized(50_000, full: 5_000_000)
-            // All of them have expired, so that it is the queue alone that has the work.
+            // All of them have expired, so that only the queue has work.
             let id = try await scene.client.number(
                 """
                 carillon.enqueue('board', ARRAY(SELECT lpad(to_hex(n), 64, '0') FROM generate_series(1, \(count)) n), 'x',

@@ -1,7 +1,7 @@
 import Postgres
 import Testing
 
-/// What the roles may not do is tried, statement by statement: on every column of every relation that there is.
+/// Tries what the roles may not do, statement by statement, on each column of each relation.
 @Suite struct RightsCases {
     private struct Column: Sendable {
         let relation: String
@@ -37,7 +37,7 @@ import Testing
     private static let queue =
         "messages scheduled inflight workers unfinished activity provider_tokens dedupe chores holds"
 
-    /// Secrets, and what is between an app and its users.
+    /// Secrets, and the data of apps and users.
     private static let mayNotRead: [String: Set<String>] = [
         "carillon_reader": [
             "certificates", "provider_tokens", "installation", "messages", "scheduled", "tokens", "dedupe",
@@ -52,7 +52,7 @@ import Testing
         "carillon_worker": [],
     ]
 
-    /// The functions that run as their owner, and who may call them.
+    /// The functions that run with their owner's rights, and the roles that may call them.
     private static let mayCall: [String: Set<String>] = [
         "carillon_reader": [
             "default_partition_rows", "queue_depth", "broadcast_progress", "message_status", "message_parts",
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    /// All that the role must not do. None of it would change anything if it were allowed.
+    /// All that the role must not do. None of it would have an effect if it were allowed.
     private static func statements(_ columns: [Column], for role: String) -> [String] {
         let mayWrite = Self.mayWrite[role, default: []]
         let mayNotRead = Self.mayNotRead[role, default: []]
@@ -176,7 +176,7 @@ import Testing
                 }
             }
             #expect(try await scene.client.text("SELECT string_agg(DISTINCT s.trap, ', ') FROM evil.stolen s") == "")
-            // All of it went where it belongs.
+            // All went to the right objects.
             #expect(
                 try await scene.client.text(
                     "SELECT (count(*), sum(r.cancelled)) FROM carillon.results r WHERE r.message_id >= \(message)"
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    /// Whatever a definer's function could mistake for its own: each trap tells who has stepped into it.
+    /// Objects that a SECURITY DEFINER function could take for its own. Each records who has used it.
     private static let traps = """
         CREATE SCHEMA evil;
         CREATE TABLE evil.stolen (trap text, victim text);

@@ -1,11 +1,11 @@
 import Simulator
 import Testing
 
-/// Ids that are not the queue's own.
+/// Ids that users choose.
 @Suite struct SharedIdCases {
     private static let count = 300
 
-    /// Tokens that begin with b1 are tried again, under ids of the queue's; those that begin with b2 fail.
+    /// Tokens with the prefix b1 are retried, under ids of the queue; those with b2 fail.
     private static func busy(_ configuration: inout SimulatorConfiguration) throws {
         configuration.answers = try ["b1=503:ServiceUnavailable*1", "b2=400:PayloadEmpty"].map {
             try AnswerRule(parsing: $0)
@@ -18,7 +18,7 @@ import Testing
         try await Scene.with({ try Self.busy(&$0) }) { scene async throws in
             let topic = "com.example.other"
             try await scene.addApp("other", topic: topic, to: scene.simulator)
-            // Of each app a third is delivered, a third is tried again, and a third fails.
+            // Of each app a third is delivered, a third is retried, and a third fails.
             try await scene.client.run(
                 """
                 INSERT INTO carillon.messages (id, app_id, tokens, payload)
@@ -47,7 +47,7 @@ import Testing
             let names = ["com.example.board": "board", topic: "other"]
             var identities: [String: Set<String>] = [:]
             for delivery in scene.record.deliveries {
-                // The number of the app is in the token, its name in the text, and the topic is the gateway's to see.
+                // The token has the number of the app, the payload its name; the gateway sees the topic.
                 let number = Int(delivery.token.suffix(6).prefix(2), radix: 16)
                 let name = names[delivery.topic ?? ""] ?? ""
                 #expect(number == (name == "board" ? 1 : 2))

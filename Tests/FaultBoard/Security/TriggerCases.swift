@@ -3,7 +3,7 @@ import Testing
 
 /// Code of an app that runs while tokens are reaped in a table of the app's own.
 @Suite struct TriggerCases {
-    /// Every way to run something: at once, at the commit, and for whoever uses the session next.
+    /// Each way to run code: at once, at the commit, and for the next user of the session.
     private static let attacks = [
         "PERFORM evil.steal()",
         "RESET ROLE; PERFORM evil.steal()",
@@ -18,7 +18,7 @@ import Testing
         """,
     ]
 
-    /// The first of them harms nobody; what the others leave behind is undone, with the deletion.
+    /// The first has no effect; what the others do is undone together with the deletion.
     private static let isLeft = Self.attacks.count - 1
 
     @Test func `S10: a trigger on a watched table reads no private key, and tokens are reaped all the same`()
@@ -32,7 +32,7 @@ import Testing
             try await scene.client.run(Self.table("honest", "NULL"))
             let (_, url) = try await scene.login()
             let worker = try scene.fleet.start(Scene.reaping, database: url)
-            // One after the other: the session of a later pass may be the one that an earlier one has left.
+            // In order: a later pass may use the session of an earlier one.
             for token in ["aa00", "bb00", "cc00"] {
                 try await scene.register([token])
                 try await scene.client.run(
@@ -64,8 +64,8 @@ import Testing
         }
     }
 
-    /// Reads private keys as whoever runs it, and says nothing when it may not. Whatever a session may call in passing
-    /// does so too.
+    /// Reads private keys with the rights of its caller, and ignores a refusal. So do all functions that a session may call
+    /// implicitly.
     private static let thief = """
         CREATE SCHEMA evil;
         GRANT USAGE ON SCHEMA evil TO PUBLIC;

@@ -3,8 +3,8 @@ import Simulator
 import TestSupport
 import Testing
 
-/// A fleet in which one worker stays from the beginning to the end and is watched, while others come and go and
-/// everything around it breaks.
+/// A fleet in which one worker is observed from the beginning to the end, while others come and go and random faults
+/// happen.
 struct Soak {
     /// How many pushes a worker may have in flight.
     static let most = 500
@@ -27,7 +27,7 @@ struct Soak {
         others = [try await Self.worker(in: scene), try await Self.worker(in: scene)]
     }
 
-    /// The most pushes that can have gone out twice: what all of them had in flight at each fault.
+    /// How many pushes can have been sent twice: what all workers had in flight at each fault.
     var duplicates: Int { faults.values.reduce(0, +) * (1 + others.count) * Self.most }
 
     mutating func goOn(for duration: Duration) async throws {

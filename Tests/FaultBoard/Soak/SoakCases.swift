@@ -2,7 +2,7 @@ import IO
 import Simulator
 import Testing
 
-/// What only a long time shows.
+/// Faults that only a long run shows.
 @Suite struct SoakCases {
     @Test(.soak) func `L1: after a long run of random faults a worker holds no more than soon after its start`()
         async throws

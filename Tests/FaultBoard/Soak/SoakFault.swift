@@ -1,4 +1,4 @@
-/// What goes wrong in a soak, by chance. Each is over before the next one.
+/// The random faults of a soak. Each ends before the next one.
 enum SoakFault: String, CaseIterable {
     // Connections to the gateway.
     case connectionsReset

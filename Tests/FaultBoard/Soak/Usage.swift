@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a process holds at a moment: resident memory, open descriptors, threads.
+/// The resources of a process: resident memory, open descriptors, threads.
 struct Usage {
     /// In bytes.
     let memory: Int

@@ -1,10 +1,10 @@
-/// What a process held over a long time, in the order of the looks, and whether that has grown. A value.
+/// The resources of a process over time, and whether they have grown. A value.
 struct UsageCurve {
     private(set) var looks: [Usage] = []
 
     mutating func append(_ usage: Usage) { looks.append(usage) }
 
-    /// The middle value of what was held in that fifth of the time, 0 to 4. One peak more or less is none of its business.
+    /// The median in that fifth of the time, 0 to 4. Single peaks do not count.
     func median(of figure: (Usage) -> Int, inFifth fifth: Int) -> Int {
         let bounds = (looks.count * fifth / 5)..<(looks.count * (fifth + 1) / 5)
         let sorted = looks[bounds].map(figure).sorted()

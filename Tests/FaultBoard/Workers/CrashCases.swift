@@ -11,7 +11,7 @@ import Testing
             let duplicates = try await scene.crash(at: point)
             try await scene.fleet.started()
             let audit = try await scene.finish(duplicates: duplicates)
-            // What the gateway had taken, and no commit told of, is sent again: no more, and no less.
+            // Exactly the pushes are sent again that the gateway had accepted without a commit.
             if point == .beforeCommit { #expect(audit.duplicates == duplicates) }
         }
     }
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// Where it finds out that there is no memory, it dies; where libpq does, it lives on and can do nothing.
+    /// When the worker runs out of memory, it dies; when libpq does, it stays and can do nothing.
     @Test(arguments: [1000, 100])
     func `W7: a worker that runs out of memory withholds nothing from the others`(tokens: Int) async throws {
         try await Scene.with { scene in
@@ -44,7 +44,7 @@ import Testing
             let victim = try await scene.fleet.started(["--max-in-flight", "\(most)"])
             try await scene.enqueue(100)
             try await scene.requests(100)
-            // By RLIMIT_DATA, since control groups are not ours to change: from now on it gets no page more.
+            // By RLIMIT_DATA, since a test cannot change control groups: from now on it gets no further page.
             let words = ["--pid", "\(victim.processID)", "--data=1048576"]
             let prlimit = try ChildProcess(ChildProcess.Command("prlimit", words))
             #expect(try await prlimit.wait(on: scene.loop) == .status(0))

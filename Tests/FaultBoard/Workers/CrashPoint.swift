@@ -4,8 +4,8 @@ import Simulator
 import TestSupport
 import Testing
 
-/// Where a worker is when it is killed. Product code has no hook for it: the kill comes from outside, at a moment that the
-/// gateway, the network or a lock in the database holds still.
+/// The moment at which a worker is killed. The product has no hook for it: the gateway, the network or a lock in the database
+/// stops the worker at that moment.
 enum CrashPoint: String, CaseIterable, CustomTestStringConvertible {
     case afterClaim, afterSubmit, afterFirstFrameSent, after200BeforeWrite, beforeCommit, afterCommit, midFanout,
         midFeedbackDelete, duringRenew
@@ -16,7 +16,7 @@ enum CrashPoint: String, CaseIterable, CustomTestStringConvertible {
 extension Scene {
     static let mostInFlight = 300
 
-    /// A worker is killed at that point; returns how many pushes may be sent twice for it.
+    /// Kills a worker at that point; returns how many pushes may therefore be sent twice.
     func crash(at point: CrashPoint) async throws -> Int {
         switch point {
         case .afterClaim: try await crashAfterClaim()
@@ -35,7 +35,7 @@ extension Scene {
         try await fleet.started(["--max-in-flight", "\(Self.mostInFlight)"])
     }
 
-    /// The claim is in the database, and the gateway cannot be reached yet.
+    /// The claim is committed, and the gateway cannot be reached yet.
     private func crashAfterClaim() async throws -> Int {
         try await Proxy.with(to: simulator.port, on: loop) { proxy in
             try await proxy.openBlackHole()
@@ -51,7 +51,7 @@ extension Scene {
         return 0
     }
 
-    /// The pushes were handed over and written, and got no farther than the network.
+    /// The pushes were written to the socket, and have not left the network.
     private func crashAfterSubmit() async throws -> Int {
         let warm = 100
         try await Proxy.with(to: simulator.port, on: loop) { proxy in
@@ -66,7 +66,7 @@ extension Scene {
             }
             victim.kill()
             try await victim.end()
-            // What the kernel would send again for the dead is gone with the connection.
+            // Ending the connection drops what the kernel would send again for the dead worker.
             await proxy.endAll(by: .reset)
         }
         #expect(record.requests == warm)
@@ -83,10 +83,10 @@ extension Scene {
         return Self.mostInFlight
     }
 
-    /// All is answered, and the settlement waits for a lock: it is undone, or committed with nobody there to hear it.
+    /// All is answered, and the settlement waits for a lock: it is rolled back, or committed after the worker's death.
     private func crashAtCommit(isDone: Bool) async throws -> Int {
         let count = 10
-        // ONLY: what takes the chore of tidying up has no part in this, and would hold up all that comes after it.
+        // ONLY: the partitions stay unlocked, since their lock would block maintenance, and with it all later statements.
         let lock = "BEGIN; LOCK TABLE ONLY carillon.results IN SHARE MODE"
         try await client.session { session in
             try await session.script(lock)
@@ -95,7 +95,7 @@ extension Scene {
             let victim = try await self.victim()
             try await waitsForLock("carillon.settle")
             if isDone {
-                // It no longer hears what is answered. A settlement that has given up waiting for the lock is written again.
+                // It no longer receives answers. A settlement whose lock timeout has expired is written again.
                 victim.freeze()
                 try await session.script("ROLLBACK")
                 while try await !settlementWasCommitted() {
@@ -108,7 +108,7 @@ extension Scene {
             }
             victim.kill()
             try await victim.end()
-            // A machine that dies takes its connections along; a process that dies alone leaves PostgreSQL to find out.
+            // A machine that dies takes its connections along. When only a process dies, PostgreSQL has to detect it.
             if !isDone {
                 try await cutWorkers()
                 try await session.script("ROLLBACK")
@@ -136,7 +136,7 @@ extension Scene {
         return Self.mostInFlight
     }
 
-    /// The session that runs the feedback pass is lost in the middle of it; the next pass does the whole of it.
+    /// The session of the feedback pass is lost within it; the next pass does all of it.
     private func crashMidFeedback() async throws -> Int {
         try await client.run(
             """
@@ -167,7 +167,7 @@ extension Scene {
         try await client.run("DROP TRIGGER dawdle ON carillon.tokens")
         #expect(try await client.number(tokens) == 200)
         try await client.run("SELECT carillon.reap()")
-        // Those of odd numbers were registered again after Apple had found them gone.
+        // Those with odd numbers were registered again after Apple had reported them dead.
         #expect(try await client.number(tokens) == 100)
         #expect(
             try await client.number("SELECT count(*) FROM carillon.feedback f WHERE f.handled_at IS NULL") == 0
@@ -175,7 +175,7 @@ extension Scene {
         return 0
     }
 
-    /// Its sign of life waits for a lock, and with it all that came after on the same connection.
+    /// Its heartbeat waits for a lock, and so does all that follows on its connection.
     private func crashDuringRenew() async throws -> Int {
         let victim = try await self.victim()
         try await enqueue(2000)
@@ -193,7 +193,7 @@ extension Scene {
 
     // MARK: Parts
 
-    /// Whether it was, once none is being written.
+    /// Whether it was settled, once no settlement is running.
     private func settlementWasCommitted() async throws -> Bool {
         try await eventually("no settlement is being written") {
             try await client.number(

@@ -6,7 +6,7 @@ import Testing
 /// Many workers at once.
 @Suite struct CrowdCases {
     @Test func `W9: eight workers that start at once share the work evenly, without warnings`() async throws {
-        // So slow a gateway that what a worker may have in flight says how fast it is.
+        // With a gateway this slow, the limit of pushes in flight decides a worker's rate.
         try await Scene.with({ $0.delay = .milliseconds(300) }) { scene in
             let crowd = 8
             try await scene.enqueue(200)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// What each worker has sent, as it counts itself.
+    /// How many pushes each worker has sent, by its own count.
     private func shares(of scene: Scene) async throws -> [Int64: Int] {
         let rows = try await scene.client.query(
             "SELECT a.worker_id, sum(a.sent)::int8 FROM carillon.activity a GROUP BY a.worker_id"
@@ -40,7 +40,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: rows)
     }
 
-    /// There is one version so far: what changes over is the processes.
+    /// There is one version so far: only the processes are replaced.
     @Test func `W10: a rolling restart under load fails nothing and sends nothing twice`() async throws {
         try await Scene.with { scene in
             try await scene.fleet.started(3, lease: Fleet.calm)
@@ -67,7 +67,7 @@ import Testing
             let races = Board.sized(2, full: 10)
             for race in 1...races {
                 try await scene.client.session { session in
-                    // Both see that it is due while the table is locked, and are there to take it when it is not.
+                    // Both see that it is due while the table is locked, and compete for it when the lock is released.
                     try await session.script(
                         "UPDATE carillon.chores SET next_run = now() + interval '5 s' WHERE name = 'maintain'"
                     )

@@ -3,7 +3,7 @@ import Simulator
 import TestSupport
 import Testing
 
-/// What a worker does not survive.
+/// Pushes that kill workers.
 @Suite struct PoisonCases {
     private static let culprit = """
         SELECT coalesce(min(w.pid), 0) FROM carillon.inflight f JOIN carillon.workers w ON w.id = f.worker_id
@@ -11,7 +11,7 @@ import Testing
         """
 
     @Test func `W12, P5: a push that kills its worker is isolated and fails, and all others arrive`() async throws {
-        // As though sending to that token crashed the program: whoever has it in flight is killed.
+        // As if sending to that device token crashed the program: the worker that has it in flight is killed.
         try await Scene.with({ $0.answers = [try AnswerRule(parsing: "dead=silence")] }) { scene in
             let most = 60
             try await scene.fleet.started(2, ["--max-in-flight", "\(most)"])
@@ -25,7 +25,7 @@ import Testing
                 kills += 1
                 try await scene.fleet.started(["--max-in-flight", "\(most)"])
             }
-            // Three times with its neighbours, then with half of them, and so on; twice it is alone.
+            // Three times with its neighbours, then with half of them, and so on; twice alone.
             #expect(5...9 ~= kills)
             try await scene.finish(duplicates: most * 4, localReasons: ["Poison"])
             let convicted = "SELECT string_agg(left(f.token, 4) || ' ' || f.reason, ', ') FROM carillon.failures f"
@@ -42,7 +42,7 @@ import Testing
             try await scene.enqueue(most)
             for _ in 0..<3 {
                 let victim = try await scene.fleet.started(flags)
-                // Enough is left for three times that, should a slow machine settle all that was received before the kill.
+                // Enough for three times that, since a slow machine may settle all that was received before the kill.
                 scene.record.at(most / 4, .received) { victim.kill() }
                 try await victim.end()
             }
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// Whoever has the push in flight when the gateway has seen it once more than that; nil: it was convicted.
+    /// The worker that has the push in flight when the gateway has received it once more than that; nil: the push has failed.
     private func victim(of scene: Scene, after kills: Int) async throws -> WorkerProcess? {
         var victim: WorkerProcess?
         try await scene.eventually("the push was tried again, or convicted") {

@@ -2,16 +2,16 @@ import IO
 import Simulator
 import Testing
 
-/// A rate is a promise about every second, whatever happens to workers.
+/// The rate holds for each second, whatever happens to workers.
 @Suite struct RateCases {
     @Test func `W19: no second has more pushes than max_rate, while workers start, end and die`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(20) }) { scene in
-            // The short case shares its processor with many others, and must leave some of it idle.
+            // The short case shares its processors with others, and must not use them up.
             let rate = Board.sized(200, full: 500)
             try await scene.client.run("UPDATE carillon.apps SET max_rate = \(rate)")
             let count = Board.sized(2000, full: 30_000)
             try await scene.enqueue(count - 100)
-            // Wide ones do not go out in one second either.
+            // A message with many tokens is not sent within one second either.
             try await scene.enqueue(1, tokens: 100)
             for _ in 0..<3 { _ = try scene.fleet.start() }
             for worker in scene.fleet.all { try await worker.started() }
@@ -26,19 +26,19 @@ import Testing
             try await scene.drained(within: .seconds(count / rate + 60))
             let times = scene.record.deliveries.map(\.time).sorted()
             let busiest = Self.most(in: 1000, of: times)
-            // What is late by so much, on a busy machine.
+            // The delay that a busy machine may cause.
             #expect(busiest <= rate + rate / 10, "\(busiest) in one second")
-            // While all workers were there: at least 0.85 of it.
+            // With all workers running: at least 0.85 of it.
             let steady = times[0..<(count / 4)]
             let took = Double(steady[steady.count - 1] - steady[0]) / 1000
             #expect(Double(steady.count) / took >= 0.85 * Double(rate), "\(steady.count) in \(took) s")
-            // Two turns of each of the two that were killed.
+            // Two intervals of each of the two that were killed.
             try await scene.finish(duplicates: 2 * rate / 5)
         }
     }
 
     @Test func `W19: pushes that had to wait for a connection are not sent in one burst`() async throws {
-        // The connection takes longer to make than several turns last.
+        // Making the connection takes longer than several intervals.
         try await Scene.with({ $0.distance = .milliseconds(400) }) { scene in
             let rate = 200
             try await scene.client.run("UPDATE carillon.apps SET max_rate = \(rate)")
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// The most events within any so many milliseconds.
+    /// The largest number of events within that many milliseconds.
     private static func most(in window: Int64, of times: [Int64]) -> Int {
         var most = 0
         var first = 0

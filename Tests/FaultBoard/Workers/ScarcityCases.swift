@@ -3,7 +3,7 @@ import IO
 import TestSupport
 import Testing
 
-/// Workers that get too little of something.
+/// Workers that are short of a resource.
 @Suite struct ScarcityCases {
     @Test func `W8: a worker limited to 32 files sends for more apps than it can have connections`() async throws {
         try await Scene.with { scene in

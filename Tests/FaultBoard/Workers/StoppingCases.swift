@@ -15,7 +15,7 @@ import Testing
             }
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.inflight") == 0)
             #expect(try await scene.client.number("SELECT count(*) FROM carillon.workers") == 0)
-            // What it had sent was settled; the rest is for the next.
+            // What it had sent was settled; the next worker sends the rest.
             let sent = try await scene.client.number("SELECT coalesce(sum(r.sent), 0) FROM carillon.results r")
             #expect(sent == scene.record.requests)
             try await scene.fleet.started(lease: Fleet.calm)
@@ -103,8 +103,8 @@ import Testing
 }
 
 extension Scene {
-    /// Until so many pushes hang at the gateway, which does not answer the first try of tokens that begin with 51. A new
-    /// connection is trusted with few pushes, so others come first.
+    /// Waits until that many pushes hang at the gateway, which does not answer the first attempt of device tokens with the prefix
+    /// 51. A new connection gets few pushes, so others come first.
     fileprivate func hang(_ count: Int) async throws {
         try await enqueue(count)
         try await drained()

@@ -4,9 +4,9 @@ import Simulator
 import TestSupport
 import Testing
 
-/// Who is dead, and what becomes of what they held.
+/// Dead workers and their claims.
 @Suite struct TakeOverCases {
-    /// Sets the database's clock, as far as the rows of workers can tell: all that they say is older by so much, or younger.
+    /// Simulates that the database's clock is set: shifts all times in the rows of workers.
     private static func setClock(by interval: String, in scene: Scene) async throws {
         try await scene.client.run(
             """
@@ -35,7 +35,7 @@ import Testing
                     // Also a heartbeat that was written just now looks an hour old.
                     try await Self.setClock(by: "1 hour", in: scene)
                 }
-                // One that starts meanwhile sees rows that look dead.
+                // A worker that starts meanwhile sees rows that look dead.
                 try await scene.fleet.started(Fleet.patient, lease: .seconds(5))
                 try await scene.goesOn(300)
             }
@@ -73,7 +73,7 @@ import Testing
             let heir = try await scene.fleet.started(Fleet.patient, lease: lease)
             try await scene.livesOn(heir, for: .seconds(1))
             victim.freeze()
-            // As though it had claimed them one by one.
+            // As if it had claimed them one by one.
             try await scene.enqueueHeld(5000, by: victim)
             try await scene.livesOn(heir)
             victim.kill()
@@ -121,7 +121,7 @@ import Testing
 }
 
 extension Scene {
-    /// Messages that the worker holds, each in a claim of its own, made long ago.
+    /// Messages in flight at the worker, each in an old claim of its own.
     fileprivate func enqueueHeld(_ count: Int, by worker: WorkerProcess) async throws {
         try await client.session { session in
             try await session.script("BEGIN")

@@ -2,7 +2,7 @@ import IO
 import Simulator
 import Testing
 
-/// Workers that others take for dead, and that come back.
+/// Workers that count as dead, and come back.
 @Suite struct ZombieCases {
     @Test func `W6: a worker that was suspended for two leases writes nothing when it goes on`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(200) }) { scene in
@@ -12,7 +12,7 @@ import Testing
             try await scene.enqueue(Board.sized(1500, full: 10_000))
             try await scene.requests(most / 2)
             let other = try await scene.fleet.started()
-            // Its lease ran out, and as long again.
+            // Twice its lease.
             try await other.says("Took over the jobs")
             try await scene.livesOn(other, for: Fleet.lease)
             zombie.resume()
