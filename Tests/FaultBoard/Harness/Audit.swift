@@ -144,12 +144,12 @@ struct Audit {
 
     private mutating func checkRemains() {
         if outcomes.inFlight > 0 { add("I6", "\(outcomes.inFlight) claims are still in flight") }
-        if self.outcomes.waiting > 0 { add("I1", "\(self.outcomes.waiting) jobs still wait") }
-        if self.outcomes.unfinished > 0 { add("I1", "\(self.outcomes.unfinished) messages are unfinished") }
-        for token in self.outcomes.wrongDeletions {
+        if outcomes.waiting > 0 { add("I1", "\(outcomes.waiting) jobs still wait") }
+        if outcomes.unfinished > 0 { add("I1", "\(outcomes.unfinished) messages are unfinished") }
+        for token in outcomes.wrongDeletions {
             add("I13", "\(token) was deleted, though it was registered after all that was heard of it")
         }
-        if self.outcomes.deadlocks > 0 { add("I15", "PostgreSQL has seen \(self.outcomes.deadlocks) deadlocks") }
+        if outcomes.deadlocks > 0 { add("I15", "PostgreSQL has seen \(outcomes.deadlocks) deadlocks") }
     }
 
     private mutating func add(_ invariant: String, _ sentence: String) {

@@ -33,9 +33,7 @@ actor Client {
         _ parameters: Parameters = Parameters(),
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws -> R {
-        // Each text has a name of its own for its prepared statement.
-        let statement = Statement("q\(UInt(bitPattern: sql.hashValue))", sql)
-        return try await connected().query(statement, parameters, decode)
+        try await connected().query(sql, parameters, decode)
     }
 
     /// Another session, for open transactions. It is closed after the body, with all its locks.
@@ -56,7 +54,7 @@ actor Client {
     func connected() async throws -> PostgresConnection {
         if let connection, await !connection.isClosed { return connection }
         let fresh = try await PostgresConnection.connect(url, on: loop, application: "test client")
-        self.connection = fresh
+        connection = fresh
         return fresh
     }
 }

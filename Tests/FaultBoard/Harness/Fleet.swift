@@ -72,7 +72,7 @@ final class Fleet: Sendable {
     }
 
     var all: [WorkerProcess] { workers.withLock { $0 } }
-    var running: [WorkerProcess] { self.all.filter(\.isRunning) }
+    var running: [WorkerProcess] { all.filter(\.isRunning) }
 
     /// Stops all running workers; returns a sentence for each that did not end with status 0.
     func stop(within limit: Duration = .seconds(60)) async throws -> [String] {

@@ -37,5 +37,5 @@ final class Ledger: Sendable {
     var maybe: [String: Message] { state.withLock { $0.maybe } }
 
     /// How many pushes were committed for certain.
-    var pushes: Int { self.committed.values.reduce(0) { $0 + $1.tokens.count } }
+    var pushes: Int { committed.values.reduce(0) { $0 + $1.tokens.count } }
 }

@@ -46,11 +46,11 @@ final class WorkerProcess: Sendable {
     var said: String { (try? folder.read("\(name).log")) ?? "" }
 
     func lines(containing text: String) -> [Substring] {
-        self.said.split(separator: "\n").filter { $0.contains(text) }
+        said.split(separator: "\n").filter { $0.contains(text) }
     }
 
     /// The last lines of its log.
-    var last: String { self.said.split(separator: "\n").suffix(10).joined(separator: "\n") }
+    var last: String { said.split(separator: "\n").suffix(10).joined(separator: "\n") }
 
     /// Waits until so many lines of its log contain the text.
     func says(_ text: String, times count: Int = 1, within limit: Duration = .seconds(60)) async throws {

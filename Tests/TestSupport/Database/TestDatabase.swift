@@ -109,7 +109,6 @@ extension TestDatabase {
     }
 
     private func ask<R: Sendable>(_ sql: String, _ decode: @Sendable (borrowing Rows) throws -> R) async throws -> R {
-        // A prepared statement is known by its name, so each text has its own.
-        try await connection.query(Statement("q\(UInt(bitPattern: sql.hashValue))", sql), Parameters(), decode)
+        try await connection.query(sql, Parameters(), decode)
     }
 }
