@@ -46,7 +46,7 @@ struct Turns: Sendable {
     private(set) var urgency = Lane.Urgency.urgent
     private var left = Lane.Urgency.urgent.turns
 
-    var isEmpty: Bool { rounds.0.isEmpty && rounds.1.isEmpty && rounds.2.isEmpty }
+    private(set) var isEmpty = true
 
     subscript(urgency: Lane.Urgency) -> Round {
         _read {
@@ -57,6 +57,7 @@ struct Turns: Sendable {
             }
         }
         _modify {
+            defer { isEmpty = rounds.0.isEmpty && rounds.1.isEmpty && rounds.2.isEmpty }
             switch urgency {
             case .urgent: yield &rounds.0
             case .normal: yield &rounds.1

@@ -59,7 +59,8 @@ extension SimulatedWorker {
     // MARK: What one worker of the fleet does at a time
 
     func keepHistory() {
-        after(state.maintenanceWait(for: .history)) {
+        // Less often than it would: most looks find nothing due.
+        after(state.maintenanceWait(for: .history) * 3) {
             self.run(.history, every: nil, then: { self.keepHistory() }) { link, then in
                 self.maintain(on: link, steps: 3, then: then)
             }

@@ -132,7 +132,7 @@ final class Simulation {
         options.lease = Self.lease
         options.maxInFlight = random.number(in: 6...60)
         options.patience = random.milliseconds(in: 20...300)
-        options.feedbackInterval = .milliseconds(600)
+        options.feedbackInterval = .seconds(1)
         options.drainTimeout = random.milliseconds(in: 0...1500)
         options.retry = RetryPolicy(base: .milliseconds(250), cap: .seconds(1))
         let worker = SimulatedWorker(self, options)
