@@ -37,7 +37,7 @@ import Testing
                         try await Self.follow(page[..<production.lowerBound], database, folder, loop)
                         // The simulator and the worker have been stopped. The key from Apple is another one.
                         _ = try await Self.run(
-                            Box(language: "sh", text: "cp trial.p8 AuthKey_ABC123DEFG.p8"),
+                            Box(language: "sh", text: "cp local.p8 AuthKey_ABC123DEFG.p8"),
                             database,
                             folder
                         )
