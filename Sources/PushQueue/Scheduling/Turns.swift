@@ -49,11 +49,12 @@ struct Turns: Sendable {
     private(set) var isEmpty = true
 
     subscript(urgency: Lane.Urgency) -> Round {
-        _read {
+        // `_read` with a switch crashes the optimizer of Swift 6.3.1.
+        get {
             switch urgency {
-            case .urgent: yield rounds.0
-            case .normal: yield rounds.1
-            case .bulk: yield rounds.2
+            case .urgent: rounds.0
+            case .normal: rounds.1
+            case .bulk: rounds.2
             }
         }
         _modify {
