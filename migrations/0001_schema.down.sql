@@ -1,8 +1,8 @@
 DROP TABLE carillon.schema_migrations, carillon.installation;
 DROP SCHEMA carillon;
 
--- A role that another database still uses, or that was made by somebody else, stays. PostgreSQL names the databases that
--- use a role, and finds one that is being dropped gone in the middle of that: an internal error.
+-- A role that another database uses, or that another owner made, stays. PostgreSQL reports a role that is dropped at
+-- the same moment as an internal error.
 DO $$
 DECLARE
     role text;

@@ -20,7 +20,7 @@ BEGIN
 END
 $$;
 
--- What only a superuser can give is asked for at once, and all of it.
+-- Names everything that only a superuser can grant in one error.
 DO $$
 DECLARE
     me pg_catalog.pg_roles;
@@ -57,15 +57,15 @@ COMMENT ON SCHEMA carillon IS 'Apple push notifications: rows enqueued here are 
 CREATE TABLE carillon.schema_migrations (
     version    integer PRIMARY KEY,
     name       text NOT NULL,
-    checksum   text,  -- SHA-256 of the file, known when the program applied it
+    checksum   text,
     applied_at timestamptz NOT NULL DEFAULT now()
 );
 
-COMMENT ON TABLE carillon.schema_migrations IS 'The migrations that were applied.';
-COMMENT ON COLUMN carillon.schema_migrations.version IS 'its number';
+COMMENT ON TABLE carillon.schema_migrations IS 'Applied migrations.';
+COMMENT ON COLUMN carillon.schema_migrations.version IS 'the number of the migration';
 COMMENT ON COLUMN carillon.schema_migrations.name IS 'its name';
 COMMENT ON COLUMN carillon.schema_migrations.checksum IS 'SHA-256 of its file; null: it was applied by hand';
-COMMENT ON COLUMN carillon.schema_migrations.applied_at IS 'when';
+COMMENT ON COLUMN carillon.schema_migrations.applied_at IS 'when it was applied';
 
 -- Keys the apns-id of every push, so that two installations never give two pushes the same one.
 CREATE TABLE carillon.installation (
@@ -75,11 +75,11 @@ CREATE TABLE carillon.installation (
 CREATE UNIQUE INDEX installation_is_one_row ON carillon.installation ((true));
 INSERT INTO carillon.installation DEFAULT VALUES;
 
--- Roles belong to the whole cluster: another database may have made them, may be making them now, or may be dropping
--- them. The grant in the same breath makes them ours: from then on nobody else's `migrate down` can drop them.
+-- Roles belong to the whole cluster: another database may create or drop them at the same time. A role with a grant
+-- in this schema cannot be dropped by the `migrate down` of another database.
 --
--- The reaper deletes dead tokens in tables of apps, and has no other right: the one it gets here is taken back as soon as
--- its function is made.
+-- carillon_reaper deletes dead tokens in tables of apps and has no other right. It needs CREATE until as_reaper()
+-- belongs to it.
 DO $$
 DECLARE
     role text;

@@ -2,7 +2,7 @@
 -- retention.
 
 CREATE TABLE carillon.results (
-    message_id   bigint NOT NULL,  -- the original's, whatever became of its retries
+    message_id   bigint NOT NULL,
     app_id       integer NOT NULL,
     reference    text,
     broadcast_id bigint,
@@ -12,22 +12,22 @@ CREATE TABLE carillon.results (
     cancelled    integer NOT NULL DEFAULT 0,
     attempts     integer NOT NULL DEFAULT 1,
     finished_at  timestamptz NOT NULL DEFAULT now(),
-    -- Of pushes that expired or were cancelled after an attempt: how that ended. Those that failed are in failures.
+    -- Of pushes that expired or were cancelled after an attempt: its outcome. Those of failed pushes are in failures.
     last_status  smallint,
     last_reason  text
 ) PARTITION BY RANGE (finished_at);
 CREATE INDEX results_by_message ON carillon.results (message_id);
--- SP-GiST takes references of any length, which a B-tree does not, and any number of rows with the same one: in a hash
--- index they would share a bucket, and each insert would walk all of it.
+-- Unlike a B-tree, SP-GiST takes references of any length. Unlike a hash index, it does not slow down when many rows
+-- have the same one.
 CREATE INDEX results_by_reference ON carillon.results USING spgist (reference) WHERE reference IS NOT NULL;
 CREATE INDEX results_by_broadcast ON carillon.results (broadcast_id) WHERE broadcast_id IS NOT NULL;
--- Takes the rows of days that have no partition yet; make_partitions() gives them one.
+-- Takes rows of days without a partition. make_partitions() turns it into one.
 CREATE TABLE carillon.results_default PARTITION OF carillon.results DEFAULT;
--- A publication FOR ALL TABLES would refuse every DELETE and UPDATE otherwise. It costs an INSERT nothing, as a key would.
+-- Otherwise a publication FOR ALL TABLES would refuse every DELETE and UPDATE. A key would cost each INSERT more.
 ALTER TABLE carillon.results REPLICA IDENTITY FULL;
 ALTER TABLE carillon.results_default REPLICA IDENTITY FULL;
 COMMENT ON TABLE carillon.results IS
-    'What became of messages: a row a job that has ended. A message of more than 1,000 tokens has several.';
+    'A row for each job that has ended. A message of more than 1,000 tokens has several.';
 COMMENT ON COLUMN carillon.results.message_id IS 'the id of the job; of a message of one job, that of the message';
 COMMENT ON COLUMN carillon.results.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.results.reference IS 'the caller''s own id';
@@ -46,25 +46,25 @@ CREATE TABLE carillon.failures (
     message_id      bigint NOT NULL,
     app_id          integer NOT NULL,
     token           text NOT NULL,
-    status          smallint,  -- null: refused here, never sent
+    status          smallint,
     reason          text NOT NULL,
     unregistered_at timestamptz,
     apns_id         uuid,
     attempt         smallint NOT NULL DEFAULT 1,
     reference       text,
     failed_at       timestamptz NOT NULL DEFAULT now(),
-    requeued_at     timestamptz,  -- by requeue_failures, as a message of its own
-    broadcast_id    bigint  -- only where no row of results has it: see end_unrecorded()
+    requeued_at     timestamptz,
+    broadcast_id    bigint
 ) PARTITION BY RANGE (failed_at);
 CREATE INDEX failures_by_message ON carillon.failures (message_id);
 CREATE INDEX failures_by_app ON carillon.failures (app_id, failed_at);
--- Those that are all that is known of their messages: see end_unrecorded().
+-- Failures that are the only record of their messages: see end_unrecorded().
 CREATE INDEX failures_unrecorded ON carillon.failures USING spgist (reference) WHERE reason = 'Unrecorded';
 CREATE INDEX failures_by_broadcast ON carillon.failures (broadcast_id, message_id) WHERE broadcast_id IS NOT NULL;
 CREATE TABLE carillon.failures_default PARTITION OF carillon.failures DEFAULT;
 ALTER TABLE carillon.failures REPLICA IDENTITY FULL;
 ALTER TABLE carillon.failures_default REPLICA IDENTITY FULL;
-COMMENT ON TABLE carillon.failures IS 'A row a token that failed for good, also while others of its message wait.';
+COMMENT ON TABLE carillon.failures IS 'A row for each push that failed, also while others of its message wait.';
 COMMENT ON COLUMN carillon.failures.message_id IS 'as in results';
 COMMENT ON COLUMN carillon.failures.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.failures.token IS 'the device token';
@@ -79,7 +79,7 @@ COMMENT ON COLUMN carillon.failures.requeued_at IS 'when requeue_failures sent i
 COMMENT ON COLUMN carillon.failures.broadcast_id IS
     'of a part of a message that was cut, where results has no row of that part: the id of the message';
 
--- What messages said whose failures may be mended, once a message and day; a dead token is beyond mending.
+-- The content of messages with failures that can be sent again, one row for a message and day. Dead tokens need none.
 CREATE TABLE carillon.failed_messages (
     message_id  bigint NOT NULL,
     app_id      integer NOT NULL,
@@ -93,13 +93,13 @@ CREATE TABLE carillon.failed_messages (
     reference   text,
     on_unknown  text NOT NULL,
     failed_at   timestamptz NOT NULL DEFAULT now(),
-    -- Its replica identity too: a subscriber cannot compare whole rows with json in them.
+    -- Also its replica identity: a subscriber cannot compare whole rows that contain json.
     PRIMARY KEY (message_id, app_id, failed_at)
 ) PARTITION BY RANGE (failed_at);
 CREATE TABLE carillon.failed_messages_default PARTITION OF carillon.failed_messages DEFAULT;
 
--- Counts by minute, written by each worker once a second, not in each settlement: a row that is updated that often would be
--- slow to find while a long transaction keeps its old versions. app_status and dashboards read them.
+-- Counts by minute. Each worker writes them once a second and not in each settlement: while a long transaction keeps
+-- old versions of a row, a row that is updated that often becomes slow to find.
 CREATE TABLE carillon.activity (
     minute     timestamptz,
     app_id     integer,
@@ -108,14 +108,15 @@ CREATE TABLE carillon.activity (
     failed     bigint NOT NULL DEFAULT 0,
     expired    bigint NOT NULL DEFAULT 0,
     retried    bigint NOT NULL DEFAULT 0,
-    bad_tokens bigint NOT NULL DEFAULT 0,  -- failed, as BadDeviceToken
+    bad_tokens bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (minute, app_id, worker_id)
 );
 ALTER TABLE carillon.activity SET (
     fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000
 );
 COMMENT ON TABLE carillon.activity IS
-    'Counts of pushes by minute, app and worker, which each worker writes once a second. A worker that is killed leaves up to a second uncounted; results has all of it.';
+    'Counts of pushes by minute, app and worker. Each worker writes them once a second: the last second of a worker that '
+    'was killed is missing here, but not in results.';
 COMMENT ON COLUMN carillon.activity.minute IS 'the minute in which they ended';
 COMMENT ON COLUMN carillon.activity.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.activity.worker_id IS 'the worker that sent them';
@@ -125,7 +126,7 @@ COMMENT ON COLUMN carillon.activity.expired IS 'pushes that were not sent before
 COMMENT ON COLUMN carillon.activity.retried IS 'attempts that were followed by another';
 COMMENT ON COLUMN carillon.activity.bad_tokens IS 'of the failed: those with BadDeviceToken';
 
--- The partitions of a table of history and the time that each holds. The default partition has no bounds.
+-- The partitions of a table of history and their bounds. The default partition has none.
 CREATE FUNCTION carillon.partitions(parent text) RETURNS TABLE (name text, lower_bound timestamptz, upper_bound timestamptz)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS $$
     SELECT c.relname, coalesce(substring(b.text FROM 'FROM \(''([^'']+)''\)')::timestamptz,
@@ -135,9 +136,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp SET datestyl
     WHERE i.inhparent = format('carillon.%I', partitions.parent)::regclass
 $$;
 
--- Makes a table that can become a partition. Attaching it later locks the parent less than CREATE TABLE … PARTITION OF
--- would: rows go on coming in meanwhile. It has the constraints, indexes and columns that users have added too. Hardly a
--- row of it changes after it was written, and it is dropped whole: vacuum has no business there.
+-- Makes a table that can become a partition, with the constraints, indexes and columns that users have added.
+-- Attaching it later locks the parent less than CREATE TABLE … PARTITION OF. Rows hardly change and the table is
+-- dropped whole, so inserts do not start a vacuum.
 CREATE FUNCTION carillon.make_table(parent text, child text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -151,21 +152,20 @@ $$;
 
 -- Makes the partitions of today and the three days after.
 --
--- Rows may be in the default partition already, and more may come at any moment. Then no partition of today can be
--- attached beside it, and nothing is moved: the default partition itself becomes that of the days up to now, and an empty
--- one takes its place. PostgreSQL reads all of it to see that its rows are of those days. Where that takes long it is done
--- beforehand, for a CHECK that holds up nobody: then each call does one step in a transaction of its own, and says that
--- there is more to do. The CHECK must be gone before the day is over that it ends with, which is why it ends two hours from
--- now or later.
+-- If the default partition has rows, no partition of today can be attached beside it. Then no row moves: the default
+-- partition becomes the partition of the days up to now, and an empty one takes its place. PostgreSQL reads the whole
+-- partition to prove that its rows are of those days. If that takes long, a CHECK that blocks no writer proves it
+-- first; then each call does one step in its own transaction and returns `more`. The CHECK must be gone before the
+-- day ends that it names, so that day ends at least two hours from now.
 --
--- Nobody stands long behind the ACCESS EXCLUSIVE locks that this takes: a request waits no longer than lock_timeout, one
--- for a table below another that is held does not wait at all, and nothing is waited for with one held. DETACH PARTITION
--- CONCURRENTLY, which takes none, cannot be used: PostgreSQL refuses it beside a default partition.
+-- The ACCESS EXCLUSIVE locks never block others for long: a request waits for lock_timeout at most, a second one does
+-- not wait at all, and nothing is awaited while one is held. PostgreSQL refuses DETACH PARTITION CONCURRENTLY beside
+-- a default partition.
 CREATE FUNCTION carillon.make_partitions(parent text, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp
 SET datestyle = 'ISO' SET timezone = 'UTC' SET lock_timeout = '100ms' AS $$
 DECLARE
-    small CONSTANT bigint := 32 * 1024 * 1024;  -- bytes that are read in some ten milliseconds
+    small CONSTANT bigint := 32 * 1024 * 1024;  -- bytes: read in about ten milliseconds
     time_column CONSTANT text := CASE parent WHEN 'results' THEN 'finished_at' ELSE 'failed_at' END;
     spare CONSTANT text := parent || '_default';
     days date[] := ARRAY(
@@ -175,7 +175,7 @@ DECLARE
     is_used boolean := false;
     lower_bound timestamptz;
     upper_bound timestamptz;
-    holds text;  -- the condition of those bounds
+    holds text;  -- the condition for rows within the bounds
     proof text;  -- the name of the CHECK
     old_proof text;
     is_proven boolean;
@@ -199,7 +199,7 @@ BEGIN
     SELECT c.conname, c.convalidated INTO old_proof, is_proven FROM pg_constraint c
     WHERE c.conrelid = format('carillon.%I', spare)::regclass AND c.conname ~ '^days_up_to_[0-9]{8}$';
     IF old_proof IS DISTINCT FROM proof AND old_proof IS NOT NULL THEN
-        -- Of a worker that died over it.
+        -- Left by a worker that died.
         EXECUTE format('ALTER TABLE carillon.%I DROP CONSTRAINT %I', spare, old_proof);
         is_proven := NULL;
     END IF;

@@ -1,14 +1,14 @@
--- From arguments to a message that can be sent: every check, and the payload.
+-- Checks the arguments of a message and builds its payload.
 --
--- These functions are for others of this schema, and name it; the functions that users call pin the search_path for them.
--- They return what they refuse instead of raising it: PostgreSQL adds a line of context for every function between RAISE
--- and the caller, and psql and many drivers print them all.
+-- Functions of this schema call these and name the schema; only functions that users call pin search_path. They
+-- return what they refuse and do not raise it: PostgreSQL adds a line of context for each function between RAISE and
+-- the caller, which psql and many drivers print.
 
--- An argument that is refused. Raised by the function that the user called.
+-- A refused argument. The function that the user called raises it.
 CREATE TYPE carillon.refusal AS (message text, hint text, argument text, code text);
 
--- Every refusal of an argument, in one form: what it is, what it takes, and what it got. That stays one line, whatever
--- control characters are in it.
+-- Builds each refusal in one form: what the argument takes and what it got. Control characters are escaped, so that
+-- the message stays one line.
 CREATE FUNCTION carillon.refusal(
     argument text, takes text, got text, hint text DEFAULT NULL, code text DEFAULT '22023'
 ) RETURNS carillon.refusal
@@ -29,8 +29,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION carillon.refusal IS 'Internal: the error for an argument.';
 
--- jsonb as text without the blanks that PostgreSQL puts after colons and commas. A string is matched whole, and stays.
--- Of what is far too large to be sent it takes no blanks out: that would cost seconds, and it is refused either way.
+-- jsonb as text without the blanks after colons and commas. The pattern matches strings whole and keeps them. Text
+-- that is too large to be sent stays as it is: it is refused anyway, and the replacement would take seconds.
 CREATE FUNCTION carillon.compact(value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.octet_length(value::pg_catalog.text) OPERATOR(pg_catalog.>) 16384
@@ -38,9 +38,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         ELSE pg_catalog.regexp_replace(value::pg_catalog.text, '("(?:[^"\\]|\\.)*")|([:,]) ', '\1\2', 'g') END
 $$;
 
--- The apps that the caller may use; null: every one. Only a carillon_tenant is held to those that app_roles gives it, unless
--- it has the rights of the schema's owner, in whose name this runs: the owner may be a member to grant the role. The
--- caller is who has logged in, or taken a role since, whichever function runs as its owner on the way here.
+-- The apps that the caller may use; null: all. A carillon_tenant is limited to those of app_roles, unless it has the
+-- rights of the schema's owner, who may be a member to grant the role. The caller is the login, or the role that it
+-- has set, also within functions that run as their owner.
 CREATE FUNCTION carillon.apps_of_caller() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE WHEN pg_has_role(c.role, 'carillon_tenant', 'USAGE') AND NOT pg_has_role(c.role, 'carillon_app', 'USAGE')
@@ -50,7 +50,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
 $$;
 COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: the apps that the caller may use; null: every one.';
 
--- Why there is no app of a name.
+-- The refusal of an unknown app.
 CREATE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
 LANGUAGE sql STABLE AS $$
     SELECT carillon.refusal('app', 'the name of an app', pg_catalog.quote_nullable(app), coalesce(
@@ -62,7 +62,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: the error for an unknown app.';
 
--- The id of an app, for those who have no other arguments to refuse.
+-- The id of an app, for callers that refuse no other argument.
 CREATE FUNCTION carillon.app_id(app text) RETURNS integer
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -79,7 +79,7 @@ END
 $$;
 COMMENT ON FUNCTION carillon.app_id IS 'Internal: the id of an app, or an error.';
 
--- A token as it is kept: hex digits in lower case. Null when it is none.
+-- The one definition of a device token: pairs of hex digits, 512 at most. Returns it in lower case; null: it is none.
 CREATE FUNCTION carillon.token(token text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.<=) 512
@@ -87,8 +87,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION carillon.token IS 'Internal: a device token in lower case; null: it is none.';
 
--- What is wrong with a text that is no token, for an error: of a long one both ends, and the first character that is no
--- hex digit.
+-- Describes a text that is no device token: both ends of a long one, and the first character that is no hex digit.
 CREATE FUNCTION carillon.strange_token(token text, place bigint DEFAULT NULL) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT quote_nullable(CASE WHEN length(token) > 24 THEN left(token, 12) || '…' || right(token, 8) ELSE token END)
@@ -104,7 +103,7 @@ CREATE TYPE carillon.message_arguments AS (
     app               text,
     tokens            text[],
     alert             text,
-    alert_json        jsonb,  -- the alert, when it was given as JSON
+    alert_json        jsonb,  -- an alert given as JSON
     badge             bigint,
     sound             text,
     content_available boolean,
@@ -113,7 +112,7 @@ CREATE TYPE carillon.message_arguments AS (
     thread_id         text,
     extra             jsonb,
     payload           text,
-    payload_type      regtype,  -- what it was given as
+    payload_type      regtype,  -- the type of the argument
     push_type         text,
     priority          bigint,
     expires_at        timestamptz,
@@ -132,7 +131,7 @@ CREATE TYPE carillon.message_arguments AS (
     on_duplicate      text
 );
 
--- Checks the arguments that become headers or decide when and where a job waits. Null: there is nothing to refuse.
+-- Checks the arguments that become headers or decide when and where a job waits. Null: all are valid.
 CREATE FUNCTION carillon.check_heading(m carillon.message_arguments, push_type text) RETURNS carillon.refusal
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -194,7 +193,7 @@ BEGIN
 END
 $$;
 
--- Text as JSON, or null when it is none.
+-- Text as JSON; null: it is none.
 CREATE FUNCTION carillon.parsed(value text) RETURNS json
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -205,24 +204,24 @@ EXCEPTION
 END
 $$;
 
--- Everything of a message but its tokens, checked and ready to be stored, unless there is something to refuse.
+-- A message without its tokens, checked and ready to be stored, or its refusal.
 CREATE TYPE carillon.draft AS (
     app_id integer, payload text, push_type text, priority smallint, scheduled boolean, refusal carillon.refusal
 );
 
--- A closer look at the parts of a payload: the alert as JSON, from whichever arguments it was given in, a sound that is a
--- dictionary, and whether badge and extra are right.
+-- Checks the parts of a payload more closely: the alert as JSON, from whichever arguments gave it, a sound that is a
+-- dictionary, badge and extra.
 CREATE FUNCTION carillon.check_parts(
     m carillon.message_arguments, INOUT alert text, INOUT sound text, OUT refusal carillon.refusal
 )
 LANGUAGE plpgsql IMMUTABLE AS $$
 #variable_conflict use_variable
 BEGIN
-    -- A driver has sent JSON as text. Nobody wants to read that on a phone.
+    -- JSON that a driver sent as text. It is no text for a phone.
     IF m.alert ~ '^\s*\{' AND json_typeof(carillon.parsed(m.alert)) = 'object' THEN
         alert := btrim(m.alert, E' \t\r\n');
     END IF;
-    -- For critical alerts. No sound file is called so.
+    -- For critical alerts. No sound file has such a name.
     IF m.sound ~ '^\s*\{' AND json_typeof(carillon.parsed(m.sound)) = 'object' THEN
         sound := btrim(m.sound, E' \t\r\n');
     END IF;
@@ -266,7 +265,7 @@ BEGIN
     END IF;
     IF m.payload IS NULL THEN
         alert := CASE WHEN m.alert_json IS NULL THEN to_json(m.alert)::text ELSE carillon.compact(m.alert_json) END;
-        -- Most messages need no closer look.
+        -- Most messages need no closer check.
         IF num_nonnulls(m.extra, m.title, m.subtitle, m.body) > 0 OR m.badge NOT BETWEEN 0 AND 2147483647
             OR (m.alert_json IS NULL AND position('{' IN alert) > 0) OR left(alert, 1) NOT IN ('"', '{')
             OR position('{' IN sound) > 0
@@ -276,7 +275,7 @@ BEGIN
             sound := checked.sound;
             made.refusal := checked.refusal;
         END IF;
-        -- Compact, aps first, text as it is.
+        -- Compact, aps first, text unchanged.
         made.payload := '{"aps":{' || concat_ws(',',
             '"alert":' || alert,
             '"badge":' || m.badge,
@@ -309,10 +308,10 @@ BEGIN
             ELSE m.payload END;
     END IF;
     made.push_type := coalesce(m.push_type, CASE WHEN silent THEN 'background' ELSE 'alert' END);
-    -- Before anything else is done with it: what is too large is neither parsed nor cut.
+    -- Before all else: a payload that is too large is neither parsed nor cut.
     IF octet_length(made.payload) > (CASE made.push_type WHEN 'voip' THEN 5120 ELSE 4096 END) THEN
         made.refusal := carillon.refusal(
-            -- Of its parts, the largest.
+            -- The largest part.
             CASE WHEN m.payload IS NULL THEN (
                 SELECT a.name FROM (VALUES ('alert', coalesce(m.alert, m.alert_json::text)), ('title', m.title),
                     ('subtitle', m.subtitle), ('body', m.body), ('sound', m.sound), ('category', m.category),

@@ -1,4 +1,4 @@
--- Two functions of each name, which have the same thirty arguments.
+-- Each name has two functions with thirty arguments.
 DO $$
 DECLARE
     function regprocedure;

@@ -1,14 +1,14 @@
--- carillon.enqueue and carillon.broadcast, from its arguments to stored jobs.
+-- carillon.enqueue and carillon.broadcast, from their arguments to stored jobs.
 --
--- A call for one token costs what a transaction costs, so the number of functions and expressions on its way is small.
--- submit runs as its owner: apps have no right to the columns in which the queue keeps its own numbers.
+-- A call for one token costs little more than its transaction, so few functions and expressions are on its way.
+-- submit() runs as its owner: apps have no right to the columns that the queue writes.
 
--- The most tokens one job holds. Longer lists are cut, so that the fleet shares them.
+-- The most tokens in one job. Longer lists are cut, so that workers share them.
 CREATE FUNCTION carillon.tokens_per_job() RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 1000';
 
--- Whether a message has ended without a push that was sent, has failed or may have been delivered: each was cancelled or has
--- expired, and every attempt had an answer.
+-- Whether a message has ended and no push of it can have arrived: each was cancelled or expired, and each attempt had
+-- an answer.
 CREATE FUNCTION carillon.ended_unsent(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT coalesce(sum(r.cancelled + r.expired) > 0 AND sum(r.sent + r.failed) = 0
@@ -26,9 +26,9 @@ LANGUAGE sql STABLE AS $$
     WHERE r.app_id = ended_unsent.app
 $$;
 
--- Takes a dedupe key for a while, which begins when the message is due. Returns whose it is now: another message's, when
--- its while is not over and it may have been sent. Two callers with one key wait for each other, so exactly one of them
--- enqueues.
+-- Takes a dedupe key for an interval that begins when the message is due. Returns the message that holds it: another
+-- one, if its interval is not over and it may have been sent. Callers with one key wait for each other, so exactly
+-- one enqueues.
 CREATE FUNCTION carillon.take_key(
     app_id integer, key text, period interval, run_at timestamptz, message_id bigint
 ) RETURNS bigint
@@ -47,7 +47,7 @@ BEGIN
 END
 $$;
 
--- The tokens of one call: checked, in lower case, each once, in the order given.
+-- The tokens of one call: checked, in lower case, each once, in the given order.
 CREATE FUNCTION carillon.clean_tokens(tokens text[], OUT clean text[], OUT refusal carillon.refusal)
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
@@ -91,11 +91,11 @@ BEGIN
 END
 $$;
 
--- Stores a message: one job, or as many as its tokens need. The first job's id is the id of the whole. Null: there is
--- nobody to send it to, or its dedupe_key is taken.
+-- Stores a message as one job, or as many as its tokens need, and returns the id of the first. Null: there are no
+-- tokens, or another message holds the dedupe_key.
 --
--- What enqueue and broadcast have in common, and the one place where they refuse, so that an error has one line of
--- context and no list of thirty types in it.
+-- enqueue and broadcast share it, and only here their refusals are raised: the error has one line of context without
+-- a list of thirty types.
 CREATE FUNCTION carillon.submit(m carillon.message_arguments, everyone boolean) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -118,7 +118,8 @@ BEGIN
     IF refusal.message IS NOT NULL THEN
         NULL;
     ELSIF everyone THEN
-        -- Along the primary key, part after part, in one snapshot: as fast as reading, whatever the number of tokens.
+        -- One snapshot, read along the primary key in parts: the cost of a part does not grow with the number of
+        -- tokens.
         OPEN parts FOR WITH RECURSIVE part AS (
             SELECT NULL::text[] AS tokens, '' AS last
             UNION ALL
@@ -152,9 +153,9 @@ BEGIN
     ELSIF clean IS NULL AND part IS NULL THEN
         RETURN NULL;
     END IF;
-    -- A single push of the same app must not wait behind a list of thousands.
+    -- A single push of the app does not wait behind a list of thousands.
     lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
-    -- The way of most calls, and the short one.
+    -- The short way of most calls.
     IF cardinality(clean) <= size AND m.dedupe_key IS NULL AND made.scheduled IS NULL THEN
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
             topic, reference, on_unknown)
@@ -180,7 +181,7 @@ BEGIN
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
         FETCH parts INTO part;
     END IF;
-    -- Handed to store, they would be copied for each of the parts: millions of tokens, thousands of times.
+    -- store() would copy them for each part: millions of tokens, thousands of times.
     m.tokens := NULL;
     WHILE part IS NOT NULL LOOP
         job := CASE jobs WHEN 0 THEN first ELSE nextval('carillon.messages_id_seq') END;
@@ -197,15 +198,13 @@ END
 $$;
 COMMENT ON FUNCTION carillon.submit IS 'Internal: stores a message for enqueue and broadcast.';
 
--- Enqueues a message and returns its id; null when there is nobody to send it to, or its dedupe_key is taken.
+-- Drivers bind values as text, json, jsonb or without a type, and integers by their size. These two functions take all of
+-- them: the first takes text and values without a type, the second only JSON, because its alert has no default. payload may
+-- have any of these types independently of alert, because PostgreSQL's two polymorphic families are separate; without a type
+-- it is text. bigint takes every integer.
 --
--- Drivers bind values as text, as json or jsonb, or without a type, and numbers by their size. One of these two
--- functions takes each of them: a literal or parameter without a type is text to the first, only JSON goes to the
--- second, whose alert has no default. A payload is whatever can be one, independent of the alert, since the two
--- polymorphic families of PostgreSQL do not mix; without a type it is text. bigint takes every integer.
---
--- Both are plain SQL without settings of their own, so that the planner puts the call of submit in their place: they
--- cost nothing, and no error mentions them.
+-- Both are plain SQL without settings, so that the planner inlines the call of submit(): they cost nothing, and no error
+-- mentions them.
 CREATE FUNCTION carillon.enqueue(
     app text, tokens text[], alert text DEFAULT NULL, badge bigint DEFAULT NULL, sound text DEFAULT NULL,
     content_available boolean DEFAULT NULL, mutable_content boolean DEFAULT NULL, category text DEFAULT NULL,
@@ -240,8 +239,7 @@ LANGUAGE sql AS $$
         subtitle, body, strict, on_duplicate)::carillon.message_arguments, false)
 $$;
 
--- To every token registered for the app, in the bulk lane unless told otherwise. Two functions, for the same reasons as
--- with enqueue.
+-- Sends to every token registered for the app, in the bulk lane by default. Two functions, as with enqueue.
 CREATE FUNCTION carillon.broadcast(
     app text, alert text DEFAULT NULL, badge bigint DEFAULT NULL, sound text DEFAULT NULL,
     content_available boolean DEFAULT NULL, mutable_content boolean DEFAULT NULL, category text DEFAULT NULL,

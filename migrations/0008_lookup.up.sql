@@ -1,6 +1,6 @@
--- Finding messages and jobs without reading the queue.
+-- Finds messages and jobs by index, without reading the whole queue.
 
--- The lanes that hold rows, by jumping along the primary key from one to the next.
+-- The lanes that have rows: a loose scan of the primary key.
 CREATE FUNCTION carillon.filled_lanes(of_app integer DEFAULT NULL) RETURNS TABLE (app_id integer, lane smallint)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE filled AS (
@@ -14,7 +14,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT f.app_id, f.lane FROM filled f WHERE f.app_id = of_app OR of_app IS NULL
 $$;
 
--- The apps of which something waits for its time, or for the rest of it, likewise.
+-- The apps that have scheduled jobs or unfinished messages: the same scan.
 CREATE FUNCTION carillon.waiting_apps() RETURNS TABLE (app_id integer)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE later AS (
@@ -31,8 +31,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT l.app_id FROM later l UNION SELECT b.app_id FROM begun b
 $$;
 
--- What an argument named app leaves to choose from: the app of that name, if there is one, or all that the caller may use.
--- Null: every app.
+-- The apps that an argument `app` selects: the app of that name, or all that the caller may use. Null: every app.
 CREATE FUNCTION carillon.chosen_apps(app text) RETURNS integer[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE WHEN app IS NULL THEN o.mine ELSE ARRAY(
@@ -40,7 +39,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     FROM carillon.apps_of_caller() AS o(mine)
 $$;
 
--- A job by its id alone, wherever it waits or flies.
+-- A job by its id, in any state.
 CREATE FUNCTION carillon.find_job(id bigint) RETURNS TABLE (
     app_id integer, lane smallint, token_count integer, broadcast_id bigint, created_at timestamptz)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -55,9 +54,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE j.id = find_job.id
 $$;
 
--- The messages that ids belong to, each with its app: a job, one that is tried again or a part has that of its message. Of a
--- message that was cut, each with what it is a part of. Without settings of its own, so that it becomes part of the query
--- that asks, which knows how many ids there are.
+-- The messages that ids belong to, with their apps: a retry or a part has the id of its message. Of a message that
+-- was cut, each also with its broadcast. Without settings of its own, so that the planner inlines it and sees how
+-- many ids there are.
 CREATE FUNCTION carillon.messages_of(ids bigint[])
 RETURNS TABLE (app_id integer, message_id bigint, broadcast_id bigint)
 LANGUAGE sql STABLE AS $$

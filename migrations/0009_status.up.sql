@@ -1,7 +1,7 @@
--- What became of a message: one row, however many jobs it was cut into.
+-- What became of a message: one row, whatever the number of its jobs.
 
--- How far a broadcast, or any message, has come. Once its results are dropped by retention it is unknown. Where several apps
--- have messages of one id, the app is to be named.
+-- Counts the pushes of a message, also of a broadcast. After the retention its id is unknown. If several apps have
+-- messages of that id, the caller must name one.
 CREATE FUNCTION carillon.broadcast_progress(
     id bigint, app text DEFAULT NULL,
     OUT app_id integer, OUT tokens bigint, OUT sent bigint, OUT failed bigint, OUT expired bigint, OUT cancelled bigint,
@@ -54,7 +54,7 @@ BEGIN
         WHERE u.app_id = apps[1] AND u.broadcast_id = broadcast_progress.id;
         remaining := tokens - sent - failed - expired - cancelled;
     ELSE
-        -- One job, which has either ended, or begun, or neither.
+        -- One job, which has ended, has begun, or waits.
         SELECT r.sent, r.failed, r.expired, r.cancelled, 0, r.finished_at
         INTO sent, failed, expired, cancelled, remaining, finished_at
         FROM carillon.results r WHERE r.app_id = apps[1] AND r.message_id = broadcast_progress.id;
@@ -80,15 +80,15 @@ COMMENT ON FUNCTION carillon.broadcast_progress IS
     'Counts the pushes of a message, also of a broadcast. Returns one row; an unknown id is an error.';
 
 CREATE TYPE carillon.message_state AS (
-    id              bigint,  -- what enqueue returned
+    id              bigint,
     app             text,
     reference       text,
-    -- scheduled, ready, in flight, retrying; at the end sent or partly sent, or where nothing was sent failed, expired,
-    -- cancelled, or empty of a row that had no token
+    -- scheduled, ready, in flight, retrying; at the end sent or partly sent, or if nothing was sent failed, expired,
+    -- cancelled, or empty: a row without tokens
     state           text,
     attempts        integer,
     next_attempt_at timestamptz,
-    last_status     smallint,  -- of the last attempt; null: no answer came
+    last_status     smallint,
     last_reason     text,
     tokens          bigint,
     sent            bigint,
@@ -96,12 +96,12 @@ CREATE TYPE carillon.message_state AS (
     expired         bigint,
     cancelled       bigint,
     waiting         bigint,
-    held            text,  -- why nothing of it is sent at the moment, if that is so
+    held            text,
     created_at      timestamptz,
     finished_at     timestamptz,
-    -- What is known of single tokens, the first 1,000: those that failed and those that wait. All others were sent.
+    -- Of single tokens, the first 1,000: those that failed and those that wait. All others were sent.
     outcomes        jsonb,
-    may_have_arrived boolean  -- of what did not end as sent
+    may_have_arrived boolean
 );
 COMMENT ON TYPE carillon.message_state IS 'A message and what became of it, as message_status returns it.';
 COMMENT ON COLUMN carillon.message_state.id IS 'what enqueue or broadcast returned';
@@ -131,9 +131,8 @@ COMMENT ON COLUMN carillon.message_state.outcomes IS
 COMMENT ON COLUMN carillon.message_state.may_have_arrived IS
     'whether pushes that were not sent, or wait, may have been delivered all the same: an attempt of them had no answer';
 
--- The jobs of a message that have not ended: by their ids, or between those of the first and the last job of a send that
--- was cut. Retries that are due have ids of their own in messages, which no index finds: `everywhere` looks through all
--- rows of the app for them.
+-- The jobs of a message that have not ended, by their ids, or between the first and the last id of a message that was
+-- cut. In messages, retries have ids of their own and no index finds them: `everywhere` reads all rows of the app.
 CREATE FUNCTION carillon.open_jobs(app integer, message bigint, last_job bigint, everywhere boolean)
 RETURNS TABLE (
     state text, message_id bigint, tokens text[], attempt smallint, run_at timestamptz, last_status smallint,
@@ -166,8 +165,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND (coalesce(j.origin, j.id) = open_jobs.message OR j.broadcast_id = open_jobs.message)
 $$;
 
--- A message of which PostgreSQL refused to write anything else: see end_unrecorded(). It is asked of messages, not of their
--- failures, of which there may be a million: the CTEs of the callers are MATERIALIZED to keep the planner from that.
+-- Whether failures are the only record of a message: see end_unrecorded(). Callers ask for each message and not for
+-- each failure, of which there may be a million; MATERIALIZED keeps the planner from the latter.
 CREATE FUNCTION carillon.has_only_failures(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT EXISTS (SELECT FROM carillon.failures f WHERE f.message_id = message AND f.app_id = app)
@@ -175,8 +174,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.message_id = message AND u.app_id = app)
 $$;
 
--- The messages of an id or a reference, each with its app; of a send that was cut, all of it. A reference reads the queue,
--- and an id does not: what is known to be null before is not looked for.
+-- The messages of an id or a reference, each with its app; of a message that was cut, the whole. Only a reference
+-- reads the queue.
 CREATE FUNCTION carillon.find_messages(id bigint, reference text) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT m.app_id, coalesce(m.broadcast_id, m.message_id) FROM carillon.messages_of(ARRAY[find_messages.id]) m
@@ -209,9 +208,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WHERE carillon.has_only_failures(f.app_id, f.message_id))
 $$;
 
--- By its id this goes by indexes; by a reference it reads the queue. No row: there is none, or its day was dropped by the
--- retention. A reference that was given to several messages has a row for each, and so has an id that several apps have:
--- of the app that is named, or of all that the caller may use.
+-- An id is found by indexes; a reference reads the queue. No row: there is no such message, or the retention has
+-- dropped its day. A reference of several messages returns a row for each, and so does an id that several apps have,
+-- of the app that is named or all that the caller may use.
 CREATE FUNCTION carillon.message_status(id bigint DEFAULT NULL, reference text DEFAULT NULL, app text DEFAULT NULL)
 RETURNS SETOF carillon.message_state
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$

@@ -1,26 +1,25 @@
--- Calling back what no worker has claimed.
+-- Cancels jobs that no worker has claimed.
 --
--- The functions for callers run as their owner: an app may cancel, but not delete rows of the queue by itself. An id means
--- the whole message that it belongs to, of the app that is named; where none is named, of every app that the caller may use.
+-- Functions for callers run as their owner: an app may cancel, but not delete rows of the queue. An id selects the
+-- whole message that it belongs to, of the app that is named, or of every app that the caller may use.
 --
--- Nobody waits in a circle here, because everybody takes locks in one order: first the advisory locks of the apps, then those
--- of the messages, then cancelling, then their rows of broadcasts, then rows of messages and scheduled, of one app after the
--- other, and last, once in a call and sorted, rows of unfinished. Workers skip locks and rows of the first kinds that somebody
--- has, and wait for unfinished only, which they lock sorted too. Only a transaction that calls several of these functions can
--- break the order: cancel_messages takes back any number of messages in one call.
+-- All sessions take locks in one order, so they cannot deadlock: advisory locks of apps, then those of messages,
+-- cancelling, rows of broadcasts, rows of messages and scheduled app by app, and last, once in a call and sorted,
+-- rows of unfinished. Workers skip locked rows and locks of the first kinds, and wait for unfinished only, which they
+-- lock in the same order. A transaction that calls several of these functions can break the order: cancel_messages
+-- cancels any number of messages in one call.
 --
--- What a cancel notes for workers is seen once it is committed, so a job that came back meanwhile would be sent. Therefore
--- one of the two always knows of the other. Whoever cancels locks the messages, waits for those that are putting jobs
--- into the queue, and only then looks. Whoever puts jobs into the queue has cancels that begin later wait until it has
--- committed, and puts aside what is being cancelled already: see hold_off_cancels().
+-- Workers see a cancel after its commit, so a job that returns to the queue before that would be sent. Therefore one
+-- of the two always knows of the other. A cancel locks its messages, waits for sessions that are putting jobs into
+-- the queue, and only then reads. A session that puts jobs into the queue blocks later cancels until it has
+-- committed, and delays jobs that are being cancelled: see hold_off_cancels().
 
--- No more than a lock, in two modes. Those that cancel share it, and so do those that put jobs into the queue, but never both
--- at once. A view has nothing that VACUUM or a dump would lock for long.
+-- A lock with two modes, one for cancels and one for sessions that put jobs into the queue: each is shared, and they
+-- exclude each other. A view is never locked by VACUUM or pg_dump for long.
 CREATE VIEW carillon.cancelling AS SELECT;
 
--- Takes the advisory locks for taking back jobs of these apps, by the ids of their messages; they last until
--- the transaction ends. All sessions of the server share the room for locks, so a long list has one for each app in place of
--- one for each id, and waits for all else that is being taken back of that app.
+-- Takes the advisory locks for a cancel, until the transaction ends. The server's lock table has limited room, so a
+-- list of more than 1,000 ids takes one lock for each app and waits for all other cancels of that app.
 CREATE FUNCTION carillon.lock_for_cancel(apps integer[], ids bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -35,16 +34,17 @@ BEGIN
         PERFORM pg_advisory_xact_lock(hashtextextended('carillon.cancel', i.id))
         FROM (SELECT DISTINCT u.id FROM unnest(ids) AS u(id) ORDER BY 1) AS i;
     END IF;
-    -- Waits for whoever puts jobs into the queue and does not know of this yet. Those that come later do.
+    -- Waits for sessions that put jobs into the queue and do not know of this cancel. Later ones do.
     LOCK TABLE carillon.cancelling IN SHARE MODE;
 END
 $$;
 
--- Has cancels of these messages wait until this transaction ends, which puts their jobs into the queue. Returns those for
--- which that comes too late: they are being cancelled. It waits for nobody.
+-- Makes cancels of these messages wait until this transaction ends, which puts their jobs into the queue. Returns
+-- those that are being cancelled already. It never waits.
 --
--- As long as nobody cancels anything, one lock does for all of them. Else each takes its own, as in lock_for_cancel. All
--- sessions of the server share the room for these, so some at a time must do: the others count as being cancelled.
+-- Without any cancel at work, one table lock suffices. Otherwise each message takes its own lock, as in
+-- lock_for_cancel(). The server's lock table has limited room: messages beyond the first 500 count as being
+-- cancelled.
 CREATE FUNCTION carillon.hold_off_cancels(apps integer[], messages bigint[]) RETURNS carillon.message_key[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -72,21 +72,21 @@ BEGIN
 END
 $$;
 
--- What is needed of a job that will not be sent.
+-- A job that is not sent, as its record needs it.
 CREATE TYPE carillon.withdrawn AS (
     message_id bigint, tokens integer, reference text, broadcast_id bigint, attempt smallint, last_status smallint,
     last_reason text
 );
 
--- Writes them down: the results row of a message whose last tokens they held, or else one step towards it. Its search_path
--- is the caller's: for workers see own_path().
+-- Records cancelled jobs: a row of results for a message whose last tokens they had, and progress in unfinished for
+-- others. It keeps the caller's search_path: see own_path().
 CREATE FUNCTION carillon.record_cancelled(app_id integer, gone carillon.withdrawn[]) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     message_ids CONSTANT bigint[] := ARRAY(SELECT DISTINCT g.message_id FROM pg_catalog.unnest(gone) g);
 BEGIN
-    -- In order of id, as settling workers lock them.
+    -- In order of id, as settlements lock them.
     PERFORM FROM carillon.unfinished u WHERE u.app_id = record_cancelled.app_id AND u.message_id = ANY (message_ids)
     ORDER BY u.message_id FOR UPDATE;
 
@@ -124,8 +124,8 @@ BEGIN
 END
 $$;
 
--- Writes down what was taken back, each job with its app, and locks all rows of unfinished that are going to change at once
--- and sorted: so do workers that take over.
+-- Records cancelled jobs of several apps. It locks all rows of unfinished that will change at once and sorted, as a
+-- take-over does.
 CREATE FUNCTION carillon.write_off(apps integer[], taken carillon.withdrawn[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -142,10 +142,10 @@ BEGIN
 END
 $$;
 
--- What is left of a message that was taken back: so many tokens are not counted yet, so many of them are in flight.
+-- The rest of a message after its jobs left the queue: tokens that are not counted yet, and those of them in flight.
 CREATE TYPE carillon.remnant AS (message_id bigint, remaining bigint, flying bigint);
 
--- What is left of messages of which these jobs were taken out of the queue. Reads what is in flight once for all of them.
+-- The rest of messages whose jobs were taken out of the queue. Reads what is in flight once for all of them.
 CREATE FUNCTION carillon.remnants(app integer, message_ids bigint[], taken carillon.withdrawn[])
 RETURNS carillon.remnant[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
@@ -168,25 +168,25 @@ BEGIN
 END
 $$;
 
--- Takes the jobs of an app's messages out of the queue, and what of them waits for another attempt. What is in flight lands,
--- and is not tried again: for those in `alone` that is noted here, of a message that was cut it stands in broadcasts. What
--- was taken is not counted yet: that locks rows of unfinished.
+-- Takes the jobs of messages out of messages and scheduled. Pushes in flight are not retried: cancelled has a row for
+-- each message in `alone`, and the row of broadcasts says it of one that was cut. The caller counts what was taken,
+-- because that locks rows of unfinished.
 CREATE FUNCTION carillon.take_back(app integer, message_ids bigint[], alone bigint[]) RETURNS carillon.withdrawn[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
 DECLARE
     lanes smallint[];
     taken carillon.withdrawn[] := '{}';
-    -- Those of which there may be more.
+    -- Those that may have more jobs.
     sought bigint[] := message_ids;
     more carillon.withdrawn[];
     rest carillon.remnant[];
-    -- Those that were in flight.
+    -- Those with pushes in flight.
     flew bigint[] := '{}';
     short bigint[];
     retries carillon.withdrawn[];
 BEGIN
-    -- A second look finds jobs that moved from scheduled to messages under the first.
+    -- The second round finds jobs that moved from scheduled to messages during the first.
     FOR look IN 1..2 LOOP
         lanes := ARRAY(SELECT l.lane FROM carillon.filled_lanes(take_back.app) l);
         WITH ready AS (
@@ -201,7 +201,7 @@ BEGIN
         )
         SELECT array_agg(g.job) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
         taken := taken || more;
-        -- A message that waited whole has ended.
+        -- A message whose jobs all waited has ended.
         sought := ARRAY(
             SELECT s.id FROM unnest(sought) AS s(id)
             WHERE s.id NOT IN (SELECT t.message_id FROM unnest(more) t) OR EXISTS (
@@ -210,8 +210,8 @@ BEGIN
         rest := carillon.remnants(app, sought, taken);
         flew := flew || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.flying > 0);
         retries := '{}';
-        -- Retries that are due have ids of their own in messages, which no index finds: an INSERT would pay for it. The
-        -- app's rows are looked through only when some of them are missing.
+        -- In messages, due retries have ids of their own and no index, which each INSERT would pay for. The app's
+        -- rows are read only if some are missing.
         short := ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.remaining > r.flying);
         IF cardinality(short) > 0 THEN
             WITH ready AS (
@@ -230,7 +230,7 @@ BEGIN
             ON g.message_id = r.message_id
         WHERE r.message_id = ANY (alone) AND r.remaining > coalesce(g.tokens, 0)
         UNION
-        -- Some of them have landed since, perhaps, and wait for another try.
+        -- Some may have returned since, and wait for a retry.
         SELECT take_back.app, f.id FROM unnest(flew) AS f(id) WHERE f.id = ANY (sought) AND f.id = ANY (alone)
         ON CONFLICT DO NOTHING;
     END IF;
@@ -238,8 +238,8 @@ BEGIN
 END
 $$;
 
--- What waits of messages that were cut: the ids of their parts. What flies and comes back meanwhile is put aside, for their
--- rows of broadcasts are locked.
+-- The ids of waiting parts of messages that were cut. Their rows of broadcasts are locked, so parts that return
+-- meanwhile go to scheduled.
 CREATE FUNCTION carillon.waiting_parts(app integer, cut bigint[]) RETURNS bigint[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(array_agg(DISTINCT p.id), '{}') FROM (
@@ -256,8 +256,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     ) AS p
 $$;
 
--- Takes back messages, in whatever order they are named. Returns how many jobs that was. What is in flight lands, and is
--- not tried again: workers look at cancelled, and at cancelled_at of broadcasts, before they put anything back.
+-- Cancels messages, in any order of ids. Returns how many jobs it took out of the queue. Pushes in flight are not
+-- retried: workers check cancelled, and cancelled_at of broadcasts, before they put a job back.
 CREATE FUNCTION carillon.cancel_messages(message_ids bigint[], app text DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
@@ -265,7 +265,7 @@ SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_cust
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(cancel_messages.app);
     refusal carillon.refusal;
-    whole carillon.message_key[];  -- each in one piece
+    whole carillon.message_key[];  -- messages of one job
     cut carillon.message_key[];
     one record;
     more carillon.withdrawn[];
@@ -305,7 +305,7 @@ $$;
 COMMENT ON FUNCTION carillon.cancel_messages IS
     'Cancels several messages, as cancel does. Returns how many jobs that was, of all of them together.';
 
--- Takes back one message. Plain SQL, so that the planner puts the other call in its place: no error mentions this one.
+-- Plain SQL, so that the planner inlines it and no error mentions it.
 CREATE FUNCTION carillon.cancel(message_id bigint, app text DEFAULT NULL) RETURNS integer
 LANGUAGE sql AS $$
     SELECT carillon.cancel_messages(ARRAY[message_id], app)
@@ -314,7 +314,6 @@ COMMENT ON FUNCTION carillon.cancel IS
     'Cancels what no worker has claimed of a message, by the id of any of its jobs. Returns how many jobs that was; 0: '
     'no such message, it has ended, or all that is left is in flight, which is not retried.';
 
--- The same under the name of those that call a large message a broadcast.
 CREATE FUNCTION carillon.cancel_broadcast(id bigint, app text DEFAULT NULL) RETURNS integer
 LANGUAGE sql AS $$
     SELECT carillon.cancel_messages(ARRAY[id], app)

@@ -1,15 +1,13 @@
--- What workers do in one stroke each. Whoever calls names its own row of carillon.workers, the fence: once that row is
--- gone, and what it held was taken over, nothing is written on its behalf any more.
+-- Recording the outcomes of a claim. A settlement names the worker and its claim, which is the fence: after a
+-- take-over it writes nothing.
 
--- Ends the pinned search_path of the function that calls it, until that returns: what is written next runs under the one
--- that the session came with, and so do the triggers that users have put on our tables, which may name their own tables
--- plainly. Called by workers' functions only, just before they write. Where a function runs as its owner it stays pinned,
--- whatever triggers want: there the session belongs to an app, which could choose what plain names mean.
+-- Restores the search_path of the session until the calling function returns. Triggers that users have added to our
+-- tables may rely on it. Only functions for workers call this, just before they write. Functions that run as their
+-- owner keep search_path pinned: there the session belongs to an app, which could choose what plain names mean.
 --
--- What comes after it must not depend on the search_path either: an app may own functions there, as "public" lets it on
--- PostgreSQL 14, and the worker must not call them. So relations and functions are named with their schemas, and operators
--- have operands of exactly their own types, which PostgreSQL looks for in pg_catalog first. unnest() of several arrays is
--- always PostgreSQL's own.
+-- What follows the call must not depend on search_path either: on PostgreSQL 14 an app may create functions in
+-- "public". So relations and functions are named with their schemas, and operators have operands of exactly their own
+-- types, for which PostgreSQL finds pg_catalog's first. unnest() of several arrays is always PostgreSQL's own.
 CREATE FUNCTION carillon.own_path() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -17,9 +15,9 @@ BEGIN
 END
 $$;
 
--- Counts what ended of messages that do not end in one piece; one of which nothing remains becomes its row of results.
--- `returned` is what is still to come of a message seen here for the first time, which may be another message of an id
--- that an app has given twice. It pins no search_path: see own_path().
+-- Counts the pushes that have ended of messages that end in several steps. With none remaining, a message gets its
+-- row of results. `returned` counts the pushes to come of a message that is new here; it may be another message with
+-- an id that an app has used twice. It pins no search_path: see own_path().
 CREATE FUNCTION carillon.progress(
     app integer, messages bigint[], reference text[], broadcast bigint[],
     returned integer[], sent integer[], failed integer[], expired integer[], attempts smallint[],
@@ -27,7 +25,7 @@ CREATE FUNCTION carillon.progress(
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    -- In the order of ids, so that two workers with parts of the same messages never wait for each other in a circle.
+    -- In order of id, so that two workers with parts of the same messages cannot deadlock.
     INSERT INTO carillon.unfinished AS u
         (message_id, app_id, reference, broadcast_id, remaining, sent, failed, expired, attempts, last_status, last_reason)
     SELECT p.message_id, progress.app, pg_catalog.min(p.reference), pg_catalog.min(p.broadcast_id),
@@ -57,8 +55,7 @@ BEGIN
 END
 $$;
 
--- Keeps what failed jobs said, once a message and day, so that requeue_failures can say it again. It pins no search_path
--- either.
+-- Keeps the content of failed jobs, one row for a message and day, for requeue_failures(). It pins no search_path.
 CREATE FUNCTION carillon.keep_failed(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -77,8 +74,8 @@ BEGIN
 END
 $$;
 
--- Why a claim, or a part of it, was not there to be settled. 'before': nobody else can have had it, so if it was tried
--- before and no answer came, it was written then. 'lost': another worker has taken it over.
+-- Why a claim, or a part of it, was not there to be settled. 'before': no other worker can have had it, so an earlier
+-- try without an answer has settled it. 'lost': another worker has taken it over.
 CREATE FUNCTION carillon.unsettled(claim bigint, worker bigint, claimed timestamptz, part_number smallint) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE WHEN EXISTS (SELECT FROM carillon.workers w WHERE w.id = unsettled.worker)
@@ -88,7 +85,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
         THEN 'before' ELSE 'lost' END
 $$;
 
--- How the last attempt ended of those messages that have expired: as the worker says, or else as the jobs say that it held.
+-- The last outcome of messages that have expired: from the worker, or from the jobs that it held.
 CREATE FUNCTION carillon.last_attempts(
     held carillon.job[], messages bigint[], expired integer[], said_status smallint[], said_reason text[],
     OUT status smallint[], OUT reason text[]
@@ -103,14 +100,14 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     ) AS k ON k.id = m.id AND m.expired > 0
 $$;
 
--- Writes what became of a claim, or of a part of it, once: what is settled leaves its row in the same stroke, the row's
--- part goes up by one, and without anything left the row goes. So writing twice changes nothing the second time, and
--- neither does writing what another worker has taken over: the answer is then not 'written', but that of unsettled().
--- The time of the claim belongs to the fence: a crash of the database may undo a claim, and give its number away again.
+-- Records the outcomes of a claim, or of a part of it, once. What is settled leaves its row in the same statement,
+-- and the row's part number grows by one; the row itself goes with its last job. So a second try changes nothing, and
+-- neither does a settlement of a claim that was taken over: it returns unsettled() in place of 'written'. The time of
+-- the claim belongs to the fence, because a crash of the database can undo a claim and give its id to another.
 --
--- Arrays that belong together have the same length; those whose every value is the default may be empty. A job that goes
--- back whole keeps its id; of one that ended in part, the tokens in question become a job of their own. One that stays in
--- flight in part keeps its id, and is from then on a part of the message of that id.
+-- Each group of arrays is a table whose columns have the same length; a column with only default values may be empty.
+-- A job that returns whole keeps its id; the open tokens of one that has ended in part become a job with a new id. A
+-- job of which a part stays in flight keeps its id, and becomes a part of the message of that id.
 CREATE FUNCTION carillon.settle(
     claim bigint, worker bigint, claimed timestamptz, part_number smallint,
     ended bigint[], ended_reference text[], ended_broadcast bigint[], ended_sent integer[], ended_failed integer[],
@@ -125,15 +122,15 @@ CREATE FUNCTION carillon.settle(
     kept bigint[], kept_whole boolean[], kept_place integer[], kept_token text[],  -- what stays in flight, likewise
     again_status smallint[] DEFAULT '{}', again_reason text[] DEFAULT '{}',  -- why again; null: as it was
     unanswered bigint[] DEFAULT '{}',  -- messages of which an attempt ended without an answer, and that may be sent again
-    -- Of what has expired instead of another attempt: how the last one ended.
+    -- Of pushes that have expired: the outcome of the last attempt.
     ended_status smallint[] DEFAULT '{}', ended_reason text[] DEFAULT '{}',
     part_status smallint[] DEFAULT '{}', part_reason text[] DEFAULT '{}'
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    -- Dead tokens are beyond mending.
+    -- Dead tokens are not sent again.
     keeps CONSTANT boolean := EXISTS (SELECT FROM unnest(failed_status) AS f(status) WHERE f.status IS DISTINCT FROM 410);
-    -- A job that has expired knows how its last attempt ended, if it had one.
+    -- The jobs have the outcome of the attempt before.
     is_late CONSTANT boolean := 0 < ANY (ended_expired) OR 0 < ANY (part_expired);
     app integer;
     held carillon.job[];
@@ -223,7 +220,7 @@ BEGIN
         INTO at_once, later, waits, withdrawn FROM job j;
     END IF;
 
-    -- As own_path() does: here two calls less are worth it.
+    -- own_path() without its two calls, on the hot path.
     path := pg_catalog.set_config('search_path', NULL, true);
     IF has_ended THEN
         INSERT INTO carillon.results
@@ -255,7 +252,7 @@ BEGIN
         FROM unnest(dead, dead_since, dead_reason) AS d(token, unregistered_at, reason);
     END IF;
     IF has_bad_tokens THEN
-        -- It says nothing of when: dead before the claim, at the latest.
+        -- BadDeviceToken has no time: the token was dead at the claim.
         INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
         SELECT app, f.token, claimed, f.reason, 'http2' FROM unnest(failed_token, failed_status, failed_reason)
             AS f(token, status, reason)

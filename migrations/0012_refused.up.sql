@@ -1,18 +1,17 @@
--- What ends when PostgreSQL refuses to write about it.
+-- What PostgreSQL refuses to record: because of a constraint or a trigger that somebody added, say. No job blocks
+-- another.
 
--- Whether an error may pass, by its SQLSTATE: trouble with the connection (08), transactions that collide (40), resources
--- that run out (53), locks and time limits (55P03, 57014, 25P03, 25P04), a server that stops, starts or fails over (57P,
--- 25006), or its disks (58). Everything else is a refusal: written again, it would be refused again. The program has the
--- same list: PostgresError.isTransient.
+-- Whether an error may pass, by its SQLSTATE: connections (08), serialization failures and deadlocks (40), resources
+-- (53), locks and time limits (55P03, 57014, 25P03, 25P04), a server that stops, starts or fails over (57P, 25006),
+-- I/O (58). Every other error would occur again. PostgresError.isTransient has the same list.
 CREATE FUNCTION carillon.is_transient(state text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT state OPERATOR(pg_catalog.~) '^(08...|40...|53...|55P03|57014|57P..|25006|25P03|25P04|58...)$'
 $$;
 
--- Ends a job that is in no table any more, of which PostgreSQL refuses to write what became of it, because of a constraint
--- or a trigger that somebody added, say. Its results are written if they can be. Every push of which nothing else tells
--- becomes a failure with the reason given and the status that APNs gave, under the caller's reference unless that is what
--- is refused. False: nothing could be written.
+-- Ends a job that is in no table and whose outcome PostgreSQL refuses to record. Writes its results if possible. Each
+-- push without any other record becomes a failure with the given reason and APNs' status, without the reference if
+-- that is what is refused. Returns false if nothing could be written.
 CREATE FUNCTION carillon.end_unrecorded(
     app integer, job carillon.job, why text, sent integer, failed integer, expired integer,
     token text[], status smallint[], apns_id uuid[]
@@ -38,7 +37,7 @@ BEGIN
             IF carillon.is_transient(SQLSTATE) THEN
                 RAISE;
             END IF;
-            -- Nothing must wait for this job for ever.
+            -- Otherwise the message would never end.
             UPDATE carillon.unfinished u SET remaining = u.remaining - end_unrecorded.sent - end_unrecorded.failed
                 - end_unrecorded.expired, sent = u.sent + end_unrecorded.sent, failed = u.failed + end_unrecorded.failed,
                 expired = u.expired + end_unrecorded.expired
@@ -46,7 +45,7 @@ BEGIN
             DELETE FROM carillon.unfinished u
             WHERE u.app_id = app AND u.message_id = job.origin AND u.remaining <= 0;
     END;
-    -- What can be sent again is kept for that, where it may be.
+    -- Kept for requeue_failures(), if possible.
     BEGIN
         IF NOT is_written OR failed > 0 THEN
             PERFORM carillon.keep_failed(app, ARRAY[job]);
@@ -82,8 +81,8 @@ BEGIN
 END
 $$;
 
--- Settles the one job of a claim that settle() cannot. The other jobs stay in flight. 'unwritten': it is settled, and
--- nothing could be written of it.
+-- Settles the one job of a claim that settle() cannot. The others stay in flight. 'unwritten': it is settled, and
+-- nothing could be recorded.
 CREATE FUNCTION carillon.settle_refused(
     claim bigint, worker bigint, claimed timestamptz, part_number smallint,
     job bigint, sent integer, failed integer, expired integer,
@@ -113,13 +112,13 @@ BEGIN
 END
 $$;
 
--- Ends jobs here and now: every token of theirs fails for the reason given. Where PostgreSQL refuses to write that of a
--- job, it ends all the same, with so much as can be written.
+-- Fails every token of jobs that are in no table. If PostgreSQL refuses to record a job, end_unrecorded() records
+-- what it can.
 CREATE FUNCTION carillon.fail_jobs(app integer, jobs carillon.job[], why text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     half CONSTANT integer := cardinality(jobs) / 2;
-    -- For other reasons than these two, jobs end before the attempt that they wait for.
+    -- Jobs with other reasons end before the attempt that they wait for.
     unbegun CONSTANT smallint := CASE WHEN why IN ('OutcomeUnknown', 'Poison') THEN 0 ELSE 1 END;
     tokens text[];
 BEGIN

@@ -1,23 +1,22 @@
--- How jobs come back: what falls due, what was claimed and not sent, what a dead worker held.
+-- Jobs that return to the queue: due ones, claims that were not sent, claims of dead workers.
 --
--- Each function asks once whether any of it was called off meanwhile, and locks rows of unfinished once, sorted by id.
+-- Each function checks once which jobs were cancelled meanwhile, and locks rows of unfinished once, sorted by id.
 
--- A job that is not sent, as record_cancelled takes it.
 CREATE FUNCTION carillon.withdraw(job carillon.job) RETURNS carillon.withdrawn
 LANGUAGE sql IMMUTABLE AS $$
     SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
         job.last_status, job.last_reason)::carillon.withdrawn
 $$;
 
--- How many different tokens these are: upper and lower case are the same, and null is the empty one.
+-- How many different tokens: upper and lower case are the same, and null is the empty one.
 CREATE FUNCTION carillon.count_tokens(tokens text[]) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
     SELECT pg_catalog.count(DISTINCT pg_catalog.lower(coalesce(t.token, '') COLLATE pg_catalog."C"))::integer
     FROM pg_catalog.unnest(tokens) AS t(token)
 $$;
 
--- Locks the rows of unfinished of messages, sorted by id, and waits for nobody. Returns the messages whose rows somebody else
--- has locked.
+-- Locks the rows of unfinished of messages, sorted by id, without waiting. Returns the messages whose rows another
+-- session has locked.
 CREATE FUNCTION carillon.lock_unfinished(messages carillon.message_key[]) RETURNS carillon.message_key[]
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH known AS MATERIALIZED (
@@ -32,13 +31,13 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WHERE NOT EXISTS (SELECT FROM locked l WHERE l.app_id = k.app_id AND l.message_id = k.message_id)
 $$;
 
--- Of messages, each with its app, and the broadcasts that each belongs to: those that were called off, and those of which
--- nobody can tell yet, because they are being called off this very moment. Whoever gets a broadcast's row locked here
--- puts its jobs back before a cancel can look for them; of messages in one piece, hold_off_cancels() sees to that. Whoever
--- `requeues` none, but puts all of them aside, leaves that to promote(). Where something was called off, the rows of
--- unfinished that are going to change are locked: those of it and those of the messages in `touched`, which are of the first
--- app. Whoever does not wait for them is told those of what was called off that cannot be written now. Runs as its owner: a
--- row lock takes the right to update, and no worker cancels anything.
+-- Which messages were cancelled (`gone`), and of which it is unknown, because they are being cancelled (`unsure`).
+-- Callers give each message with its app and its broadcast. A cancel that finds a row of broadcasts locked here waits
+-- until the jobs are back; for messages of one job hold_off_cancels() does that. A caller with `requeues` false puts
+-- all jobs into scheduled and leaves it to promote(). If any message was cancelled, this locks the rows of unfinished
+-- that will change: those of cancelled messages, and of the messages in `touched`, which belong to the first app. A
+-- caller with `waits` false gets the cancelled messages whose rows are locked as `busy`. Runs as its owner: a row
+-- lock takes the right to update, and workers cancel nothing.
 CREATE FUNCTION carillon.called_off(
     apps integer[], messages bigint[], broadcasts bigint[], touched bigint[], requeues boolean DEFAULT true,
     waits boolean DEFAULT true,
@@ -52,7 +51,7 @@ DECLARE
     known carillon.message_key[];
     over carillon.message_key[] := '{}';
     held carillon.message_key[] := '{}';
-    -- Messages in one piece.
+    -- Messages of one job.
     alone_apps integer[] := apps;
     alone bigint[] := messages;
 BEGIN
@@ -85,7 +84,7 @@ BEGIN
     IF requeues AND cardinality(alone) > 0 THEN
         unsure := unsure || carillon.hold_off_cancels(alone_apps, alone);
     END IF;
-    -- Only now: this tells of every cancel that has ended before.
+    -- Read last: it has every cancel that committed before.
     IF EXISTS (SELECT FROM carillon.cancelled) THEN
         gone := gone || ARRAY(
             SELECT DISTINCT (c.app_id, c.message_id)::carillon.message_key FROM unnest(apps, messages) AS m(app, id)
@@ -108,9 +107,9 @@ BEGIN
 END
 $$;
 
--- Numbers that no job of the app has, as many as there are jobs. Where somebody has inserted rows ahead of the sequence,
--- it leaps, each time twice as far: any number of such rows costs a few looks. Setting it to the highest id there is would
--- not do, for that may be the highest there can be.
+-- Unused ids for jobs of an app. If rows were inserted with ids ahead of the sequence, it leaps, twice as far each
+-- time, so any number of such rows costs a few steps. It cannot start after the highest id, which may be the highest
+-- possible.
 CREATE FUNCTION carillon.free_ids(app integer, jobs carillon.job[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -131,8 +130,7 @@ BEGIN
 END
 $$;
 
--- Gives jobs other ids, because somebody has inserted rows with theirs. They stay what they are: their results, and the
--- apns-ids of their pushes, are those of the message they came from.
+-- Gives jobs other ids, because rows with theirs were inserted. Results and apns-ids stay those of the message.
 CREATE FUNCTION carillon.renumber(app integer, jobs carillon.job[]) RETURNS carillon.job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -149,10 +147,10 @@ BEGIN
 END
 $$;
 
--- Stores jobs in the queue or, with waits, in scheduled, each for so many milliseconds; no two of them have the same id. What
--- PostgreSQL refuses there, because of a constraint or a trigger that somebody added, say, fails, so that nothing else waits
--- for it. Returns the ids of the jobs that are done with; something else has the others' ids, or had them a moment ago. Where
--- `is_new`, these ids were nobody's: it is a trigger that keeps the jobs out.
+-- Stores jobs in messages or, with `waits` in milliseconds, in scheduled. No two have the same id. A job that
+-- PostgreSQL refuses fails, so that the others do not wait for it. Returns the ids of stored and failed jobs; the
+-- other ids are in use, or were a moment ago. With `is_new` the ids were unused, so a trigger suppressed the rows
+-- that are missing.
 CREATE FUNCTION carillon.place(app integer, jobs carillon.job[], waits integer[], is_new boolean) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -189,7 +187,7 @@ BEGIN
             )
             SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO placed FROM put p;
         END IF;
-        PERFORM pg_catalog.set_config('search_path', 'pg_catalog, carillon, pg_temp', true);  -- ours again
+        PERFORM pg_catalog.set_config('search_path', 'pg_catalog, carillon, pg_temp', true);
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
         IF carillon.is_transient(SQLSTATE) THEN
@@ -199,7 +197,7 @@ BEGIN
             PERFORM carillon.fail_jobs(app, jobs, 'Unqueued');
             RETURN ARRAY[jobs[1].id];
         END IF;
-        -- One of them is to blame: halves are tried until it is alone.
+        -- One of them is at fault: halves find it.
         RETURN carillon.place(app, jobs[:half], waits[:half], is_new)
             || carillon.place(app, jobs[half + 1:], waits[half + 1:], is_new);
     END;
@@ -216,8 +214,8 @@ BEGIN
 END
 $$;
 
--- Puts jobs back into the queue or, with waits, aside, each for so many milliseconds. No two of them have the same id. Where
--- something else has the id of one, it gets another.
+-- Puts jobs back into messages or, with `waits` in milliseconds, into scheduled. No two have the same id. A job whose
+-- id is in use gets another.
 CREATE FUNCTION carillon.put_back(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -239,7 +237,7 @@ BEGIN
 END
 $$;
 
--- Ends jobs that were called off. Where PostgreSQL refuses to write that, they fail: nothing else waits for them.
+-- Ends cancelled jobs. If PostgreSQL refuses to record that, they fail.
 CREATE FUNCTION carillon.call_off(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -256,7 +254,7 @@ EXCEPTION
 END
 $$;
 
--- Puts jobs back to be claimed, but for those that were called off. No two of them have the same id. Returns how many there
+-- Puts jobs back into the queue, except those that were cancelled. No two have the same id. Returns how many there
 -- were.
 CREATE FUNCTION carillon.restore(
     app integer, jobs carillon.job[], gone carillon.message_key[], unsure carillon.message_key[]
@@ -277,7 +275,7 @@ BEGIN
             SELECT j FROM unnest(jobs) AS j WHERE (app, coalesce(j.origin, j.id))::carillon.message_key <> ALL (gone));
     END IF;
     IF cardinality(unsure) > 0 THEN
-        -- In a second it will be known.
+        -- Promotion checks again in a second.
         aside := ARRAY(
             SELECT j FROM unnest(jobs) AS j
             WHERE (app, coalesce(j.origin, j.id)) IN (SELECT u.app_id, u.id FROM unnest(unsure) AS u));
@@ -291,7 +289,7 @@ BEGIN
 END
 $$;
 
--- Gives up claims of which nothing was sent. Returns how many jobs that was.
+-- Gives up claims of which nothing was sent. Returns how many jobs they had.
 CREATE FUNCTION carillon.release(worker bigint, claims bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

@@ -1,8 +1,7 @@
 -- Jobs that fall due move from scheduled to messages.
 
--- Leaves rows of scheduled that are due where they are for another second: in a second it will be known whether they were
--- called off. The rows stay the same, so that whoever waits to delete them does. Should PostgreSQL refuse that, because of a
--- trigger that somebody added, say, or somebody have the table locked, they stay due.
+-- Delays due rows of scheduled by a second, after which it is known whether they were cancelled. The rows stay in
+-- place, so a session that waits to delete them does. If PostgreSQL refuses, or the table is locked, they stay due.
 CREATE FUNCTION carillon.put_off(due tid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 BEGIN
@@ -16,7 +15,8 @@ EXCEPTION
 END
 $$;
 
--- Moves these rows of scheduled to the queue, but for those that were called off. A row for each lane that got some.
+-- Moves these rows of scheduled to messages, except those that were cancelled. Returns a row for each lane with new
+-- jobs.
 CREATE FUNCTION carillon.move_due(due tid[], gone carillon.message_key[])
 RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -39,14 +39,13 @@ BEGIN
 END
 $$;
 
--- Moves what is due from scheduled to the queue, beginning behind a place in the order of time and id: what was moved
--- before may still stand in the index, dead, for as long as somebody's transaction is open. A row for each lane that got
--- some: how many, and the lowest id. The last row has no lane: it says where the next call may begin.
+-- Moves due jobs from scheduled to messages, after a place in the order of time and id: dead index entries before it
+-- remain while any transaction is open. Returns a row for each lane with new jobs: how many, and the lowest id. The
+-- last row has no lane: it is the place where the next call may begin.
 --
--- It is one statement for all apps, so it waits for nobody for long. What was called off and cannot be counted now, since
--- somebody has its row of unfinished locked, stays where it is, and so does what is being called off. So does a job whose
--- id, or whose message's row of unfinished, somebody holds in an open transaction: then jobs move one by one, and after
--- several of that kind the rest stays too.
+-- It is one statement for all apps, so it never waits long for a lock. A job stays in scheduled if it was cancelled
+-- and its row of unfinished is locked, and if it is being cancelled. If an open transaction holds the id of a job or
+-- its row of unfinished, jobs move one by one, and the rest stays after several such locks.
 CREATE FUNCTION carillon.promote(
     most integer, after timestamptz DEFAULT '-infinity', after_id bigint DEFAULT -9223372036854775808
 )
@@ -64,7 +63,7 @@ DECLARE
     is_large boolean;
     off record;
 BEGIN
-    -- A clock that was set back leaves the place in the future.
+    -- The clock was set back.
     IF after > now() THEN
         after := '-infinity';
         after_id := -9223372036854775808;
@@ -75,12 +74,12 @@ BEGIN
     SELECT array_agg(s.app_id), array_agg(coalesce(s.origin, s.id)), array_agg(s.broadcast_id),
         bool_or(pg_column_size(s.tokens) > 1048576)
     INTO apps, messages, broadcasts, is_large FROM carillon.scheduled s WHERE s.ctid = ANY (due);
-    -- Those that are due and left are behind the last that was taken.
+    -- Due rows that are left are behind the last one that was taken.
     place := now();
     place_id := 9223372036854775807;
     IF cardinality(due) >= most OR is_large THEN
         IF is_large THEN
-            -- Several giants may be too much for an array: they go one by one.
+            -- Several of these may exceed the size of an array: they move one by one.
             due := due[:1];
         END IF;
         SELECT s.run_at, s.id INTO place, place_id FROM carillon.scheduled s WHERE s.ctid = due[cardinality(due)];

@@ -1,7 +1,7 @@
 -- Jobs with more tokens than a worker may have in flight.
 
--- A text that is too long to be a token, short enough to be kept: its beginning, and what tells it from others that begin so.
--- The planner puts this in the place of its call, so it names everything.
+-- A text that is too long to be a token, shortened to its beginning and a hash. The planner inlines the call, so
+-- every name has its schema.
 CREATE FUNCTION carillon.shortened(token text) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.>) 512
@@ -10,8 +10,7 @@ LANGUAGE sql IMMUTABLE AS $$
         ELSE token END
 $$;
 
--- Cuts a job, which is in no table any more, into jobs of so many tokens. Each token is kept once, and what is too long to
--- be a token is shortened. Returns how many jobs that was.
+-- Cuts a job that is in no table into jobs of `size` tokens, each token once. Returns how many.
 CREATE FUNCTION carillon.cut(app integer, whole carillon.job, size integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -20,7 +19,7 @@ DECLARE
     wanted integer;
 BEGIN
     SELECT array_agg(t.token ORDER BY t.place) INTO list FROM (
-        -- Upper and lower case are the same token, and null is the empty one, as for those who read it.
+        -- Upper and lower case are the same token, and null is the empty one, as when a claim is read.
         SELECT min(u.token) AS token, min(u.place) AS place
         FROM (
             SELECT carillon.shortened(w.token) AS token, w.place
@@ -56,7 +55,7 @@ BEGIN
         IF carillon.is_transient(SQLSTATE) THEN
             RAISE;
         END IF;
-        -- Not all of them can be stored. Some can, perhaps; the others are to fail.
+        -- Some may be stored one by one; the others fail.
         pieces := carillon.restore(app, ARRAY(
             SELECT ROW(nextval('carillon.messages_id_seq'), whole.lane, array_agg(t.token ORDER BY t.place), whole.payload,
                 whole.push_type, whole.priority, whole.expires_at, whole.collapse_id, whole.topic, whole.reference,
@@ -76,7 +75,7 @@ DECLARE
     off record;
     whole carillon.job;
 BEGIN
-    -- Before the row itself is locked: whoever cancels the message has it locked, or waits for it.
+    -- Before the row is locked: a cancel locks it, or waits for it.
     SELECT o.* INTO off FROM carillon.messages m,
         carillon.called_off(ARRAY[m.app_id], ARRAY[coalesce(m.origin, m.id)], ARRAY[m.broadcast_id], '{}') AS o
     WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message;
@@ -93,7 +92,7 @@ BEGIN
         PERFORM carillon.call_off(app, ARRAY[whole]);
         RETURN 0;
     ELSIF octet_length(whole.payload::text) > (CASE whole.push_type WHEN 'voip' THEN 5120 ELSE 4096 END) THEN
-        -- Every part would fail for it, and until then hold a copy of it. What a claim keeps of it is enough.
+        -- Each part would hold a copy and fail. As much as a claim keeps of it is enough.
         whole.payload := to_json(repeat('x', 8192));
         PERFORM carillon.fail_jobs(app, ARRAY[whole], 'PayloadTooLarge');
         RETURN 0;
@@ -102,8 +101,8 @@ BEGIN
 END
 $$;
 
--- Ends a message that is too large to be read: cutting it has failed for want of memory. Its tokens are not known, so one
--- failure stands for all of them. What it said is not kept: nobody could send it again.
+-- Ends a message that is too large to be read, after cutting it ran out of memory. Its tokens are unknown, so one
+-- failure stands for all. Its content is not kept, because it can never be sent.
 CREATE FUNCTION carillon.discard(app integer, in_lane smallint, message bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE

@@ -1,12 +1,12 @@
 -- Taking over from dead workers, and quarantine.
 
--- How many pushes may be in flight together of jobs that have been claimed so often in vain: 500 after the third time, half
--- as many after each further one, one in the end.
+-- How many pushes may be in flight together of jobs with so many lost claims: 500 after the third, half as many after
+-- each further one, at least one.
 CREATE FUNCTION carillon.trial_size(claims integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(claims, 12) - 2)) $$;
 
--- The claims in vain of a job with which another worker has died, as one of so many suspicious pushes: as many as make the
--- next trial one of half of them at most. 12 stands for one death alone, 13 for two.
+-- The lost claims of a job after another worker has died with it among `together` quarantined pushes: enough for the
+-- next size to be at most half of them. 12 stands for one death alone, 13 for two.
 CREATE FUNCTION carillon.count_death(claims smallint, together bigint) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT least(32767, CASE
@@ -17,12 +17,12 @@ LANGUAGE sql IMMUTABLE AS $$
     END)::smallint
 $$;
 
--- Puts back what a worker died with, each job with one more claim in vain. What may not be sent twice fails instead:
--- nobody knows whether it was sent.
+-- Puts back the jobs of a dead worker, each with one more lost claim. Jobs with on_unknown 'fail' fail instead,
+-- because their outcome is unknown.
 --
--- Jobs that three workers did not survive are under suspicion. Each of their tokens becomes a job of its own, and they are
--- tried by halves: should a worker die with some of them, half as many are in flight together the next time. What is
--- settled is innocent. One that two workers die with while it is alone is convicted.
+-- Jobs that three workers died with are quarantined: each token becomes a job, and they are tried by halves. When a
+-- worker dies with some of them, half as many are in flight together the next time. Settled ones are cleared. A job
+-- that two workers died with alone fails as Poison.
 CREATE FUNCTION carillon.recover(
     app integer, jobs carillon.job[], gone carillon.message_key[], unsure carillon.message_key[]
 ) RETURNS bigint
@@ -30,7 +30,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     suspicious CONSTANT smallint := 3;
     guilty CONSTANT smallint := 13;
-    -- How many pushes are suspicious from now on, and how many were on trial.
+    -- Pushes that become quarantined now, and those that were.
     fresh bigint;
     tried bigint;
     recovered CONSTANT bigint := cardinality(jobs);
@@ -61,7 +61,7 @@ BEGIN
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < suspicious OR cardinality(j.tokens) <= 1
             OR (app, coalesce(j.origin, j.id))::carillon.message_key = ANY (gone || unsure));
     END IF;
-    -- An app may have given several of them the same id: these go one after the other.
+    -- An app may have several jobs of one id: they are stored one after the other.
     PERFORM carillon.restore(app, t.jobs, gone, unsure) FROM (
         SELECT array_agg(n.job) AS jobs
         FROM (SELECT j AS job, row_number() OVER (PARTITION BY j.id) AS place FROM unnest(jobs) AS j) AS n
@@ -70,12 +70,12 @@ BEGIN
 END
 $$;
 
--- Takes over from a worker that is dead: its heartbeat stands still at that beat, by the clock of whoever calls. Puts back
--- what it holds, and what any worker holds that has no row of carillon.workers any more; with no beat, only the latter.
--- What it has said of apps that cannot send goes with it.
+-- Takes over from a dead worker: its heartbeat still has the count `beat`, judged by the monotonic clock of the
+-- caller. Puts back its jobs, and the jobs of any worker without a row of workers; without `beat` only the latter.
+-- Its holds go with it.
 --
--- It never waits for a lock on a row. A worker whose row is locked is left alone: its heartbeat may be waiting for that
--- row. So is a claim of which a message's row of unfinished is locked: the next call finds it.
+-- It never waits for a row lock. A worker whose row is locked may be renewing its lease, so it is left alone. So is a
+-- claim with a message whose row of unfinished is locked: the next call finds it.
 CREATE FUNCTION carillon.take_over(
     dead bigint, beat bigint DEFAULT NULL, OUT workers integer, OUT claims integer, OUT jobs bigint
 )
@@ -92,9 +92,9 @@ BEGIN
     claims := 0;
     jobs := 0;
     IF beat IS NOT NULL THEN
-        -- Whoever waits for a lock on the table holds up the heartbeats behind it.
+        -- Waiting for a lock on the table would block heartbeats.
         LOCK TABLE carillon.workers IN ROW EXCLUSIVE MODE NOWAIT;
-        -- The beat is looked at again under the row's lock: a heartbeat that came first wins.
+        -- The beat is checked again under the row lock: a heartbeat that came first wins.
         DELETE FROM carillon.workers w WHERE w.id = ANY (ARRAY(
             SELECT d.id FROM carillon.workers d WHERE d.id = take_over.dead AND d.beat = take_over.beat
             FOR UPDATE SKIP LOCKED));
@@ -127,7 +127,7 @@ BEGIN
     ) AS a, carillon.called_off(a.apps, a.messages, a.broadcasts, '{}') AS o;
     INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT m.app_id, m.id FROM unnest(messages) AS m;
     claims := cardinality(lost);
-    -- All that a worker held of an app at once, as far as it fits into an array.
+    -- All jobs of a worker and an app together, up to the size of an array.
     FOR held IN
         WITH taken AS (
             DELETE FROM carillon.inflight f WHERE f.id = ANY (lost) RETURNING f.id, f.worker_id, f.app_id, f.jobs
@@ -143,7 +143,7 @@ BEGIN
 END
 $$;
 
--- Workers that hold claims and have no row of carillon.workers. Hops from worker to worker, never over their claims.
+-- Workers that hold claims and have no row of workers. A loose scan from worker to worker.
 CREATE FUNCTION carillon.gone_workers() RETURNS SETOF bigint
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH RECURSIVE holder AS (

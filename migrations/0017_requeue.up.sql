@@ -1,6 +1,6 @@
--- A second chance for what failed.
+-- Sending failures again.
 
--- Whether a failure may be sent again at all. What was refused here for what its row says would only be refused again.
+-- Whether a failure can be sent again. What was refused for the content of its row would be refused again.
 CREATE FUNCTION carillon.is_mendable(status smallint, reason text, include_unknown boolean, include_delivered boolean)
 RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
@@ -10,7 +10,7 @@ LANGUAGE sql IMMUTABLE AS $$
         AND (include_unknown OR status IS NOT NULL OR reason NOT IN ('OutcomeUnknown', 'Unrecorded'))
 $$;
 
--- Whether a message was cancelled, in whole or in part.
+-- Whether a message was cancelled, at least in part.
 CREATE FUNCTION carillon.was_cancelled(app integer, message bigint) RETURNS boolean
 LANGUAGE sql STABLE AS $$
     SELECT EXISTS (SELECT FROM carillon.cancelled c
@@ -27,7 +27,7 @@ LANGUAGE sql STABLE AS $$
             WHERE m.cancelled > 0 OR b.cancelled_at IS NOT NULL)
 $$;
 
--- The ids that failures have of a message: all of one that was cut, by the id of any part of it, or of a retry.
+-- The ids that failures have of a message: all of a message that was cut, by the id of any part or retry.
 CREATE FUNCTION carillon.message_parts(id bigint) RETURNS TABLE (app_id integer, message_id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH whole AS (
@@ -58,11 +58,10 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
 $$;
 COMMENT ON FUNCTION carillon.message_parts IS 'Internal: the ids that failures have of a message, by any of its ids.';
 
--- Sends again what failed, as new messages: those of one app, for one reason, since so long, of one message, by
--- the id of any part of it, or everything. Dead tokens stay dead, what has expired stays expired, and nothing is requeued
--- twice. What Apple took, and only its record failed, is sent again if include_delivered says so; what may have been taken,
--- since no answer came or none was recorded, if include_unknown does. A message that somebody has cancelled is sent again
--- only by its id: no sweep brings back what was called off. Returns how many pushes that was.
+-- Sends failures again, as new messages: of one app, for one reason, since an interval, of one message by the id of
+-- any part, or all. Dead tokens and expired messages are left out, and nothing is requeued twice. include_delivered
+-- also sends what Apple accepted and only its record failed; include_unknown what may have been accepted, because no
+-- answer was recorded. A cancelled message is sent again only by its id. Returns how many pushes.
 CREATE FUNCTION carillon.requeue_failures(
     app text DEFAULT NULL, reason text DEFAULT NULL, since interval DEFAULT NULL, message_id bigint DEFAULT NULL,
     include_unknown boolean DEFAULT false, include_delivered boolean DEFAULT false, everything boolean DEFAULT false
@@ -70,7 +69,7 @@ CREATE FUNCTION carillon.requeue_failures(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    -- Those of APNs, and ours. A gateway may have words of its own, which are in failures then.
+    -- APNs' reasons and ours. Reasons of other gateways are found in failures.
     reasons CONSTANT text[] := ARRAY['BadCertificate', 'BadCertificateEnvironment', 'BadCollapseId', 'BadDeviceToken',
         'BadEnvironmentKeyIdInToken', 'BadEnvironmentKeyInToken', 'BadExpirationDate', 'BadMessageId', 'BadPath',
         'BadPriority', 'BadTopic', 'DeviceTokenNotForTopic', 'DuplicateHeaders', 'ExpiredProviderToken', 'ExpiredToken',
@@ -94,7 +93,7 @@ BEGIN
         refusal := carillon.refusal('since', 'an interval above 0, of 100 years at most',
             quote_literal(since), 'Leave it out for everything.');
     ELSIF requeue_failures.reason = 'OutcomeUnknown' AND include_unknown IS NOT TRUE THEN
-        -- A reason chooses among failures. It is not the consent to send twice what must not be sent twice.
+        -- A reason selects failures. It does not consent to sending them twice.
         refusal := carillon.refusal('include_unknown', 'true where reason is OutcomeUnknown', include_unknown::text,
             'These pushes may have been delivered: whoever has received one receives it again.');
     ELSIF requeue_failures.reason <> ALL (reasons)
@@ -129,7 +128,7 @@ BEGIN
             FROM carillon.message_parts(requeue_failures.message_id) p);
         only_ids := ARRAY(SELECT m.id FROM unnest(only_messages) m);
     END IF;
-    -- One at a time: a second one waits, and then finds what the first has left.
+    -- One call at a time: the next one finds what is left.
     PERFORM pg_advisory_xact_lock(hashtextextended('carillon.requeue', 0));
     WITH again AS (
         UPDATE carillon.failures f SET requeued_at = now()
@@ -161,8 +160,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.requeue_failures IS
-    'Sends again what failed, once, as new messages: of an app, for a reason, since an interval, of a message. '
-    'Returns how many pushes; 0: nothing fits, or it was requeued before. With none of these it requeues all failures if '
-    'everything is true; otherwise that is an error, which says how many pushes that would be.';
+    'Sends failures again, once, as new messages: of an app, for a reason, since an interval, of a message. Returns how '
+    'many pushes; 0: none fits, or they were requeued before. Without any of these it requeues all failures if everything '
+    'is true, and otherwise raises an error that says how many pushes that would be.';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (17, 'requeue');

@@ -1,18 +1,18 @@
--- What all workers of a fleet share: the pace of each app, provider tokens and breakers.
+-- State that all workers share: the pace of each app, provider tokens and breakers.
 
--- When the next turn of an app may begin. Apps without max_rate have no row.
+-- When the next turn of an app begins. Apps without max_rate have no row.
 CREATE TABLE carillon.rates (
     app_id  integer PRIMARY KEY,
     next_at timestamptz NOT NULL
 );
--- Updated several times a second: kept heap-only and small.
+-- Updated several times a second: heap-only updates keep it small.
 ALTER TABLE carillon.rates SET (
     fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0
 );
 
--- Takes a turn for so many pushes of an app, and answers in how many microseconds it begins; all of them go out then. Null:
--- the timetable is full for a second, and the pushes have to wait elsewhere. Turns follow each other at nine tenths of
--- max_rate: what goes out a little late stays within the rate of its second. A turn that is not used is lost.
+-- Takes a turn for so many pushes of an app and returns in how many microseconds it begins; all of them are sent
+-- then. Null: all turns of the next second are taken. Turns are spaced at nine tenths of max_rate, so that late
+-- pushes stay within the rate of their second. An unused turn is lost.
 CREATE FUNCTION carillon.take_turn(app integer, pushes integer) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -25,7 +25,7 @@ BEGIN
     IF takes IS NULL THEN
         RETURN 0;
     END IF;
-    -- A crash may forget it: nothing is sent while the server starts.
+    -- A crash may lose it: nothing is sent while the server starts.
     PERFORM set_config('synchronous_commit', 'off', true);
     SELECT r.next_at INTO begins FROM carillon.rates r WHERE r.app_id = app FOR UPDATE;
     IF begins IS NULL THEN
@@ -33,7 +33,7 @@ BEGIN
         ON CONFLICT (app_id) DO UPDATE SET next_at = r.next_at RETURNING r.next_at INTO begins;
     END IF;
     moment := clock_timestamp();
-    -- So far ahead it is only after the clock was set back.
+    -- Further ahead only after the clock was set back.
     IF begins < moment OR begins > moment + interval '1 minute' THEN
         begins := moment;
     ELSIF begins > moment + interval '1 second' THEN
@@ -44,20 +44,21 @@ BEGIN
 END
 $$;
 
--- One provider token for the whole fleet, minted by whichever worker finds it old.
+-- One provider token for each signing key, minted by the first worker that finds the old one expired.
 CREATE TABLE carillon.provider_tokens (
     certificate_id integer PRIMARY KEY REFERENCES carillon.certificates ON DELETE CASCADE,
     jwt            text NOT NULL,
     issued_at      timestamptz NOT NULL,
-    rests_until    timestamptz  -- APNs has seen too many: none is minted before
+    rests_until    timestamptz  -- APNs refused too many new tokens: none is minted before
 );
 
--- The token that all workers use. Null: one is to be minted with the time in `clock`, and brought by calling again. Who
--- brings one gets another one back if that was written first. It is replaced when it is fifty minutes old, or sooner if
--- APNs has refused it as too old; never within twenty minutes, nor while it is to rest. One from the future was made by a
--- clock that has been set back since.
+-- The provider token of a signing key. Null: the caller is to mint one with the time in `clock`, and to call again
+-- with it. If another worker was first, its token is returned. A token is replaced after fifty minutes, or sooner if
+-- APNs refused it as too old; never within twenty minutes or before rests_until. A token from the future was minted
+-- before the clock was set back.
 --
--- `since` is the certificate's updated_at as the caller knows it: an old key's token never stands in for a new key's.
+-- `since` is the certificate's updated_at as the caller knows it: a token of an old key is never returned for a new
+-- one.
 CREATE FUNCTION carillon.provider_token(
     credential integer, since timestamptz, refused text, minted text, minted_at bigint,
     OUT token text, OUT made_at bigint, OUT renews_in bigint, OUT clock bigint
@@ -69,7 +70,7 @@ DECLARE
     rest bigint;
 BEGIN
     IF minted IS NOT NULL THEN
-        -- One at a time: the next one waits, and then finds what this one has written. It ends with the statement.
+        -- One at a time: the next caller finds what this one wrote. The lock ends with the statement.
         PERFORM pg_advisory_xact_lock(('carillon.provider_tokens'::regclass::oid::bigint << 32) | credential);
         PERFORM FROM carillon.certificates c WHERE c.id = credential AND c.updated_at = since FOR SHARE;
     ELSE
@@ -85,7 +86,7 @@ BEGIN
     rest := coalesce(ceil(extract(epoch FROM known.rests_until)) - clock, 0);
     IF known.jwt IS NULL OR NOT (rest > 0 OR age BETWEEN -60 AND CASE WHEN known.jwt = refused THEN 1199 ELSE 2999 END)
     THEN
-        -- One that was under way for long is old already.
+        -- It was too long on its way.
         IF minted IS NULL OR minted_at NOT BETWEEN clock - 60 AND clock + 60 THEN
             RETURN;
         END IF;
@@ -108,8 +109,8 @@ CREATE TABLE carillon.breakers (
     opened_at         timestamptz NOT NULL DEFAULT now(),
     bad_tokens        bigint NOT NULL,
     pushes            bigint NOT NULL,
-    closed_at         timestamptz,  -- when the app was resumed
-    -- What had been counted of that minute by then.
+    closed_at         timestamptz,
+    -- Counts of the minute of closed_at by then.
     closed_bad_tokens bigint NOT NULL DEFAULT 0,
     closed_pushes     bigint NOT NULL DEFAULT 0
 );
@@ -123,11 +124,10 @@ COMMENT ON COLUMN carillon.breakers.closed_bad_tokens IS
     'pushes with BadDeviceToken in the minute of closed_at, which count no more';
 COMMENT ON COLUMN carillon.breakers.closed_pushes IS 'all pushes in that minute, which count no more';
 
--- Pauses those of the apps of which more than half of the pushes failed as BadDeviceToken, if they are a hundred or more:
--- the environment is wrong, most likely, and the rest of the queue would fail in the same way. Pushes are counted by
--- minutes of the clock: first those of the running one, which good pushes of before do not dilute, then those of it and the
--- one before, so that the turn of a minute forgives nothing. An app that somebody else is changing just now is left for the
--- next time.
+-- Pauses each of the apps of which more than half of at least 100 pushes failed as BadDeviceToken: most likely its
+-- environment is wrong, and all others would fail too. It counts by minutes: first the running minute, which earlier
+-- good pushes cannot dilute, then this one and the one before, so that a new minute does not hide failures. An app
+-- that another session is changing waits for the next call.
 CREATE FUNCTION carillon.open_breakers(apps integer[]) RETURNS TABLE (app_id integer, app text, reason text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column

@@ -1,7 +1,7 @@
--- The feedback pass in tables of apps, which watch_tokens names.
+-- The feedback pass in tables of apps: see watch_tokens().
 
--- The search_path of whoever owns a table: its triggers were written for that. What is set for the role in this database
--- comes first, then what is set for the role, then for the database. The table's own schema is the last of it.
+-- The search_path of a table's owner, for whom its triggers were written: the setting of the role in this database,
+-- then of the role, then of the database. The table's schema comes last.
 CREATE FUNCTION carillon.path_of(relation regclass) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT replace(coalesce((
@@ -15,10 +15,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     FROM pg_class c WHERE c.oid = path_of.relation
 $$;
 
--- Runs a statement about a watched table as carillon_reaper, which has no right but those that the owners of such tables
--- have given it. Triggers, policies and rules that the table's owner made run with these rights, and under the owner's
--- search_path, so the statement names the schema of everything. SET ROLE is refused in here. Returns the statement's count.
--- A restore can give the function to somebody else, whose rights the triggers must not get.
+-- Runs a statement about a watched table as carillon_reaper, whose only rights are those that owners of such tables
+-- have granted. Triggers, policies and rules of the table run with these rights and the owner's search_path, so the
+-- statement names all schemas. SET ROLE is refused in here. Returns the statement's count. It checks its own owner,
+-- because a restore can change it.
 CREATE FUNCTION carillon.as_reaper(statement text, path text, gone text[], gone_at timestamptz[]) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET lock_timeout = '500ms' SET enable_seqscan = off AS $$
@@ -36,7 +36,7 @@ BEGIN
 END
 $$;
 
--- Only who may become a role may give it something.
+-- PostgreSQL lets only a member of a role give it a function.
 DO $$
 BEGIN
     ALTER FUNCTION carillon.as_reaper OWNER TO carillon_reaper;
@@ -55,8 +55,8 @@ END
 $$;
 REVOKE CREATE ON SCHEMA carillon FROM carillon_reaper;
 
--- Why triggers of watched tables would run with more rights than they should, and what to do about it. Null: they do not.
--- With a right in the schema, carillon_reaper could change its own function above.
+-- Why triggers of watched tables would run with too many rights, with a remedy. Null: they do not. With rights in
+-- this schema, carillon_reaper could change its own function.
 CREATE FUNCTION carillon.unsafe_reaper() RETURNS carillon.refusal
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT ROW(d.danger, 'Have a superuser run: ' || d.command, NULL, '55000')::carillon.refusal FROM (
@@ -91,7 +91,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     ) d ORDER BY d.place LIMIT 1
 $$;
 
--- The statements that are prepared in this session, and what it takes to prepare them again.
+-- The prepared statements of this session, with the text that prepares them again.
 CREATE FUNCTION carillon.prepared() RETURNS jsonb
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT coalesce(jsonb_object_agg(p.name, jsonb_build_object('at', p.prepare_time, 'text', CASE WHEN p.from_sql
@@ -100,10 +100,10 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     FROM pg_prepared_statements p
 $$;
 
--- What code of somebody else could leave behind in a session, to be run with the rights of the session's own user: by name,
--- what it would be and its present state. Deferred triggers and cursors WITH HOLD run at the commit; settings and prepared
--- statements change what runs later; and whoever is carillon_reaper could change the function above. Where the server counts
--- no rows, every deferrable trigger is one that may be waiting.
+-- What foreign code can leave behind in a session to run with the rights of the session's user: its kind and its
+-- present state. Deferred triggers and cursors WITH HOLD run at the commit; settings and prepared statements affect
+-- later statements; and a member of carillon_reaper could change as_reaper(). If the server counts no rows, any
+-- deferrable trigger may be pending.
 CREATE FUNCTION carillon.traces(path text) RETURNS TABLE (kind text, state text)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
     VALUES ('changed settings of the session: SET belongs to its function', traces.path || (
@@ -124,7 +124,7 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
             WHERE t.tgdeferrable AND (NOT t.tgisinternal OR t.tgfoid = 'unique_key_recheck'::regproc))::text)
 $$;
 
--- Lets the session have the statements again that it had, and no other: no rollback does.
+-- Restores the prepared statements of the session, which no rollback does.
 CREATE FUNCTION carillon.prepare_again(before jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -141,8 +141,8 @@ BEGIN
 END
 $$;
 
--- A statement that deletes in a watched table, or counts there ('DELETE', 'SELECT'): $1 and $2 are the tokens that are gone,
--- and when. Tables of the app's own may write hex digits in either case. It runs under the owner's search_path.
+-- The statement that deletes in a watched table ('DELETE') or counts there ('SELECT'); $1 and $2 are the dead tokens
+-- and their times. Tables of apps may have hex digits of either case. It runs with the owner's search_path.
 CREATE FUNCTION carillon.watched_match(watched carillon.watched_tables, what text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -167,9 +167,9 @@ BEGIN
 END
 $$;
 
--- Asks a watched table with the rights of carillon_reaper, and says how many rows that concerned. Whatever the table's
--- triggers and policies leave behind in the session, also where they end in an error, is undone. Until that is known, even
--- their search_path may be in effect.
+-- Runs the statement of watched_match() as carillon_reaper and returns its count. Whatever the table's triggers and
+-- policies leave behind in the session is undone, also after an error. Until then even their search_path may be in
+-- effect.
 CREATE FUNCTION carillon.ask_watched(
     watched carillon.watched_tables, what text, gone text[], gone_at timestamptz[]
 ) RETURNS bigint
@@ -198,15 +198,15 @@ BEGIN
     RETURN rows;
 EXCEPTION
     WHEN OTHERS OR query_canceled OR assert_failure THEN
-        -- All else is rolled back.
+        -- Everything else is rolled back.
         PERFORM carillon.prepare_again(statements);
         RAISE;
 END
 $$;
 
--- Deletes in a watched table what a batch of feedback says is gone. Where the table's own constraints or triggers keep a
--- row, that one stays, and the fault says why; everything else that keeps it from deleting is an error. It waits for nobody
--- for long: else the app's own transactions might be those that a deadlock ends.
+-- Deletes in a watched table what a batch of feedback reports. A row that the table's own constraints or triggers
+-- keep stays, and `fault` says why; any other obstacle is an error. It never waits long for a lock: otherwise a
+-- deadlock could end a transaction of the app.
 CREATE FUNCTION carillon.reap_watched(
     watched carillon.watched_tables, gone text[], gone_at timestamptz[], OUT deleted bigint, OUT fault text
 )
@@ -219,7 +219,7 @@ BEGIN
     deleted := carillon.ask_watched(watched, 'DELETE', gone, gone_at);
 EXCEPTION
     WHEN integrity_constraint_violation OR plpgsql_error OR with_check_option_violation THEN
-        -- One of them is to blame: halves are tried until it is alone.
+        -- One of them is at fault: halves find it.
         IF half = 0 THEN
             deleted := 0;
             fault := SQLERRM;
@@ -232,8 +232,8 @@ EXCEPTION
 END
 $$;
 
--- Lets a watched table make up for a part of what it has missed. Returns the first row of feedback that it still misses:
--- null, if there is none; as before, if it cannot be reaped yet.
+-- Makes up for a part of the feedback that a watched table has missed. Returns the first row that is still missed;
+-- null: none; the same as before: it cannot be reaped yet.
 CREATE FUNCTION carillon.catch_up(
     watched carillon.watched_tables, most integer, OUT missed_from bigint, OUT deleted bigint, OUT fault text
 )

@@ -1,11 +1,11 @@
--- The feedback pass: deletes the tokens that Apple says are gone and that were not registered again since.
+-- The feedback pass: deletes dead tokens that were not registered again since.
 --
--- It goes in batches, each of them a short transaction of its own: by the workers, by 'carillon feedback' and by
--- reap_all(). One batch is under way at a time, whoever runs it; going over the same feedback twice changes nothing.
+-- Each batch is a short transaction. Workers, 'carillon feedback' and reap_all() run it, one batch at a time. Running
+-- it twice over the same feedback changes nothing.
 
--- Whether a BadDeviceToken of that time tells of its token. In the wrong environment every token looks so: if most pushes
--- of the app failed in this way in any minute about then, or nobody knows any more, it tells nothing. Workers may be some
--- minutes late with what they count.
+-- Whether a BadDeviceToken of that time means a dead token. In the wrong environment every token gets this answer: if
+-- most pushes of the app failed so in any minute near that time, or the counts are gone, it means nothing. Workers
+-- may write their counts some minutes late.
 CREATE FUNCTION carillon.bad_token_tells(app integer, at timestamptz) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT EXISTS (SELECT FROM carillon.apps a WHERE a.id = bad_token_tells.app AND a.reap_bad_tokens)
@@ -19,9 +19,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
                 GROUP BY t.minute) m), false)
 $$;
 
--- What of an app's feedback counts: that which waits, and all from a row on. A time in the future is nobody's: no token is
--- gone later than we heard of it. And a row from the future was written by another clock than what has been registered
--- since, for the database's was set back: it tells nothing.
+-- The feedback of an app that counts: unhandled rows, and all from a row on. No token died after the report of its
+-- death, so later times count as the time of the report. A report from the future was written before the clock was
+-- set back, and is ignored.
 CREATE FUNCTION carillon.dead_tokens(app integer, missed_from bigint DEFAULT NULL)
 RETURNS TABLE (token text, at timestamptz)
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -35,8 +35,8 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
         AND (f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_tells(f.app_id, f.seen_at))
 $$;
 
--- One batch of a pass. `place` is null at the beginning, and then what the batch before returned as `next`. The state is
--- 'more', 'over', or 'busy': somebody else is at it, which may be a pass in one long transaction.
+-- One batch of a pass. `place` is null at first, and then `next` of the batch before. The state is 'more', 'over' or
+-- 'busy': another session runs a batch, perhaps in a long transaction.
 CREATE FUNCTION carillon.reap_batch(
     app text DEFAULT NULL, place text DEFAULT NULL, most integer DEFAULT 1000,
     OUT state text, OUT next text, OUT of_app text, OUT handled bigint, OUT deleted bigint, OUT faults text[]
@@ -46,7 +46,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeou
 DECLARE
     only_app CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = reap_batch.app);
     refusal carillon.refusal;
-    -- What tables have missed comes first; then, app by app, what waits.
+    -- First the feedback that watched tables have missed; then, app by app, new feedback.
     at_table integer := coalesce(split_part(place, ' ', 1)::integer, 0);
     at_app integer := coalesce(split_part(place, ' ', 2)::integer, -2147483648);
     at_id bigint := coalesce(split_part(place, ' ', 3)::bigint, 0);
@@ -90,7 +90,7 @@ BEGIN
         END IF;
         UPDATE carillon.watched_tables w SET missed_from = made.missed_from, last_error = made.fault
         WHERE w.id = watched.id AND (w.missed_from, w.last_error) IS DISTINCT FROM (made.missed_from, made.fault);
-        -- One that has got no further is left until the next pass.
+        -- Without progress it waits for the next pass.
         IF made.missed_from IS NULL OR made.missed_from = watched.missed_from THEN
             at_table := watched.id;
         END IF;
@@ -98,7 +98,7 @@ BEGIN
         next := format('%s %s %s', at_table, at_app, at_id);
         RETURN;
     END IF;
-    -- Tables that cannot be reaped from here on miss it until the next pass.
+    -- Tables that fail from here on wait for the next pass.
     at_table := 2147483647;
 
     IF only_app IS NOT NULL THEN
@@ -107,7 +107,7 @@ BEGIN
         SELECT f.app_id INTO target FROM carillon.feedback f
         WHERE f.handled_at IS NULL AND (f.app_id, f.id) > (at_app, at_id) ORDER BY f.app_id, f.id LIMIT 1;
     END IF;
-    -- Of BadDeviceToken nobody can judge before all workers have written down how the pushes about then fared.
+    -- BadDeviceToken waits until all workers have written their counts of that time.
     SELECT array_agg(f.id), max(f.id), array_agg(f.id) FILTER (WHERE f.tells), array_agg(f.token) FILTER (WHERE f.tells),
         array_agg(f.at) FILTER (WHERE f.tells)
     INTO ids, at_id, told, gone, gone_at
@@ -119,7 +119,7 @@ BEGIN
             AND (f.reason = 'BadDeviceToken' AND f.seen_at > now() - interval '5 minutes') IS NOT TRUE
         ORDER BY f.id LIMIT most) f;
     IF ids IS NULL THEN
-        -- Perhaps there was something that nobody can judge yet.
+        -- There may be feedback that has to wait.
         IF target IS NULL OR only_app IS NOT NULL THEN
             state := 'over';
         END IF;
@@ -130,14 +130,14 @@ BEGIN
     SELECT a.name INTO of_app FROM carillon.apps a WHERE a.id = target;
 
     IF gone IS NOT NULL THEN
-        -- A row that somebody holds is being registered, perhaps: nobody waits for it, it comes again.
+        -- A locked row may be a registration: it is skipped and tried again.
         WITH gone AS (
             SELECT lower(u.token) AS token, max(u.at) AS at FROM unnest(gone, gone_at) AS u(token, at) GROUP BY 1
         ), seen AS MATERIALIZED (
             SELECT t.ctid AS place, g.at FROM gone g JOIN carillon.tokens t
                 ON t.app_id = target AND t.token = g.token AND t.last_update < g.at
         ), dead AS MATERIALIZED (
-            -- Of a row that has changed since it was seen, the time is looked at again.
+            -- The time is checked again: the row may have changed.
             SELECT t.ctid AS place FROM seen s JOIN carillon.tokens t ON t.ctid = s.place AND t.last_update < s.at
             FOR UPDATE OF t SKIP LOCKED
         ), deletion AS (
@@ -164,7 +164,7 @@ BEGIN
                 END IF;
             EXCEPTION
                 WHEN OTHERS THEN
-                    -- It harms no other, and makes up for it in a later pass.
+                    -- It does not stop the other tables, and a later pass makes up for it.
                     faults := faults || (watched.relation || ': ' || SQLERRM);
                     UPDATE carillon.watched_tables w SET last_error = SQLERRM, missed_from = told[1]
                     WHERE w.id = watched.id;
@@ -176,7 +176,7 @@ BEGIN
 END
 $$;
 
--- A whole pass in one transaction, for callers who want that. Returns how many tokens it has deleted.
+-- A pass in one transaction. Returns how many tokens it deleted.
 CREATE FUNCTION carillon.reap(app text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -203,7 +203,7 @@ $$;
 COMMENT ON FUNCTION carillon.reap IS
     'Runs a feedback pass, of one app or of all, in one transaction. Returns how many tokens it has deleted.';
 
--- A whole pass that commits after each batch: CALL carillon.reap_all(), for pg_cron.
+-- A pass that commits after each batch, for pg_cron: CALL carillon.reap_all().
 CREATE PROCEDURE carillon.reap_all(app text DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -229,7 +229,7 @@ END
 $$;
 COMMENT ON PROCEDURE carillon.reap_all IS 'Runs a feedback pass, and commits after each batch: for pg_cron.';
 
--- What a pass would delete now, table by table; a fault says why nobody can tell. Changes nothing, and locks nothing.
+-- What a pass would delete now, table by table; `fault`: why that is unknown. Changes nothing and locks nothing.
 CREATE FUNCTION carillon.reapable(app text DEFAULT NULL)
 RETURNS TABLE (of_app text, relation text, tokens bigint, fault text)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$

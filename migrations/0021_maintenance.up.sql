@@ -1,13 +1,13 @@
--- Maintenance: makes the partitions of history ahead of time, drops those that have outlived the retention, and deletes
--- what else has.
+-- Maintenance: makes partitions of history ahead of time, drops those older than the retention, and deletes other old
+-- rows.
 
--- How the steps of maintenance fare. Each is a transaction of its own, or several; one that fails stops no other.
+-- The state of each step. A step is one transaction or several; one that fails does not stop the others.
 CREATE TABLE carillon.maintenance (
     step         text PRIMARY KEY,
-    place        integer NOT NULL UNIQUE,  -- in this order
+    place        integer NOT NULL UNIQUE,
     last_success timestamptz NOT NULL DEFAULT now(),
     last_failure timestamptz,
-    last_error   text  -- what the last failure said
+    last_error   text
 );
 INSERT INTO carillon.maintenance (step, place) VALUES
     ('delete results_default', 1), ('delete failures_default', 2), ('delete failed_messages_default', 3),
@@ -15,15 +15,16 @@ INSERT INTO carillon.maintenance (step, place) VALUES
     ('drop results', 7), ('drop failures', 8), ('drop failed_messages', 9),
     ('delete cancelled', 10), ('delete activity', 11), ('delete dedupe', 12), ('delete feedback', 13),
     ('delete broadcasts', 14), ('delete unknown_outcomes', 15);
-COMMENT ON TABLE carillon.maintenance IS 'How the steps of maintenance fare.';
-COMMENT ON COLUMN carillon.maintenance.step IS 'what is done';
-COMMENT ON COLUMN carillon.maintenance.place IS 'its turn among the others';
-COMMENT ON COLUMN carillon.maintenance.last_success IS 'when it went well last';
+COMMENT ON TABLE carillon.maintenance IS 'The steps of maintenance and their state.';
+COMMENT ON COLUMN carillon.maintenance.step IS 'the name of the step';
+COMMENT ON COLUMN carillon.maintenance.place IS 'its place in the order';
+COMMENT ON COLUMN carillon.maintenance.last_success IS 'when it succeeded last';
 COMMENT ON COLUMN carillon.maintenance.last_failure IS 'when it failed last';
-COMMENT ON COLUMN carillon.maintenance.last_error IS 'what the last failure said';
+COMMENT ON COLUMN carillon.maintenance.last_error IS 'the error of the last failure';
 
--- Drops one partition whose last day ended before the horizon, and says whether there may be more to drop. One that is in
--- use, or that somebody's view needs, is left until later, and keeps none beside it. For the locks see make_partitions().
+-- Drops one partition whose last day ended before the horizon, and returns whether there may be more. A partition
+-- that is in use, or that a view needs, is left for later and does not block others. For its locks see
+-- make_partitions().
 CREATE FUNCTION carillon.drop_partition(parent text, horizon timestamptz, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
@@ -56,7 +57,7 @@ BEGIN
 END
 $$;
 
--- Deletes some of the rows that have outlived the horizon, and says whether there are more. It waits for no row.
+-- Deletes some of the rows before the horizon, and returns whether there are more. It skips locked rows.
 CREATE FUNCTION carillon.delete_old(relation text, horizon timestamptz, OUT changed bigint, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
@@ -69,7 +70,7 @@ DECLARE
         WHEN 'activity' THEN 't.minute < greatest($1, now() - interval ''1 day'')'
         WHEN 'dedupe' THEN 't.until <= now()'
         WHEN 'feedback' THEN 't.handled_at < $1'
-        -- With the results of the message: until then it keeps its dedupe key.
+        -- Kept with the results of the message: until then it has its dedupe key.
         WHEN 'unknown_outcomes' THEN 't.noted_at < $1
             AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.message_id = t.message_id)
             AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = t.app_id AND u.message_id = t.message_id)
@@ -77,7 +78,7 @@ DECLARE
             AND NOT EXISTS (SELECT FROM carillon.messages m
                 WHERE m.app_id = t.app_id AND m.lane IN (SELECT l.lane FROM carillon.filled_lanes(t.app_id) l)
                 AND m.id = t.message_id)'
-        -- A broadcast is forgotten with the results of its jobs.
+        -- Deleted after the results of its jobs.
         WHEN 'broadcasts' THEN 't.created_at < $1
             AND NOT EXISTS (SELECT FROM carillon.results r WHERE r.app_id = t.app_id AND r.broadcast_id = t.id)
             AND NOT EXISTS (SELECT FROM carillon.unfinished u WHERE u.app_id = t.app_id AND u.broadcast_id = t.id)
@@ -95,9 +96,9 @@ BEGIN
 END
 $$;
 
--- Does a part of one step of maintenance: how many partitions or rows that was, whether there is more of it, and what went
--- wrong, with its SQLSTATE. Does nothing while another session is at that step. Runs as its owner: only the owner of a table can make or drop
--- its partitions.
+-- Does a part of one step: how many partitions or rows, whether there is more, and the error with its SQLSTATE. It
+-- does nothing while another session is at that step. Runs as its owner, because only the owner of a table can make
+-- or drop its partitions.
 CREATE FUNCTION carillon.maintain_step(
     step text, retention interval DEFAULT '7 days', OUT changed bigint, OUT more boolean, OUT error text,
     OUT state text
@@ -141,9 +142,8 @@ BEGIN
 END
 $$;
 
--- All of maintenance: makes the partitions of the days to come, drops those that ended longer ago than the retention, and
--- deletes what else has outlived it. Workers do the same every hour; this is for pg_cron: CALL carillon.maintain(). It
--- commits after every step, and warns of those that failed.
+-- All of maintenance, for pg_cron: CALL carillon.maintain(). Workers do the same every hour. It commits after each
+-- step, and warns about those that failed.
 CREATE PROCEDURE carillon.maintain(retention interval DEFAULT '7 days')
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -165,7 +165,7 @@ $$;
 COMMENT ON PROCEDURE carillon.maintain IS
     'Creates and drops partitions, and deletes what is older than the retention, as workers do every hour: for pg_cron.';
 
--- How many rows lie in default partitions: counted up to 1,000, and beyond that as the planner sees it.
+-- How many rows are in default partitions: counted up to 1,000, and then the planner's estimate.
 CREATE FUNCTION carillon.default_partition_rows() RETURNS TABLE (relation text, rows bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -182,6 +182,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.default_partition_rows IS
-    'Returns for each table of history how many rows lie outside the partitions of a day, where maintenance is late.';
+    'Returns how many rows of each table of history are outside the daily partitions, because maintenance is late.';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (21, 'maintenance');

@@ -1,7 +1,7 @@
--- What people and dashboards look at. Views read with their owner's rights: a reader needs no right on what is below.
+-- Views for people and dashboards. They have their owner's rights: a reader needs none on the tables.
 
--- Everything that has not ended: ready, scheduled and in flight. Of a retry: when it is due, and how the attempt before it
--- ended, which without a status had no answer.
+-- Every job that has not ended: ready, scheduled or in flight. Of a retry also when it is due and the outcome before;
+-- without a status there was no answer.
 CREATE VIEW carillon.pending AS
 SELECT 'ready' AS state, m.id, m.app_id, a.name AS app, m.lane, cardinality(m.tokens) AS token_count, m.push_type,
     m.priority, m.topic, m.collapse_id, m.reference, m.attempt, m.origin, m.broadcast_id, m.created_at,
@@ -37,12 +37,12 @@ COMMENT ON COLUMN carillon.pending.created_at IS 'when it was enqueued';
 COMMENT ON COLUMN carillon.pending.run_at IS 'when it is due, if it is scheduled';
 COMMENT ON COLUMN carillon.pending.expires_at IS 'not sent after';
 COMMENT ON COLUMN carillon.pending.worker_id IS 'the worker that has it in flight';
-COMMENT ON COLUMN carillon.pending.claimed_at IS 'since when that has it';
+COMMENT ON COLUMN carillon.pending.claimed_at IS 'when it was claimed';
 COMMENT ON COLUMN carillon.pending.last_status IS 'of a retry: how the attempt before ended; null: no answer';
 COMMENT ON COLUMN carillon.pending.last_reason IS 'of a retry: why the attempt before failed';
 
--- Jobs that are ready for an app: counted up to 1,000, and beyond that as the planner sees it. Counting starts at the
--- newest, since it is at the oldest end that workers leave dead rows behind. Volatile, or EXPLAIN would be refused.
+-- How many jobs of an app are ready: counted up to 1,000, and then the planner's estimate. It counts from the newest,
+-- because claims leave dead rows at the oldest. Volatile, because EXPLAIN is refused otherwise.
 CREATE FUNCTION carillon.queue_depth(app_id integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_column
@@ -64,8 +64,8 @@ $$;
 COMMENT ON FUNCTION carillon.queue_depth IS
     'Returns how many jobs of an app are ready: counted up to 1,000, estimated beyond.';
 
--- Apps that cannot send at the moment. A worker takes back what it has said itself; what another one said is over when
--- pushes of the app were sent since, which the counts tell to the minute.
+-- Apps that cannot send. A worker removes its own holds; those of another one are over when pushes of the app were
+-- sent since, to the minute.
 CREATE VIEW carillon.held_apps AS
 SELECT h.app_id, h.kind, h.reason, h.since, h.next_try_at FROM carillon.holds h
 WHERE NOT EXISTS (
@@ -74,11 +74,11 @@ WHERE NOT EXISTS (
 COMMENT ON VIEW carillon.held_apps IS 'The apps that cannot send at the moment, and why.';
 COMMENT ON COLUMN carillon.held_apps.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.held_apps.kind IS 'connection, credential, provider_token, token_updates or setting';
-COMMENT ON COLUMN carillon.held_apps.reason IS 'the same in a sentence';
-COMMENT ON COLUMN carillon.held_apps.since IS 'since when';
+COMMENT ON COLUMN carillon.held_apps.reason IS 'the hold in a sentence';
+COMMENT ON COLUMN carillon.held_apps.since IS 'when the hold began';
 COMMENT ON COLUMN carillon.held_apps.next_try_at IS 'when the next attempt is due';
 
--- A row an app. The last minute is the running one and the one before it.
+-- A row for each app. The last minute is the running one and the one before.
 CREATE VIEW carillon.app_status AS
 SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, a.protocol, a.topic,
     carillon.queue_depth(a.id) AS depth,
@@ -122,31 +122,32 @@ LEFT JOIN LATERAL (
         SELECT m.created_at FROM carillon.messages m WHERE m.app_id = a.id AND m.lane = l.lane
         ORDER BY m.id LIMIT 1) first
 ) oldest ON true;
-COMMENT ON VIEW carillon.app_status IS 'A row an app: how it fares.';
+COMMENT ON VIEW carillon.app_status IS 'The state of each app.';
 COMMENT ON COLUMN carillon.app_status.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.app_status.app IS 'its name';
-COMMENT ON COLUMN carillon.app_status.paused IS 'whether its queue waits until it is resumed';
-COMMENT ON COLUMN carillon.app_status.paused_reason IS 'why, where a worker has paused it';
+COMMENT ON COLUMN carillon.app_status.paused IS 'whether nothing is sent until it is resumed';
+COMMENT ON COLUMN carillon.app_status.paused_reason IS 'why, if a worker has paused it';
 COMMENT ON COLUMN carillon.app_status.environment IS 'production or sandbox';
 COMMENT ON COLUMN carillon.app_status.protocol IS 'http2 or binary';
 COMMENT ON COLUMN carillon.app_status.topic IS 'the topic of messages that name none';
 COMMENT ON COLUMN carillon.app_status.depth IS 'jobs that are ready, by queue_depth';
-COMMENT ON COLUMN carillon.app_status.in_flight IS 'jobs that workers hold';
+COMMENT ON COLUMN carillon.app_status.in_flight IS 'jobs in flight';
 COMMENT ON COLUMN carillon.app_status.oldest_age IS 'how long the oldest job that is ready has waited';
 COMMENT ON COLUMN carillon.app_status.sent_last_minute IS 'pushes sent in the running minute and the one before';
 COMMENT ON COLUMN carillon.app_status.failed_last_minute IS 'pushes failed, likewise';
-COMMENT ON COLUMN carillon.app_status.sent_last_hour IS 'pushes sent in the last hour; a worker that was killed may have left its last second uncounted';
+COMMENT ON COLUMN carillon.app_status.sent_last_hour IS
+    'pushes sent in the last hour, without the last second of a worker that was killed';
 COMMENT ON COLUMN carillon.app_status.failed_last_hour IS 'pushes failed in the last hour';
 COMMENT ON COLUMN carillon.app_status.credential IS 'the name of its credential';
 COMMENT ON COLUMN carillon.app_status.credential_status IS
-    'ok, expiring, expired, invalid, rejected or missing; null: not looked at yet';
+    'ok, expiring, expired, invalid, rejected or missing; null: not checked yet';
 COMMENT ON COLUMN carillon.app_status.credential_not_after IS 'when its certificate expires';
 COMMENT ON COLUMN carillon.app_status.credential_error IS 'what is wrong with the credential';
 COMMENT ON COLUMN carillon.app_status.feedback_error IS 'why the legacy feedback list could not be read the last time';
 COMMENT ON COLUMN carillon.app_status.hold_kind IS
-    'what keeps it from sending: connection, credential, provider_token, token_updates or setting';
-COMMENT ON COLUMN carillon.app_status.hold_reason IS 'the same in a sentence; null: nothing';
-COMMENT ON COLUMN carillon.app_status.held_since IS 'since when';
+    'why it cannot send: connection, credential, provider_token, token_updates or setting';
+COMMENT ON COLUMN carillon.app_status.hold_reason IS 'the hold in a sentence; null: none';
+COMMENT ON COLUMN carillon.app_status.held_since IS 'when the hold began';
 COMMENT ON COLUMN carillon.app_status.failure_reason IS
     'the most frequent reason of the latest 100 failures of the last hour';
 

@@ -1,8 +1,8 @@
--- While it waits for a lock on these tables, everybody else waits for it.
+-- A session that waits for these locks blocks all others.
 SET LOCAL lock_timeout = '5s';
 DROP FUNCTION carillon.unisolate_app, carillon.isolate_app, carillon.enforce_isolation;
--- Roles that are held to an app stay so: they lose every right below, and what asks for its caller goes on asking, because
--- older versions let everybody call functions. The way up switches row security on again.
+-- Isolated roles stay isolated: they lose all rights, and functions go on checking their caller, because older
+-- versions let everybody call them. The way up enables row security again.
 DO $$
 DECLARE
     policy record;

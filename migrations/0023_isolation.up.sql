@@ -1,7 +1,6 @@
--- Apps that see nothing of each other: a role an app. It costs nothing where nobody is isolated: the policies below are there,
--- and take effect when the first role is.
+-- Apps that see nothing of each other, by a role for each. The policies take effect with the first isolated role.
 
--- Roles that were given rights by hand see what they have always seen.
+-- Roles with rights that were granted by hand see what they saw before.
 DO $$
 DECLARE
     relation text;
@@ -21,8 +20,8 @@ CREATE POLICY all_roles ON carillon.app_roles TO carillon_worker USING (true);
 CREATE POLICY own_roles ON carillon.app_roles TO carillon_tenant USING (pg_has_role(role, 'USAGE'));
 ALTER TABLE carillon.app_roles ENABLE ROW LEVEL SECURITY;
 
--- Switches the policies on or off, and whether enqueue asks for its caller. Waits for nobody for long: the lock would hold
--- up everybody else.
+-- Enables or disables the policies, and the check of enqueue's caller. It never waits long, because its lock blocks
+-- others.
 CREATE FUNCTION carillon.enforce_isolation(is_on boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
@@ -34,13 +33,13 @@ BEGIN
     LOOP
         EXECUTE format('ALTER TABLE %s %s ROW LEVEL SECURITY', relation, CASE WHEN is_on THEN 'ENABLE' ELSE 'DISABLE' END);
     END LOOP;
-    -- Apps to come as well.
+    -- Also for new apps.
     EXECUTE format('ALTER TABLE carillon.apps ALTER is_guarded SET DEFAULT %L', is_on);
     UPDATE carillon.apps a SET is_guarded = is_on WHERE a.is_guarded <> is_on;
 END
 $$;
 
--- Roles that were held to an app before a way down.
+-- Roles that were isolated before a way down.
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM carillon.app_roles) THEN
@@ -49,7 +48,7 @@ BEGIN
 END
 $$;
 
--- Lets a role use one app, or another one, and see nothing of any that it was not given. For the schema's owner.
+-- Lets a role use an app, or a further one, and see nothing of other apps. For the schema's owner.
 CREATE FUNCTION carillon.isolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 #variable_conflict use_variable
@@ -95,19 +94,19 @@ $$;
 COMMENT ON FUNCTION carillon.isolate_app IS
     'Lets a role use this app, and see nothing of the apps that it was not given. Called again, it gives the role another app.';
 
--- Takes an app away from a role again, or from one that is gone. With the last role of all, the policies are switched off.
+-- Takes an app away from a role, also from one that was dropped. Disables the policies with the last role.
 CREATE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     isolated CONSTANT integer := (SELECT a.id FROM carillon.apps a WHERE a.name = unisolate_app.app);
-    -- Null: there is none of that name.
+    -- Null: no such role.
     known CONSTANT oid := (SELECT o.oid FROM pg_roles o WHERE o.rolname = unisolate_app.role);
     refusal carillon.refusal;
 BEGIN
     IF isolated IS NULL THEN
         refusal := carillon.unknown_app(unisolate_app.app);
     ELSE
-        -- A role that was dropped has left its number alone.
+        -- A dropped role has left its oid.
         DELETE FROM carillon.app_roles r WHERE r.app_id = isolated
             AND (r.role::oid = known
                 OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));

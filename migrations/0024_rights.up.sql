@@ -1,13 +1,13 @@
 -- Who may do what. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO somebody.
 
--- PostgreSQL lets everybody execute a new function.
+-- PostgreSQL lets every role execute a new function.
 REVOKE EXECUTE ON ALL ROUTINES IN SCHEMA carillon FROM PUBLIC;
 
--- carillon_app enqueues, by function or plain INSERT, cancels, registers tokens and reads what became of its messages.
--- carillon_tenant may do the same for the apps that app_roles gives to the member: row security sees to that, and functions
--- that run as their owner ask apps_of_caller().
+-- carillon_app enqueues, by function or plain INSERT, cancels, registers tokens and reads what became of its
+-- messages. carillon_tenant does the same for the apps that app_roles gives its members: row security limits it, and
+-- functions that run as their owner call apps_of_caller().
 GRANT SELECT (id, name, topic, environment, protocol, paused) ON carillon.apps TO carillon_app, carillon_tenant;
--- The columns that say what is sent. Functions that run as their owner write the others.
+-- The columns that a message consists of. Functions that run as their owner write the others.
 GRANT INSERT (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic, reference, on_unknown,
     created_at), SELECT (id) ON carillon.messages TO carillon_app, carillon_tenant;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.tokens TO carillon_app, carillon_tenant;
@@ -41,7 +41,7 @@ TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.results, carillon.failures, carillon.failed_messages TO carillon_worker;
 GRANT INSERT ON carillon.unknown_outcomes TO carillon_worker;
--- Deleting in order takes row locks, and a row lock takes the right to update.
+-- Deleting in order takes row locks, for which PostgreSQL wants the right to update.
 GRANT SELECT, DELETE, UPDATE (last_update) ON carillon.tokens TO carillon_worker;
 GRANT USAGE ON SEQUENCE carillon.messages_id_seq TO carillon_worker;
 GRANT EXECUTE ON ROUTINE
