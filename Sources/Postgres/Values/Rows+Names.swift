@@ -20,6 +20,14 @@ extension Rows {
         try int32IfPresent(row, try place(of: column))
     }
 
+    package func int16(_ row: Int, _ column: String) throws(PostgresError) -> Int16 {
+        try int16(row, place(of: column))
+    }
+
+    package func double(_ row: Int, _ column: String) throws(PostgresError) -> Double {
+        try double(row, place(of: column))
+    }
+
     package func bool(_ row: Int, _ column: String) throws(PostgresError) -> Bool {
         try bool(row, try place(of: column))
     }

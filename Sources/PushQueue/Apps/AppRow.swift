@@ -38,14 +38,14 @@ struct AppRow: Sendable {
         "read_apps",
         """
         SELECT a.id, a.name, a.topic, a.environment, a.protocol, a.gateway, a.gateway_ca, a.paused, a.max_rate,
-            a.max_attempts, a.certificate_id, c.xmin::text::bigint, k.version IS DISTINCT FROM c.xmin::text::bigint,
-            CASE WHEN k.version IS DISTINCT FROM c.xmin::text::bigint THEN c.certificate END,
-            CASE WHEN k.version IS DISTINCT FROM c.xmin::text::bigint THEN c.private_key END,
-            CASE WHEN k.version IS DISTINCT FROM c.xmin::text::bigint THEN c.passphrase END, c.key_id, c.team_id,
-            c.updated_at, c.id IS NOT NULL AND c.status IS NULL, a.feedback_gateway
+            a.max_attempts, a.certificate_id, n.version, n.is_new, CASE WHEN n.is_new THEN c.certificate END AS certificate,
+            CASE WHEN n.is_new THEN c.private_key END AS private_key, CASE WHEN n.is_new THEN c.passphrase END AS passphrase,
+            c.key_id, c.team_id, c.updated_at, c.id IS NOT NULL AND c.status IS NULL AS is_unjudged, a.feedback_gateway
         FROM carillon.apps a
         LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
         LEFT JOIN unnest($2::integer[], $3::bigint[]) AS k(id, version) ON k.id = c.id
+        CROSS JOIN LATERAL (SELECT v.version, k.version IS DISTINCT FROM v.version AS is_new
+            FROM (SELECT c.xmin::text::bigint AS version) AS v) AS n
         WHERE a.id = ANY ($1)
         """
     )
@@ -104,31 +104,31 @@ struct AppRow: Sendable {
 extension AppRow {
     /// Reads a row of the statement's.
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        id = try rows.int32(row, 0)
-        name = try rows.string(row, 1)
-        topic = try rows.stringIfPresent(row, 2)
-        environment = try rows.string(row, 3)
-        self.protocol = try rows.string(row, 4)
-        gateway = try rows.stringIfPresent(row, 5)
-        gatewayAuthority = try rows.stringIfPresent(row, 6)
-        isPaused = try rows.bool(row, 7)
-        mostRate = try rows.int32IfPresent(row, 8)
-        mostAttempts = try rows.int32(row, 9)
-        certificate = try rows.int32IfPresent(row, 10)
-        version = try rows.int64IfPresent(row, 11)
-        credentialSince = try rows.timestampIfPresent(row, 18)
-        isUnjudged = try rows.bool(row, 19)
-        feedbackGateway = try rows.stringIfPresent(row, 20)
-        guard try rows.bool(row, 12) else {
+        id = try rows.int32(row, "id")
+        name = try rows.string(row, "name")
+        topic = try rows.stringIfPresent(row, "topic")
+        environment = try rows.string(row, "environment")
+        self.protocol = try rows.string(row, "protocol")
+        gateway = try rows.stringIfPresent(row, "gateway")
+        gatewayAuthority = try rows.stringIfPresent(row, "gateway_ca")
+        isPaused = try rows.bool(row, "paused")
+        mostRate = try rows.int32IfPresent(row, "max_rate")
+        mostAttempts = try rows.int32(row, "max_attempts")
+        certificate = try rows.int32IfPresent(row, "certificate_id")
+        version = try rows.int64IfPresent(row, "version")
+        credentialSince = try rows.timestampIfPresent(row, "updated_at")
+        isUnjudged = try rows.bool(row, "is_unjudged")
+        feedbackGateway = try rows.stringIfPresent(row, "feedback_gateway")
+        guard try rows.bool(row, "is_new") else {
             secret = nil
             return
         }
         secret = Secret(
-            certificate: try rows.stringIfPresent(row, 13),
-            privateKey: try rows.stringIfPresent(row, 14),
-            passphrase: try rows.stringIfPresent(row, 15),
-            keyID: try rows.stringIfPresent(row, 16),
-            teamID: try rows.stringIfPresent(row, 17)
+            certificate: try rows.stringIfPresent(row, "certificate"),
+            privateKey: try rows.stringIfPresent(row, "private_key"),
+            passphrase: try rows.stringIfPresent(row, "passphrase"),
+            keyID: try rows.stringIfPresent(row, "key_id"),
+            teamID: try rows.stringIfPresent(row, "team_id")
         )
     }
 }

@@ -21,7 +21,7 @@ extension Worker {
             parameters.append(minted?.issuedAt)
             do throws(PostgresError) {
                 let (token, now) = try await ask(connection, WorkerStatements.providerToken, parameters) { rows in
-                    (try rows.isNull(0, 0) ? nil : Self.token(rows), try rows.int64(0, 3))
+                    (try rows.isNull(0, "token") ? nil : Self.token(rows), try rows.int64(0, "clock"))
                 }
                 guard let token else {
                     minted = key.mint(at: now)
@@ -39,9 +39,9 @@ extension Worker {
 
     private static func token(_ rows: borrowing Rows) throws(PostgresError) -> ProviderToken {
         ProviderToken(
-            jwt: try rows.string(0, 0),
-            issuedAt: try rows.int64(0, 1),
-            renewsIn: .seconds(try rows.int64(0, 2))
+            jwt: try rows.string(0, "token"),
+            issuedAt: try rows.int64(0, "made_at"),
+            renewsIn: .seconds(try rows.int64(0, "renews_in"))
         )
     }
 }

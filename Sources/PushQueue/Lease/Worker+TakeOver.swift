@@ -17,10 +17,10 @@ extension Worker {
             let others = try await ask(lifeline, WorkerStatements.heartbeats, parameters) { rows in
                 try rows.indices.map { row in
                     HeartbeatWatch.Sighting(
-                        worker: try rows.int64(row, 0),
-                        beat: try rows.int64(row, 1),
-                        lease: .microseconds(try rows.int64(row, 2)),
-                        looksDead: try rows.bool(row, 3)
+                        worker: try rows.int64(row, "id"),
+                        beat: try rows.int64(row, "beat"),
+                        lease: .microseconds(try rows.int64(row, "lease")),
+                        looksDead: try rows.bool(row, "looks_dead")
                     )
                 }
             }
@@ -66,7 +66,7 @@ extension Worker {
     ) async throws(PostgresError) -> Bool {
         let parameters: Parameters = .takeOver(from: dead)
         let (workers, claims, jobs) = try await ask(connection, WorkerStatements.takeOver, parameters) { rows in
-            (try rows.int64(0, 0), try rows.int64(0, 1), try rows.int64(0, 2))
+            (try rows.int64(0, "workers"), try rows.int64(0, "claims"), try rows.int64(0, "jobs"))
         }
         guard workers > 0 || claims > 0 else { return false }
         state.tookOver()

@@ -73,11 +73,11 @@ extension LockHolder {
     }
 
     package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        who = try rows.string(row, 0)
-        pid = rows.isNull(row, 1) ? nil : try rows.int32(row, 1)
-        relations = try rows.string(row, 2)
-        isWhole = try rows.bool(row, 3)
-        seconds = rows.isNull(row, 4) ? nil : try rows.double(row, 4)
-        waiting = try rows.int64(row, 5)
+        who = try rows.string(row, "who")
+        pid = try rows.int32IfPresent(row, "pid")
+        relations = try rows.string(row, "relations")
+        isWhole = try rows.bool(row, "is_whole")
+        seconds = try rows.isNull(row, "seconds") ? nil : rows.double(row, "seconds")
+        waiting = try rows.int64(row, "sessions")
     }
 }

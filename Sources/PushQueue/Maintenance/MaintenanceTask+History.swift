@@ -37,9 +37,9 @@ extension Worker {
             do throws(PostgresError) {
                 let (more, fault) = try await ask(connection, WorkerStatements.maintainStep, parameters) { rows in
                     (
-                        try rows.bool(0, 0),
-                        try rows.stringIfPresent(0, 1).map {
-                            PostgresError(.server, $0, sqlState: try rows.stringIfPresent(0, 2))
+                        try rows.bool(0, "more"),
+                        try rows.stringIfPresent(0, "error").map {
+                            PostgresError(.server, $0, sqlState: try rows.stringIfPresent(0, "state"))
                         }
                     )
                 }

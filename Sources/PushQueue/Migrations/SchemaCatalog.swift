@@ -38,10 +38,10 @@ struct SchemaCatalog: Sendable {
         return try await connection.query(Self.records) { rows in
             try rows.indices.map { row in
                 SchemaRecord(
-                    version: Int(try rows.int64(row, 0)),
-                    name: try rows.string(row, 1),
-                    checksum: try rows.stringIfPresent(row, 2),
-                    appliedAt: try rows.timestamp(row, 3)
+                    version: Int(try rows.int64(row, "version")),
+                    name: try rows.string(row, "name"),
+                    checksum: try rows.stringIfPresent(row, "checksum"),
+                    appliedAt: try rows.timestamp(row, "applied_at")
                 )
             }
         }

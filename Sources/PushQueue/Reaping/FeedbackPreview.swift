@@ -23,10 +23,10 @@ package struct FeedbackPreview: Sendable {
         return try await connection.query(Self.statement, parameters) { rows in
             try rows.indices.map { row in
                 Self(
-                    app: try rows.string(row, 0),
-                    relation: try rows.string(row, 1),
-                    tokens: try rows.int64IfPresent(row, 2),
-                    fault: try rows.stringIfPresent(row, 3)
+                    app: try rows.string(row, "of_app"),
+                    relation: try rows.string(row, "relation"),
+                    tokens: try rows.int64IfPresent(row, "tokens"),
+                    fault: try rows.stringIfPresent(row, "fault")
                 )
             }
         }

@@ -42,7 +42,7 @@ struct ReapBatch: Sendable {
     }
 
     init(_ rows: borrowing Rows) throws(PostgresError) {
-        let text = try rows.string(0, 0)
+        let text = try rows.string(0, "state")
         guard let state = State(rawValue: text) else {
             throw PostgresError(
                 .unexpectedValue,
@@ -51,11 +51,11 @@ struct ReapBatch: Sendable {
         }
         self.init(
             state,
-            next: try rows.stringIfPresent(0, 1),
-            app: try rows.stringIfPresent(0, 2),
-            handled: Int(try rows.int64(0, 3)),
-            deleted: Int(try rows.int64(0, 4)),
-            faults: try rows.strings(0, 5).compactMap(\.self)
+            next: try rows.stringIfPresent(0, "next"),
+            app: try rows.stringIfPresent(0, "of_app"),
+            handled: Int(try rows.int64(0, "handled")),
+            deleted: Int(try rows.int64(0, "deleted")),
+            faults: try rows.strings(0, "faults").compactMap(\.self)
         )
     }
 }

@@ -22,13 +22,13 @@ extension PromotionAnswer {
     /// A row for each lane, and a last one without a lane.
     init(_ rows: borrowing Rows) throws(PostgresError) {
         for row in rows.indices {
-            if rows.isNull(row, 0) {
-                place = DueFloor.Place(time: try rows.timestamp(row, 4), id: try rows.int64(row, 5))
-                cost = .microseconds(try rows.int64(row, 6))
+            if try rows.isNull(row, "app_id") {
+                place = DueFloor.Place(time: try rows.timestamp(row, "place"), id: try rows.int64(row, "place_id"))
+                cost = .microseconds(try rows.int64(row, "cost"))
             } else {
-                let lane = Lane(app: try rows.int32(row, 0), number: try rows.int16(row, 1))
-                let jobs = Int(try rows.int64(row, 3))
-                promotions.append(Promotion(lane: lane, lowest: try rows.int64(row, 2), rows: jobs))
+                let lane = Lane(app: try rows.int32(row, "app_id"), number: try rows.int16(row, "lane"))
+                let jobs = Int(try rows.int64(row, "jobs"))
+                promotions.append(Promotion(lane: lane, lowest: try rows.int64(row, "lowest"), rows: jobs))
             }
         }
     }

@@ -7,7 +7,10 @@ struct UnrecordedJob {
     /// Writes it; answers with a `SettlementAnswer`.
     static let statement = Statement(
         "settle_refused",
-        "SELECT carillon.settle_refused($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+        """
+        SELECT carillon.settle_refused(claim => $1, worker => $2, claimed => $3, part_number => $4, job => $5, sent => $6, \
+        failed => $7, expired => $8, token => $9, status => $10, apns_id => $11)
+        """
     )
 
     private let claim: ClaimedJobs

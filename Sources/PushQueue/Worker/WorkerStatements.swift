@@ -30,7 +30,8 @@ package enum WorkerStatements {
     static let heartbeats = Statement(
         "heartbeats",
         """
-        SELECT w.id, w.beat, (extract(epoch FROM w.lease_until - w.heartbeat_at) * 1000000)::bigint, w.lease_until < now()
+        SELECT w.id, w.beat, (extract(epoch FROM w.lease_until - w.heartbeat_at) * 1000000)::bigint AS lease,
+            w.lease_until < now() AS looks_dead
         FROM carillon.workers w WHERE w.id <> $1
         """
     )
@@ -85,7 +86,7 @@ package enum WorkerStatements {
         "promote",
         """
         SELECT p.app_id, p.lane, p.lowest, p.jobs, p.place, p.place_id,
-            (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint
+            (extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000000)::bigint AS cost
         FROM carillon.promote($1, $2, $3) AS p
         """
     )
