@@ -94,7 +94,7 @@ CREATE TABLE carillon.failed_messages (
     on_unknown  text NOT NULL,
     failed_at   timestamptz NOT NULL DEFAULT now(),
     -- Also its replica identity: a subscriber cannot compare whole rows that contain json.
-    PRIMARY KEY (message_id, app_id, failed_at)
+    PRIMARY KEY (app_id, message_id, failed_at)
 ) PARTITION BY RANGE (failed_at);
 CREATE TABLE carillon.failed_messages_default PARTITION OF carillon.failed_messages DEFAULT;
 
@@ -109,7 +109,7 @@ CREATE TABLE carillon.activity (
     expired    bigint NOT NULL DEFAULT 0,
     retried    bigint NOT NULL DEFAULT 0,
     bad_tokens bigint NOT NULL DEFAULT 0,
-    PRIMARY KEY (minute, app_id, worker_id)
+    PRIMARY KEY (app_id, minute, worker_id)
 );
 ALTER TABLE carillon.activity SET (
     fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000

@@ -69,19 +69,20 @@ BEGIN
     FROM pg_catalog.unnest(jobs) AS j
     WHERE NOT EXISTS (
         SELECT FROM carillon.failed_messages k
-        WHERE k.message_id = coalesce(j.origin, j.id) AND k.app_id = keep_failed.app AND k.failed_at >= today)
+        WHERE k.app_id = keep_failed.app AND k.message_id = coalesce(j.origin, j.id) AND k.failed_at >= today)
     ON CONFLICT DO NOTHING;
 END
 $$;
 
 -- Why a claim, or a part of it, was not there to be settled. 'before': no other worker can have had it, so an earlier
 -- try without an answer has settled it. 'lost': another worker has taken it over.
-CREATE FUNCTION carillon.unsettled(claim bigint, worker bigint, claimed timestamptz, part_number smallint) RETURNS text
+CREATE FUNCTION carillon.unsettled(app integer, claim bigint, worker bigint, claimed timestamptz, part_number smallint) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT CASE WHEN EXISTS (SELECT FROM carillon.workers w WHERE w.id = unsettled.worker)
         OR EXISTS (
-            SELECT FROM carillon.inflight f WHERE f.id = claim AND f.worker_id = unsettled.worker
-            AND f.claimed_at = claimed AND f.part > part_number)
+            SELECT FROM carillon.inflight f
+            WHERE f.app_id = unsettled.app AND f.id = claim AND f.worker_id = unsettled.worker
+                AND f.claimed_at = claimed AND f.part > part_number)
         THEN 'before' ELSE 'lost' END
 $$;
 
@@ -109,7 +110,7 @@ $$;
 -- A job that returns whole keeps its id; the open tokens of one that has ended in part become a job with a new id. A
 -- job of which a part stays in flight keeps its id, and becomes a part of the message of that id.
 CREATE FUNCTION carillon.settle(
-    claim bigint, worker bigint, claimed timestamptz, part_number smallint,
+    app integer, claim bigint, worker bigint, claimed timestamptz, part_number smallint,
     ended bigint[], ended_reference text[], ended_broadcast bigint[], ended_sent integer[], ended_failed integer[],
     ended_expired integer[], ended_attempts smallint[],
     part bigint[], part_reference text[], part_broadcast bigint[], part_returned integer[], part_sent integer[],
@@ -132,7 +133,6 @@ DECLARE
     keeps CONSTANT boolean := EXISTS (SELECT FROM unnest(failed_status) AS f(status) WHERE f.status IS DISTINCT FROM 410);
     -- The jobs have the outcome of the attempt before.
     is_late CONSTANT boolean := 0 < ANY (ended_expired) OR 0 < ANY (part_expired);
-    app integer;
     held carillon.job[];
     off record;
     at_once carillon.job[];
@@ -149,8 +149,9 @@ DECLARE
     has_again CONSTANT boolean := cardinality(again) > 0;
 BEGIN
     IF cardinality(kept) > 0 THEN
-        SELECT f.app_id, f.jobs INTO app, held FROM carillon.inflight f
-        WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number FOR UPDATE;
+        SELECT f.jobs INTO held FROM carillon.inflight f
+        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number
+        FOR UPDATE;
         UPDATE carillon.inflight f SET part = f.part + 1, jobs = ARRAY(
             SELECT CASE WHEN k.whole THEN j ELSE ROW(j.id, j.lane, t.list, j.payload, j.push_type, j.priority,
                 j.expires_at, j.collapse_id, j.topic, j.reference, j.on_unknown, j.attempt, j.claims,
@@ -161,18 +162,17 @@ BEGIN
                 SELECT u.place, array_agg(u.token) AS list FROM unnest(kept_place, kept_token) AS u(place, token)
                 GROUP BY u.place) AS t ON t.place = k.place
             ORDER BY k.place)
-        WHERE app IS NOT NULL AND f.id = claim;
+        WHERE held IS NOT NULL AND f.app_id = app AND f.id = claim;
     ELSIF keeps OR is_late OR cardinality(again) > 0 THEN
         DELETE FROM carillon.inflight f
-        WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number
-        RETURNING f.app_id, f.jobs INTO app, held;
+        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number
+        RETURNING f.jobs INTO held;
     ELSE
         DELETE FROM carillon.inflight f
-        WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number
-        RETURNING f.app_id INTO app;
+        WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number;
     END IF;
-    IF app IS NULL THEN
-        RETURN carillon.unsettled(claim, worker, claimed, part_number);
+    IF NOT FOUND THEN
+        RETURN carillon.unsettled(app, claim, worker, claimed, part_number);
     END IF;
     IF cardinality(unanswered) > 0 THEN
         INSERT INTO carillon.unknown_outcomes (app_id, message_id)

@@ -84,28 +84,28 @@ $$;
 -- Settles the one job of a claim that settle() cannot. The others stay in flight. 'unwritten': it is settled, and
 -- nothing could be recorded.
 CREATE FUNCTION carillon.settle_refused(
-    claim bigint, worker bigint, claimed timestamptz, part_number smallint,
+    app integer, claim bigint, worker bigint, claimed timestamptz, part_number smallint,
     job bigint, sent integer, failed integer, expired integer,
     token text[], status smallint[], apns_id uuid[]
 ) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    app integer;
     held carillon.job[];
     refused carillon.job;
 BEGIN
-    SELECT f.app_id, f.jobs INTO app, held FROM carillon.inflight f
-    WHERE f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number FOR UPDATE;
-    IF app IS NULL THEN
-        RETURN carillon.unsettled(claim, worker, claimed, part_number);
+    SELECT f.jobs INTO held FROM carillon.inflight f
+    WHERE f.app_id = app AND f.id = claim AND f.worker_id = worker AND f.claimed_at = claimed AND f.part = part_number
+    FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN carillon.unsettled(app, claim, worker, claimed, part_number);
     END IF;
     SELECT j.* INTO refused FROM unnest(held) AS j WHERE j.id = job;
     IF cardinality(held) > 1 THEN
         UPDATE carillon.inflight f
         SET part = f.part + 1, jobs = ARRAY(SELECT j FROM unnest(held) AS j WHERE j.id <> job)
-        WHERE f.id = claim;
+        WHERE f.app_id = app AND f.id = claim;
     ELSE
-        DELETE FROM carillon.inflight f WHERE f.id = claim;
+        DELETE FROM carillon.inflight f WHERE f.app_id = app AND f.id = claim;
     END IF;
     RETURN CASE WHEN carillon.end_unrecorded(app, refused, 'Unrecorded', sent, failed, expired, token, status, apns_id)
         THEN 'written' ELSE 'unwritten' END;

@@ -112,25 +112,26 @@ BEGIN
     END IF;
     messages := ARRAY(
         SELECT DISTINCT (f.app_id, coalesce(j.origin, j.id))::carillon.message_key
-        FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.id = ANY (lost));
+        FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.worker_id = ANY (gone) AND f.id = ANY (lost));
     busy := carillon.lock_unfinished(messages);
     IF cardinality(busy) > 0 THEN
         lost := ARRAY(
-            SELECT f.id FROM carillon.inflight f WHERE f.id = ANY (lost) AND NOT EXISTS (
+            SELECT f.id FROM carillon.inflight f WHERE f.worker_id = ANY (gone) AND f.id = ANY (lost) AND NOT EXISTS (
                 SELECT FROM unnest(f.jobs) AS j
                 WHERE (f.app_id, coalesce(j.origin, j.id))::carillon.message_key = ANY (busy)));
     END IF;
     SELECT o.* INTO off FROM (
         SELECT array_agg(f.app_id) AS apps, array_agg(coalesce(j.origin, j.id)) AS messages,
             array_agg(j.broadcast_id) AS broadcasts
-        FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.id = ANY (lost)
+        FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.worker_id = ANY (gone) AND f.id = ANY (lost)
     ) AS a, carillon.called_off(a.apps, a.messages, a.broadcasts, '{}') AS o;
     INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT m.app_id, m.id FROM unnest(messages) AS m;
     claims := cardinality(lost);
     -- All jobs of a worker and an app together, up to the size of an array.
     FOR held IN
         WITH taken AS (
-            DELETE FROM carillon.inflight f WHERE f.id = ANY (lost) RETURNING f.id, f.worker_id, f.app_id, f.jobs
+            DELETE FROM carillon.inflight f WHERE f.worker_id = ANY (gone) AND f.id = ANY (lost)
+            RETURNING f.id, f.worker_id, f.app_id, f.jobs
         ), sized AS (
             SELECT t.worker_id, t.app_id, t.jobs,
                 sum(pg_column_size(t.jobs)) OVER (PARTITION BY t.worker_id, t.app_id ORDER BY t.id) / 16777216 AS heap

@@ -114,8 +114,8 @@ BEGIN
             FROM carillon.failures f
             WHERE f.requeued_at IS NULL AND carillon.is_mendable(f.status, f.reason, include_unknown, include_delivered)
                 AND (chosen IS NULL OR f.app_id = ANY (chosen))
-                AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.message_id = f.message_id
-                    AND m.app_id = f.app_id AND (m.expires_at > now() OR m.expires_at = 'epoch') IS NOT FALSE)
+                AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.app_id = f.app_id
+                    AND m.message_id = f.message_id AND (m.expires_at > now() OR m.expires_at = 'epoch') IS NOT FALSE)
                 AND NOT carillon.was_cancelled(f.app_id, f.message_id));
     END IF;
     IF refusal.message IS NOT NULL THEN
@@ -138,7 +138,7 @@ BEGIN
             AND (requeue_failures.reason IS NULL OR f.reason = requeue_failures.reason)
             AND (only_messages IS NULL OR f.message_id = ANY (only_ids)
                 AND (f.app_id, f.message_id)::carillon.message_key = ANY (only_messages))
-            AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.message_id = f.message_id AND m.app_id = f.app_id
+            AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.app_id = f.app_id AND m.message_id = f.message_id
                 AND (m.expires_at > now() OR m.expires_at = 'epoch') IS NOT FALSE)
             AND (only_messages IS NOT NULL OR NOT carillon.was_cancelled(f.app_id, f.message_id))
         RETURNING f.message_id, f.app_id, f.token

@@ -171,7 +171,8 @@ BEGIN
             END;
         END LOOP;
     END IF;
-    UPDATE carillon.feedback f SET handled_at = now() WHERE f.id = ANY (ids) AND f.id <> ALL (waiting);
+    UPDATE carillon.feedback f SET handled_at = now()
+    WHERE f.app_id = target AND f.id = ANY (ids) AND f.id <> ALL (waiting);
     GET DIAGNOSTICS handled = ROW_COUNT;
 END
 $$;

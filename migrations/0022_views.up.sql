@@ -98,21 +98,20 @@ SELECT a.id AS app_id, a.name AS app, a.paused, a.paused_reason, a.environment, 
 FROM carillon.apps a
 LEFT JOIN carillon.certificates c ON c.id = a.certificate_id
 LEFT JOIN carillon.held_apps held ON held.app_id = a.id
-LEFT JOIN (
-    SELECT t.app_id,
-        sum(t.sent) FILTER (WHERE t.minute >= recent.minute) AS sent_last_minute,
+LEFT JOIN LATERAL (
+    SELECT sum(t.sent) FILTER (WHERE t.minute >= recent.minute) AS sent_last_minute,
         sum(t.failed) FILTER (WHERE t.minute >= recent.minute) AS failed_last_minute,
         sum(t.sent) AS sent_last_hour, sum(t.failed) AS failed_last_hour,
         -- Of the newest, by the index: there may be millions.
         CASE WHEN sum(t.failed) > 0 THEN (
             SELECT latest.reason FROM (
                 SELECT f.reason FROM carillon.failures f
-                WHERE f.app_id = t.app_id AND f.failed_at BETWEEN now() - interval '1 hour' AND now()
+                WHERE f.app_id = a.id AND f.failed_at BETWEEN now() - interval '1 hour' AND now()
                 ORDER BY f.failed_at DESC LIMIT 100) latest
             GROUP BY latest.reason ORDER BY count(*) DESC, latest.reason LIMIT 1) END AS failure_reason
     FROM carillon.activity t, (SELECT date_trunc('minute', now()) - interval '1 minute' AS minute) recent
-    WHERE t.minute > now() - interval '1 hour' GROUP BY t.app_id
-) counts ON counts.app_id = a.id
+    WHERE t.app_id = a.id AND t.minute > now() - interval '1 hour'
+) counts ON true
 LEFT JOIN (
     SELECT i.app_id, sum(cardinality(i.jobs)) AS jobs FROM carillon.inflight i GROUP BY i.app_id
 ) flying ON flying.app_id = a.id

@@ -66,7 +66,7 @@ struct ClaimBenchmark {
             \\set bytes 1000000
             \\set floor \(lowest) + :client_id * \(times * claim) + :turn * \(claim)
             \(statement);
-            DELETE FROM carillon.inflight f WHERE f.id = currval('carillon.inflight_id_seq');
+            DELETE FROM carillon.inflight f WHERE f.app_id = :app AND f.id = currval('carillon.inflight_id_seq');
             \\set turn :turn + 1
 
             """

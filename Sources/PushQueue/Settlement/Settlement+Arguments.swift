@@ -5,7 +5,7 @@ extension Settlement {
     struct Arguments {
         /// In the order in which they are appended.
         enum Name: String, CaseIterable {
-            case claim, worker, claimed
+            case app, claim, worker, claimed
             case partNumber = "part_number"
             case ended
             case endedReference = "ended_reference"
@@ -54,7 +54,7 @@ extension Settlement {
 
         private(set) var parameters: Parameters
 
-        /// Each name with its parameter: `claim => $1, worker => $2, …`.
+        /// Each name with its parameter: `app => $1, claim => $2, …`.
         static let list = Name.allCases.enumerated().map { "\($1.rawValue) => $\($0 + 1)" }.joined(separator: ", ")
 
         init(capacity: Int) {

@@ -8,6 +8,7 @@ extension Settlement {
     /// - Parameter part: How many parts of the claim were settled before.
     package func parameters(of claim: ClaimedJobs, worker: Int64, part: Int16 = 0) -> Parameters {
         var arguments = Arguments(capacity: 1024 + ended.count * 24 + failures.count * 160)
+        arguments.append(.app) { $0.append(claim.app) }
         arguments.append(.claim) { $0.append(claim.id) }
         arguments.append(.worker) { $0.append(worker) }
         arguments.append(.claimed) { $0.append(timestamp: claim.claimedAt) }

@@ -8,8 +8,8 @@ struct UnrecordedJob {
     static let statement = Statement(
         "settle_refused",
         """
-        SELECT carillon.settle_refused(claim => $1, worker => $2, claimed => $3, part_number => $4, job => $5, sent => $6, \
-        failed => $7, expired => $8, token => $9, status => $10, apns_id => $11)
+        SELECT carillon.settle_refused(app => $1, claim => $2, worker => $3, claimed => $4, part_number => $5, job => $6, \
+        sent => $7, failed => $8, expired => $9, token => $10, status => $11, apns_id => $12)
         """
     )
 
@@ -50,6 +50,7 @@ struct UnrecordedJob {
 
     func parameters(worker: Int64, part: Int16) -> Parameters {
         var parameters = Parameters()
+        parameters.append(claim.app)
         parameters.append(claim.id)
         parameters.append(worker)
         parameters.append(timestamp: claim.claimedAt)

@@ -161,7 +161,7 @@ package enum WorkerStatements {
         SELECT date_trunc('minute', now()), c.app, $1, c.sent, c.failed, c.expired, c.retried, c.bad_tokens
         FROM unnest($2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
             AS c(app, sent, failed, expired, retried, bad_tokens)
-        ON CONFLICT (minute, app_id, worker_id) DO UPDATE SET sent = a.sent + excluded.sent,
+        ON CONFLICT (app_id, minute, worker_id) DO UPDATE SET sent = a.sent + excluded.sent,
             failed = a.failed + excluded.failed, expired = a.expired + excluded.expired,
             retried = a.retried + excluded.retried, bad_tokens = a.bad_tokens + excluded.bad_tokens
         """

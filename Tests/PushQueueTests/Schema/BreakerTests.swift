@@ -163,7 +163,7 @@ import Testing
                     INSERT INTO carillon.inflight (id, worker_id, app_id, jobs, claimed_at)
                     VALUES (5, 7, 1, ARRAY[ROW(1, 1, '{aa,bb}', '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0,
                         NULL, NULL, now(), NULL, NULL)::carillon.job], '2020-01-01Z');
-                    SELECT carillon.settle(5, 7, '2020-01-01Z', 0::smallint, '{1}', '{}', '{}', '{0}', '{2}', '{}', '{}',
+                    SELECT carillon.settle(1, 5, 7, '2020-01-01Z', 0::smallint, '{1}', '{}', '{}', '{0}', '{2}', '{}', '{}',
                         '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',
                         '{1,1}', '{NULL,NULL}', '{aa,bb}', '{400,400}', '{BadDeviceToken,BadTopic}', '{NULL,NULL}',
                         '{NULL,NULL}', '{1,1}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')

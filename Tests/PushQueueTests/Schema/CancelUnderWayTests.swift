@@ -42,8 +42,9 @@ import Testing
                 "'{\([String](repeating: element, count: again.count).joined(separator: ","))}'"
             }
             let whole = (isWhole ?? again.map { _ in true }).map { $0 ? "t" : "f" }.joined(separator: ",")
+            // Claim 1 is of app 1, and claim 2 of app 2.
             return """
-                SELECT carillon.settle(\(claim), 1, '2026-01-01Z', 0::smallint, \(none(7)), \(parts), \(none(11)),
+                SELECT carillon.settle(\(claim), \(claim), 1, '2026-01-01Z', 0::smallint, \(none(7)), \(parts), \(none(11)),
                     '{\(again.map { "\($0)" }.joined(separator: ","))}', '{\(whole)}', \(list("2")), \(list(after)),
                     \(tokens), \(none(4)))
                 """

@@ -23,7 +23,7 @@ import Testing
     /// Settles that claim: the whole of a job is tried again in an hour, after a 503.
     private static func retry(_ id: String) -> String {
         """
-        SELECT carillon.settle(5, 1, '2026-01-01Z', 0::smallint, '{}', '{}', '{}', '{}', '{}', '{}', '{}',
+        SELECT carillon.settle(1, 5, 1, '2026-01-01Z', 0::smallint, '{}', '{}', '{}', '{}', '{}', '{}', '{}',
             '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',
             '{\(id)}', '{t}', '{2}', '{3600000}', '{}', '{}', '{}', '{}', '{}', '{}', '{503}', '{ServiceUnavailable}')
         """

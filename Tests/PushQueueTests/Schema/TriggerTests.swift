@@ -30,7 +30,7 @@ import Testing
     /// Of every way in which workers write to those tables one.
     private static let work = [
         """
-        SELECT carillon.settle(claim => 1, worker => 1,
+        SELECT carillon.settle(app => 1, claim => 1, worker => 1,
             claimed => (SELECT f.claimed_at FROM carillon.inflight f WHERE f.id = 1), part_number => 0::smallint,
             ended => '{100}', ended_reference => '{r}', ended_broadcast => '{}', ended_sent => '{1}', ended_failed => '{0}',
             ended_expired => '{0}', ended_attempts => '{1}',
@@ -45,7 +45,7 @@ import Testing
             kept_token => '{}', again_status => '{503,NULL}', again_reason => '{ServiceUnavailable,NULL}')
         """,
         """
-        SELECT carillon.settle_refused(1, 1, (SELECT f.claimed_at FROM carillon.inflight f WHERE f.id = 1), 1::smallint,
+        SELECT carillon.settle_refused(1, 1, 1, (SELECT f.claimed_at FROM carillon.inflight f WHERE f.id = 1), 1::smallint,
             105, 0, 1, 0, '{ef}', '{500}', '{NULL}')
         """,
         "SELECT carillon.release(1, '{2,3}')", "SELECT carillon.promote(10)",
