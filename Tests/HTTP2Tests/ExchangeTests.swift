@@ -157,7 +157,7 @@ import Testing
         #expect(client.ended.count == 1_000)
     }
 
-    @Test func `a ping is answered and a goodbye ends both sides`() throws {
+    @Test func `a ping is answered, and a GOAWAY ends both sides`() throws {
         let client = try TestClient()
         let server = try TestServer()
         try exchange(client, server)

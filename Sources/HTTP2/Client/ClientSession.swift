@@ -242,7 +242,7 @@ package final class ClientSession {
 
     /// Sends a GOAWAY with the next drain; what is still open is left to ``sweep(bytesWritten:)``.
     package func goAway(_ code: ErrorCode = .noError) throws(HTTP2Error) {
-        streams.pointee.goodbyeSaid()
+        streams.pointee.goAwaySubmitted()
         try Engine.check(nghttp2_session_terminate_session(engine, code.rawValue))
     }
 }

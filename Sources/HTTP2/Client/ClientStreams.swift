@@ -50,7 +50,7 @@ struct ClientStreams: EngineState, ~Copyable {
     private(set) var goAwayDebugData: [UInt8] = []
     private(set) var hasPeerSettings = false
     private(set) var isDraining = false
-    private var hasSaidGoodbye = false
+    private var hasSubmittedGoAway = false
     /// Bytes handed out so far.
     private(set) var drained: UInt64 = 0
     /// The first thing that went wrong.
@@ -216,14 +216,14 @@ struct ClientStreams: EngineState, ~Copyable {
     /// A GOAWAY is about to be drained; with an error it is nghttp2's verdict on the peer.
     mutating func goAwayWritten(_ code: ErrorCode, reason: UnsafeBufferPointer<UInt8>) {
         isDraining = true
-        guard code != .noError, !hasSaidGoodbye, failure == nil else { return }
+        guard code != .noError, !hasSubmittedGoAway, failure == nil else { return }
         failure = .verdict(code, reason: reason, onFirstFrame: !hasPeerSettings)
     }
 
     /// This side sends the GOAWAY, which is no fault of the peer.
-    mutating func goodbyeSaid() {
+    mutating func goAwaySubmitted() {
         isDraining = true
-        hasSaidGoodbye = true
+        hasSubmittedGoAway = true
     }
 
     // MARK: The engine

@@ -164,7 +164,7 @@ package final class ServerSession {
         if last == .max, code == .noError, debugData.isEmpty {
             return try Engine.check(nghttp2_submit_shutdown_notice(engine))
         }
-        streams.pointee.goodbyeSaid()
+        streams.pointee.goAwaySubmitted()
         try Engine.check(
             nghttp2_submit_goaway(
                 engine,

@@ -123,14 +123,14 @@ struct ServerStreams: EngineState, ~Copyable {
     mutating func requestRefused(_ index: UInt32, _ code: ErrorCode) {
         guard !slots[Int(index)].isQueued else { return }
         if faults[index] == nil { faults[index] = ResetCause.words(on: slots[Int(index)], code) }
-        breakOff(index)
+        endIncomplete(index)
         events.append(.refused(slot: index, code))
     }
 
     /// The connection has ended.
     mutating func abandon() {
         for index in slots.indices where !slots[index].isQueued {
-            breakOff(UInt32(index))
+            endIncomplete(UInt32(index))
             slots[index].isClosed = true
             events.append(.abandoned(slot: UInt32(index), nil))
         }
@@ -139,7 +139,7 @@ struct ServerStreams: EngineState, ~Copyable {
     var hasIncomplete: Bool { slots.contains { !$0.isQueued } }
 
     /// Nothing more of the request comes.
-    private mutating func breakOff(_ index: UInt32) {
+    private mutating func endIncomplete(_ index: UInt32) {
         slots[Int(index)].isQueued = true
         if !slots[Int(index)].hasHeader { slots[Int(index)].bodyStart = slots[Int(index)].count }
     }
@@ -169,7 +169,7 @@ struct ServerStreams: EngineState, ~Copyable {
         if code != .noError { events.append(.other(.closed(stream: stream, code))) }
         guard let index else { return }
         if !slots[Int(index)].isQueued {
-            breakOff(index)
+            endIncomplete(index)
             events.append(.abandoned(slot: index, code))
         }
         slots[Int(index)].isClosed = true
@@ -185,7 +185,7 @@ struct ServerStreams: EngineState, ~Copyable {
             hasReset ? .tooManyResets(code) : .verdict(code, reason: reason, onFirstFrame: false)
     }
 
-    mutating func goodbyeSaid() { isDraining = true }
+    mutating func goAwaySubmitted() { isDraining = true }
 
     // MARK: The engine
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// GOAWAY, refusal, reset, and the end of a session: each tag ends once, and what was surely not processed says so.
-@Suite struct GoodbyeTests {
+@Suite struct GoAwayTests {
     /// A client with `count` pushes written and none answered; stream 1 has tag 0, stream 3 tag 1, and so on.
     private func clientInFlight(_ count: UInt32) throws -> TestClient {
         let client = try TestClient()
