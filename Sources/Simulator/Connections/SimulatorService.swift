@@ -69,7 +69,7 @@ extension SimulatorService {
                 _ = Socket(owning: descriptor)
                 return
             }
-            self.assumeIsolated { $0.accept(descriptor) }
+            assumeIsolated { $0.accept(descriptor) }
         }
         let listener = try SimulatorError.unavailable {
             try Listener(host: host, port: port, on: loop) { socket in
