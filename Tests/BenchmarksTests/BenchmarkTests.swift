@@ -30,7 +30,11 @@ import Testing
 
     @Test func `a plot shows each figure`() async throws {
         try await TemporaryFolder.with { folder in
-            let run = try await ProgramRun.run(["--plots", folder.path, "insert=least"], of: "carillon-bench")
+            let run = try await ProgramRun.run(
+                ["--plots", folder.path, "insert=least"],
+                of: "carillon-bench",
+                within: .seconds(240)
+            )
             #expect(run.status == 0, "\(run.output)\(run.errors)")
             let plot = try folder.read("insert.svg")
             #expect(plot.hasPrefix("<svg ") && plot.hasSuffix("</svg>\n"))
