@@ -10,19 +10,22 @@ TEST_FLAGS ?=
 FUZZ ?= 60
 # How many seconds `make soak` goes on for.
 SOAK ?= 600
+# How many seeds `make simulation` runs.
+SEEDS ?= 20000
 # How many tests run at once: each has a server, a database or a gateway of its own, and time limits are real.
 TEST_WIDTH ?= 8
 AT_ONCE = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=
 # ThreadSanitizer and AddressSanitizer builds share nothing with ordinary ones, so each has a folder of its own.
 THREAD_BUILD := .build/thread
 ADDRESS_BUILD := .build/address
+OPTIMIZED_BUILD := -c release -Xswiftc -enable-testing --scratch-path .build/optimized
 RELEASE := $(SWIFT) build -c release --static-swift-stdlib
 SOURCES := Sources Tests Package.swift
 # Where benchmarks draw their plots: docs/plots is what docs/benchmarks.md shows.
 PLOTS ?=
 COMMIT = COMMIT=$$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 
-.PHONY: help packages build release demo test fuzz faults versions soak interop test-thread test-address bench bench-long format lint docs clean
+.PHONY: help packages build release demo test fuzz faults versions soak interop simulation test-thread test-address bench bench-long format lint docs clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +68,11 @@ soak: packages ## SOAK=600 seconds of random faults: nothing is lost, and a work
 interop: packages ## the drivers of other languages, from PyPI and Debian: can every one of them enqueue?
 	@bash .ci/packages interop
 	@bash .ci/interop
+
+simulation: packages ## SEEDS=20000 seeds of the simulation, in an optimized build
+	$(SWIFT) build --build-tests $(OPTIMIZED_BUILD)
+	CARILLON_SIMULATION_RUNS=$(SEEDS) $(SWIFT) test --skip-build $(OPTIMIZED_BUILD) --disable-xctest \
+		--filter 'PushQueueTests.SimulationTests' $(TEST_FLAGS)
 
 test-thread: packages ## the same tests under ThreadSanitizer
 	@bash .ci/packages test

@@ -80,8 +80,7 @@ let package = Package(
         .testTarget(
             name: "PushQueueTests",
             dependencies: ["IO", "Postgres", "PushQueue", "Simulator", "TLS", "TestSupport"],
-            // The simulation runs thousands of seeds.
-            swiftSettings: settings + [.unsafeFlags(["-O"], .when(configuration: .debug))]
+            swiftSettings: settings
         ),
         .testTarget(
             name: "SimulatorTests",
