@@ -44,10 +44,7 @@ struct Trickle: Sendable {
     func commit(_ number: Int, of app: Int32) async throws -> Commit {
         let digits = String(app, radix: 16) + "f" + String(number, radix: 16)
         let token = Self.prefix + String(repeating: "0", count: 64 - Self.prefix.count - digits.count) + digits
-        var parameters = Parameters()
-        parameters.append(app)
-        parameters.append(token)
-        parameters.append(Installation.payload)
+        let parameters = Parameters(app, token, Installation.payload)
         try await connections[Int(app) % connections.count].execute(Self.insert, parameters)
         return Commit(token: token, time: Self.now)
     }

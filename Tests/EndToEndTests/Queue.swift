@@ -32,12 +32,7 @@ struct Queue: Sendable {
         authority: String?,
         credential: String
     ) async throws {
-        var parameters = Parameters()
-        parameters.append(name)
-        parameters.append(topic)
-        parameters.append(gateway)
-        parameters.append(credential)
-        parameters.append(authority)
+        let parameters = Parameters(name, topic, gateway, credential, authority)
         try await database.connection.execute(
             Statement(
                 "add_app",

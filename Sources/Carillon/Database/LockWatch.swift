@@ -51,8 +51,7 @@ struct LockWatch: Sendable {
             application: "carillon locks",
             settings: DatabaseScope.settings
         )
-        var parameters = Parameters()
-        parameters.append(process)
+        let parameters = Parameters(process)
         let found: Result<[String], any Error>
         do {
             found = .success(

@@ -31,8 +31,8 @@ final class ServerResult: @unchecked Sendable {
         PQfname(pointer, CInt(column)).map { String(cString: $0) } ?? ""
     }
 
-    func place(of column: String) -> Int? {
-        let place = PQfnumber(pointer, column)
+    func place(of column: StaticString) -> Int? {
+        let place = PQfnumber(pointer, UnsafeRawPointer(column.utf8Start).assumingMemoryBound(to: CChar.self))
         return place < 0 ? nil : Int(place)
     }
 

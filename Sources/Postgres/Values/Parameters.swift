@@ -1,5 +1,4 @@
-/// The values of a statement's parameters `$1`, `$2`, …, appended in that order: one flat buffer in PostgreSQL's binary
-/// format, no object a value.
+/// The values of a statement's parameters `$1`, `$2`, …: one flat buffer in PostgreSQL's binary format, no object a value.
 ///
 /// Every value has a type, also a null, and the statement is prepared with these types, so it must be given the same types
 /// every time.
@@ -15,7 +14,9 @@ package struct Parameters: Sendable {
     private(set) var places: [Place] = []
     private(set) var types: [UInt32] = []
 
-    package init() {}
+    package init<each Value: Parameter>(_ values: repeat each Value) {
+        repeat append(each values)
+    }
 
     package init(capacity: Int) {
         bytes.reserveCapacity(capacity)
@@ -23,60 +24,35 @@ package struct Parameters: Sendable {
 
     package var count: Int { places.count }
 
-    package mutating func append(_ value: Bool?) {
-        append(.bool, value) { bytes, value in bytes.append(value ? 1 : 0) }
-    }
-
-    package mutating func append(_ value: Int16?) {
-        append(.int2, value) { bytes, value in bytes.append(bigEndian: value) }
-    }
-
-    package mutating func append(_ value: Int32?) {
-        append(.int4, value) { bytes, value in bytes.append(bigEndian: value) }
-    }
-
-    package mutating func append(_ value: Int64?) {
-        append(.int8, value) { bytes, value in bytes.append(bigEndian: value) }
-    }
-
-    package mutating func append(_ value: Double?) {
-        append(.float8, value) { bytes, value in bytes.append(bigEndian: value.bitPattern) }
-    }
-
-    /// Microseconds since 1970; `Int64.max` and `.min` are the infinities.
-    package mutating func append(timestamp microseconds: Int64?) {
-        append(.timestamptz, microseconds) { bytes, value in bytes.append(bigEndian: Timestamp.fromUnix(value)) }
-    }
-
-    package mutating func append(uuid value: (high: UInt64, low: UInt64)?) {
-        append(.uuid, value) { bytes, value in
-            bytes.append(bigEndian: value.high)
-            bytes.append(bigEndian: value.low)
-        }
-    }
-
-    package mutating func append(_ value: String?) {
-        append(.text, value) { bytes, value in bytes.append(contentsOf: value.utf8) }
-    }
-
-    package mutating func append(_ array: PostgresArray) {
+    package mutating func append(_ value: some Parameter) {
         let start = bytes.count
-        array.write(into: &bytes)
-        finish(array.type.arrayID, from: start)
-    }
-
-    private mutating func append<Value>(
-        _ type: PostgresType,
-        _ value: Value?,
-        _ write: (inout [UInt8], Value) -> Void
-    ) {
-        let start = bytes.count
-        if let value { write(&bytes, value) }
-        finish(type.id, from: start, isNull: value == nil)
-    }
-
-    private mutating func finish(_ type: UInt32, from start: Int, isNull: Bool = false) {
-        types.append(type)
+        let isNull = !value.writeIfPresent(to: &bytes)
+        types.append(value.typeID)
         places.append(Place(offset: start, length: isNull ? -1 : bytes.count - start))
+    }
+}
+
+/// A value, an optional one, or an array.
+package protocol Parameter: Sendable {
+    var typeID: UInt32 { get }
+
+    /// False: it is null.
+    func writeIfPresent(to bytes: inout [UInt8]) -> Bool
+}
+
+extension PostgresValue {
+    package var typeID: UInt32 { Self.type.id }
+
+    package func writeIfPresent(to bytes: inout [UInt8]) -> Bool {
+        write(to: &bytes)
+        return true
+    }
+}
+
+extension Optional: Parameter where Wrapped: PostgresValue {
+    package var typeID: UInt32 { Wrapped.type.id }
+
+    package func writeIfPresent(to bytes: inout [UInt8]) -> Bool {
+        self?.write(to: &bytes) != nil
     }
 }

@@ -10,6 +10,16 @@ package struct PostgresArray: Sendable {
         self.type = type
     }
 
+    package init<Value: PostgresValue>(_ values: some Sequence<Value>) {
+        self.init(of: Value.type)
+        for value in values { append(value) }
+    }
+
+    package init<Value: PostgresValue>(_ values: some Sequence<Value?>) {
+        self.init(of: Value.type)
+        for value in values { append(value) }
+    }
+
     package var isEmpty: Bool { count == 0 }
 
     package mutating func appendNull() {
@@ -18,41 +28,13 @@ package struct PostgresArray: Sendable {
         elements.append(bigEndian: Int32(-1))
     }
 
-    package mutating func append(_ value: Bool) {
-        begin(.bool, length: 1)
-        elements.append(value ? 1 : 0)
+    package mutating func append<Value: PostgresValue>(_ value: Value) {
+        precondition(Value.type == type, "the array is of another type")
+        appendElement { value.write(to: &$0) }
     }
 
-    package mutating func append(_ value: Int16) {
-        begin(.int2, length: 2)
-        elements.append(bigEndian: value)
-    }
-
-    package mutating func append(_ value: Int32) {
-        begin(.int4, length: 4)
-        elements.append(bigEndian: value)
-    }
-
-    package mutating func append(_ value: Int64) {
-        begin(.int8, length: 8)
-        elements.append(bigEndian: value)
-    }
-
-    package mutating func append(_ value: Double) {
-        begin(.float8, length: 8)
-        elements.append(bigEndian: value.bitPattern)
-    }
-
-    /// Microseconds since 1970.
-    package mutating func append(timestamp microseconds: Int64) {
-        begin(.timestamptz, length: 8)
-        elements.append(bigEndian: Timestamp.fromUnix(microseconds))
-    }
-
-    package mutating func append(uuid value: (high: UInt64, low: UInt64)) {
-        begin(.uuid, length: 16)
-        elements.append(bigEndian: value.high)
-        elements.append(bigEndian: value.low)
+    package mutating func append(_ value: (some PostgresValue)?) {
+        if let value { append(value) } else { appendNull() }
     }
 
     /// An element of `text`, `json`, `jsonb` or `bytea`.
@@ -64,50 +46,39 @@ package struct PostgresArray: Sendable {
     /// An element of `text`, `json`, `jsonb` or `bytea`.
     package mutating func append(_ bytes: RawSpan) {
         precondition(type.takesBytes, "only text, json, jsonb and bytea are appended as bytes")
-        let version = type == .jsonb ? 1 : 0
-        begin(type, length: Int32(bytes.byteCount + version))
-        if version > 0 { elements.append(1) }
-        elements.append(copying: bytes)
+        let hasVersion = type == .jsonb
+        appendElement { elements in
+            if hasVersion { elements.append(1) }
+            elements.append(copying: bytes)
+        }
     }
 
-    private mutating func begin(_ type: PostgresType, length: Int32) {
-        precondition(type == self.type, "the array is of another type")
+    /// Appends the length of the element and what the body writes.
+    @inline(__always)
+    private mutating func appendElement(_ write: (inout [UInt8]) -> Void) {
         count += 1
-        elements.append(bigEndian: length)
+        let start = elements.count
+        elements.append(bigEndian: Int32(0))
+        write(&elements)
+        let length = Int32(elements.count - start - 4).bigEndian
+        elements.withUnsafeMutableBytes { $0.storeBytes(of: length, toByteOffset: start, as: Int32.self) }
     }
+}
+
+extension PostgresArray: Parameter {
+    package var typeID: UInt32 { type.arrayID }
 
     /// The binary format: the number of dimensions, whether there are nulls, the elements' type, the length and lower bound of
     /// the one dimension, then the elements, each after its length.
-    func write(into bytes: inout [UInt8]) {
+    package func writeIfPresent(to bytes: inout [UInt8]) -> Bool {
         bytes.reserveCapacity(bytes.count + 20 + elements.count)
         bytes.append(bigEndian: Int32(count == 0 ? 0 : 1))
         bytes.append(bigEndian: Int32(hasNull ? 1 : 0))
         bytes.append(bigEndian: type.id)
-        guard count > 0 else { return }
+        guard count > 0 else { return true }
         bytes.append(bigEndian: Int32(count))
         bytes.append(bigEndian: Int32(1))
         bytes.append(contentsOf: elements)
-    }
-}
-
-extension PostgresArray {
-    package init(_ values: some Sequence<Int64>) {
-        self.init(of: .int8)
-        for value in values { append(value) }
-    }
-
-    package init(_ values: some Sequence<Int32>) {
-        self.init(of: .int4)
-        for value in values { append(value) }
-    }
-
-    package init(_ values: some Sequence<Int16>) {
-        self.init(of: .int2)
-        for value in values { append(value) }
-    }
-
-    package init(_ values: some Sequence<String>) {
-        self.init(of: .text)
-        for value in values { append(value) }
+        return true
     }
 }

@@ -3,9 +3,10 @@ extension Rows {
     /// Calls the body with the bytes of each element; nil is a null.
     package func forEachElement(
         _ row: Int,
-        _ column: Int,
+        _ column: Column,
         _ body: (RawSpan?) throws(PostgresError) -> Void
     ) throws(PostgresError) {
+        let column = try place(of: column)
         let (start, length) = try cell(row, column)
         var rest = ArrayReader(UnsafeRawBufferPointer(start: start, count: length))
         guard var left = rest.readHeader() else { throw mismatch(row, column, "an array") }
@@ -20,7 +21,7 @@ extension Rows {
     }
 
     /// The elements of a `text[]`; a null is nil.
-    package func strings(_ row: Int, _ column: Int) throws(PostgresError) -> [String?] {
+    package func strings(_ row: Int, _ column: Column) throws(PostgresError) -> [String?] {
         var strings: [String?] = []
         try forEachElement(row, column) { (element: RawSpan?) throws(PostgresError) in
             strings.append(element?.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })

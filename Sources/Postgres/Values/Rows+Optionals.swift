@@ -1,22 +1,22 @@
 /// Reads what may be null.
 extension Rows {
-    package func int64IfPresent(_ row: Int, _ column: Int) throws(PostgresError) -> Int64? {
-        isNull(row, column) ? nil : try int64(row, column)
+    package func int64IfPresent(_ row: Int, _ column: Column) throws(PostgresError) -> Int64? {
+        try isNull(row, column) ? nil : int64(row, column)
     }
 
-    package func int32IfPresent(_ row: Int, _ column: Int) throws(PostgresError) -> Int32? {
-        isNull(row, column) ? nil : try int32(row, column)
+    package func int32IfPresent(_ row: Int, _ column: Column) throws(PostgresError) -> Int32? {
+        try isNull(row, column) ? nil : int32(row, column)
     }
 
-    package func int16IfPresent(_ row: Int, _ column: Int) throws(PostgresError) -> Int16? {
-        isNull(row, column) ? nil : try int16(row, column)
+    package func int16IfPresent(_ row: Int, _ column: Column) throws(PostgresError) -> Int16? {
+        try isNull(row, column) ? nil : int16(row, column)
     }
 
-    package func timestampIfPresent(_ row: Int, _ column: Int) throws(PostgresError) -> Int64? {
-        isNull(row, column) ? nil : try timestamp(row, column)
+    package func timestampIfPresent(_ row: Int, _ column: Column) throws(PostgresError) -> Int64? {
+        try isNull(row, column) ? nil : timestamp(row, column)
     }
 
-    package func stringIfPresent(_ row: Int, _ column: Int) throws(PostgresError) -> String? {
-        isNull(row, column) ? nil : try string(row, column)
+    package func stringIfPresent(_ row: Int, _ column: Column) throws(PostgresError) -> String? {
+        try isNull(row, column) ? nil : string(row, column)
     }
 }

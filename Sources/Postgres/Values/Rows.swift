@@ -21,14 +21,16 @@ package struct Rows: ~Copyable {
     package var isEmpty: Bool { count == 0 }
     package var indices: Range<Int> { 0..<count }
 
-    package func isNull(_ row: Int, _ column: Int) -> Bool {
+    package func isNull(_ row: Int, _ column: Column) throws(PostgresError) -> Bool {
+        let column = try place(of: column)
         check(row, column)
         return PQgetisnull(pointer, CInt(row), CInt(column)) != 0
     }
 
     /// An `int2`, `int4` or `int8`.
-    package func int64(_ row: Int, _ column: Int) throws(PostgresError) -> Int64 {
-        switch type(row, column) {
+    package func int64(_ row: Int, _ column: Column) throws(PostgresError) -> Int64 {
+        let column = try place(of: column)
+        return switch type(row, column) {
         case PostgresType.int8.id: try Int64(bigEndian: load(row, column, as: Int64.self))
         case PostgresType.int4.id: try Int64(Int32(bigEndian: load(row, column, as: Int32.self)))
         case PostgresType.int2.id: try Int64(Int16(bigEndian: load(row, column, as: Int16.self)))
@@ -37,36 +39,42 @@ package struct Rows: ~Copyable {
     }
 
     /// An `int2` or `int4`.
-    package func int32(_ row: Int, _ column: Int) throws(PostgresError) -> Int32 {
-        switch type(row, column) {
+    package func int32(_ row: Int, _ column: Column) throws(PostgresError) -> Int32 {
+        let column = try place(of: column)
+        return switch type(row, column) {
         case PostgresType.int4.id: try Int32(bigEndian: load(row, column, as: Int32.self))
         case PostgresType.int2.id: try Int32(Int16(bigEndian: load(row, column, as: Int16.self)))
         default: throw mismatch(row, column, "an int4")
         }
     }
 
-    package func int16(_ row: Int, _ column: Int) throws(PostgresError) -> Int16 {
+    package func int16(_ row: Int, _ column: Column) throws(PostgresError) -> Int16 {
+        let column = try place(of: column)
         try require(row, column, .int2, "an int2")
         return try Int16(bigEndian: load(row, column, as: Int16.self))
     }
 
-    package func bool(_ row: Int, _ column: Int) throws(PostgresError) -> Bool {
+    package func bool(_ row: Int, _ column: Column) throws(PostgresError) -> Bool {
+        let column = try place(of: column)
         try require(row, column, .bool, "a boolean")
         return try load(row, column, as: UInt8.self) != 0
     }
 
-    package func double(_ row: Int, _ column: Int) throws(PostgresError) -> Double {
+    package func double(_ row: Int, _ column: Column) throws(PostgresError) -> Double {
+        let column = try place(of: column)
         try require(row, column, .float8, "a float8")
         return try Double(bitPattern: UInt64(bigEndian: load(row, column, as: UInt64.self)))
     }
 
     /// A `timestamptz`, in microseconds since 1970; `Int64.max` and `.min` are the infinities.
-    package func timestamp(_ row: Int, _ column: Int) throws(PostgresError) -> Int64 {
+    package func timestamp(_ row: Int, _ column: Column) throws(PostgresError) -> Int64 {
+        let column = try place(of: column)
         try require(row, column, .timestamptz, "a timestamptz")
         return try Timestamp.toUnix(Int64(bigEndian: load(row, column, as: Int64.self)))
     }
 
-    package func uuid(_ row: Int, _ column: Int) throws(PostgresError) -> (high: UInt64, low: UInt64) {
+    package func uuid(_ row: Int, _ column: Column) throws(PostgresError) -> (high: UInt64, low: UInt64) {
+        let column = try place(of: column)
         try require(row, column, .uuid, "a uuid")
         let (start, length) = try cell(row, column)
         guard length == 16 else { throw mismatch(row, column, "a uuid") }
@@ -77,7 +85,8 @@ package struct Rows: ~Copyable {
     }
 
     /// A `text`, a `json`, or any other type whose binary format is its text.
-    package func string(_ row: Int, _ column: Int) throws(PostgresError) -> String {
+    package func string(_ row: Int, _ column: Column) throws(PostgresError) -> String {
+        let column = try place(of: column)
         let (start, length) = try cell(row, column)
         return String(decoding: UnsafeRawBufferPointer(start: start, count: length), as: UTF8.self)
     }
@@ -85,9 +94,10 @@ package struct Rows: ~Copyable {
     /// The value's bytes, in place.
     package func withBytes<R>(
         _ row: Int,
-        _ column: Int,
+        _ column: Column,
         _ body: (RawSpan) throws(PostgresError) -> R
     ) throws(PostgresError) -> R {
+        let column = try place(of: column)
         let (start, length) = try cell(row, column)
         return try body(UnsafeRawBufferPointer(start: start, count: length).bytes)
     }

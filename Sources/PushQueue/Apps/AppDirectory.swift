@@ -49,8 +49,7 @@ struct AppDirectory: Sendable {
     }
 
     func parameters(for ids: [Int32]) -> Parameters {
-        var parameters = Parameters()
-        parameters.append(PostgresArray(ids))
+        var parameters = Parameters(PostgresArray(ids))
         let known = certificates.map { ($0.key, $0.value.version) }
         parameters.append(PostgresArray(known.map(\.0)))
         parameters.append(PostgresArray(known.map(\.1)))

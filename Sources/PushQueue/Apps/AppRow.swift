@@ -63,9 +63,10 @@ struct AppRow: Sendable {
     static let fingerprint = Statement(
         "fingerprint_apps",
         """
-        SELECT (SELECT count(*) FROM carillon.apps), (SELECT coalesce(sum(a.xmin::text::bigint), 0)::bigint FROM carillon.apps a),
-            (SELECT count(*) FROM carillon.certificates),
-            (SELECT coalesce(sum(c.xmin::text::bigint), 0)::bigint FROM carillon.certificates c)
+        SELECT (SELECT count(*) FROM carillon.apps) AS apps,
+            (SELECT coalesce(sum(a.xmin::text::bigint), 0)::bigint FROM carillon.apps a) AS app_versions,
+            (SELECT count(*) FROM carillon.certificates) AS credentials,
+            (SELECT coalesce(sum(c.xmin::text::bigint), 0)::bigint FROM carillon.certificates c) AS credential_versions
         """
     )
 

@@ -12,7 +12,10 @@ extension Worker {
             guard let connection = await database() else { return }
             do throws(PostgresError) {
                 let fingerprint = try await ask(connection, AppRow.fingerprint, Parameters()) { rows in
-                    [try rows.int64(0, 0), try rows.int64(0, 1), try rows.int64(0, 2), try rows.int64(0, 3)]
+                    [
+                        try rows.int64(0, "apps"), try rows.int64(0, "app_versions"),
+                        try rows.int64(0, "credentials"), try rows.int64(0, "credential_versions"),
+                    ]
                 }
                 let isNews = state.limits.apps.fingerprint != fingerprint
                 if isNews {
@@ -21,7 +24,9 @@ extension Worker {
                     }
                     state.pausedRuns = try await ask(connection, WorkerStatements.pausedRuns, Parameters()) {
                         rows in
-                        try rows.indices.map { AppRun(first: try rows.int32($0, 0), last: try rows.int32($0, 1)) }
+                        try rows.indices.map {
+                            AppRun(first: try rows.int32($0, "first_app"), last: try rows.int32($0, "last_app"))
+                        }
                     }
                     let ids = Set(state.limits.apps.ids).union(unjudged)
                     try await readApps(Array(ids), on: connection)
@@ -72,7 +77,7 @@ extension Worker {
         try await connection.execute(WorkerStatements.ageCredentials)
         let expiring = try await ask(connection, WorkerStatements.expiring, Parameters()) { rows in
             try rows.indices.map { row in
-                (id: try rows.int32(row, 0), name: try rows.string(row, 1), days: try rows.int64(row, 2))
+                (id: try rows.int32(row, "id"), name: try rows.string(row, "name"), days: try rows.int64(row, "days"))
             }
         }
         for certificate in expiring

@@ -74,15 +74,7 @@ extension ClaimAnswer {
     )
 
     package static func parameters(_ plan: ClaimPlan, worker: Int64, mostBytes: Int32) -> Parameters {
-        var parameters = Parameters()
-        parameters.append(plan.lane.app)
-        parameters.append(plan.lane.number)
-        parameters.append(plan.floor)
-        parameters.append(worker)
-        parameters.append(plan.rows)
-        parameters.append(plan.pushes)
-        parameters.append(mostBytes)
-        return parameters
+        Parameters(plan.lane.app, plan.lane.number, plan.floor, worker, plan.rows, plan.pushes, mostBytes)
     }
 
     /// Reads the answer in one pass. A nil app is one that the database does not have.
@@ -94,28 +86,28 @@ extension ClaimAnswer {
     ) throws(PostgresError) {
         var seen = TokenSet()
         for row in rows.indices {
-            if rows.isNull(row, Column.kind) {
+            if try rows.isNull(row, .kind) {
                 guard self.jobs != nil else {
                     throw PostgresError(.unexpectedValue, "a claimed row came before its claim")
                 }
                 try self.jobs?.read(rows, row, of: app, unlessIn: &seen)
-                let id = try rows.int64(row, Column.id)
+                let id = try rows.int64(row, .id)
                 first = min(first ?? id, id)
                 self.rows += 1
-            } else if try rows.int16(row, Column.kind) == 1 {
+            } else if try rows.int16(row, .kind) == 1 {
                 var jobs = ClaimedJobs(
-                    id: try rows.int64(row, Column.id),
+                    id: try rows.int64(row, .id),
                     app: plan.lane.app,
                     lane: plan.lane.number,
-                    claimedAt: try rows.timestamp(row, Column.createdAt),
+                    claimedAt: try rows.timestamp(row, .createdAt),
                     installation: installation,
-                    areQuarantined: try rows.int64(row, Column.origin) != 0
+                    areQuarantined: try rows.int64(row, .origin) != 0
                 )
                 jobs.reserve(jobs: rows.count)
                 self.jobs = consume jobs
             } else {
-                let pushes = Int(try rows.int64(row, Column.origin))
-                next = NextRow(id: try rows.int64(row, Column.id), pushes: pushes)
+                let pushes = Int(try rows.int64(row, .origin))
+                next = NextRow(id: try rows.int64(row, .id), pushes: pushes)
             }
         }
     }
@@ -130,26 +122,26 @@ extension ClaimedJobs {
         unlessIn seen: inout TokenSet
     ) throws(PostgresError) {
         var reference: Extent?
-        if !rows.isNull(row, Column.reference) {
-            reference = try rows.withBytes(row, Column.reference) { store($0) }
+        if try !rows.isNull(row, .reference) {
+            reference = try rows.withBytes(row, .reference) { store($0) }
         }
-        let onUnknown = try rows.stringIfPresent(row, Column.onUnknown)
+        let onUnknown = try rows.stringIfPresent(row, .onUnknown)
         let job = Job(
-            id: try rows.int64(row, Column.id),
-            origin: try rows.int64IfPresent(row, Column.origin),
-            broadcast: try rows.int64IfPresent(row, Column.broadcast),
+            id: try rows.int64(row, .id),
+            origin: try rows.int64IfPresent(row, .origin),
+            broadcast: try rows.int64IfPresent(row, .broadcast),
             reference: reference,
-            expiresAt: try rows.timestampIfPresent(row, Column.expiresAt),
-            attempt: try rows.int16IfPresent(row, Column.attempt) ?? 1,
+            expiresAt: try rows.timestampIfPresent(row, .expiresAt),
+            attempt: try rows.int16IfPresent(row, .attempt) ?? 1,
             mayRepeat: onUnknown == nil
         )
-        waited(since: try rows.timestamp(row, Column.createdAt), attempt: job.attempt)
-        let priority = try rows.int16IfPresent(row, Column.priority)
-        let pushType = try rows.stringIfPresent(row, Column.pushType).map { PushType(name: $0) } ?? .alert
+        waited(since: try rows.timestamp(row, .createdAt), attempt: job.attempt)
+        let priority = try rows.int16IfPresent(row, .priority)
+        let pushType = try rows.stringIfPresent(row, .pushType).map { PushType(name: $0) } ?? .alert
         let usualTopic = app?.topic(for: pushType) ?? []
-        try rows.withBytes(row, Column.payload) { (payload: RawSpan) throws(PostgresError) in
-            try rows.withText(row, Column.topic, else: usualTopic) { (topic: RawSpan) throws(PostgresError) in
-                try rows.withText(row, Column.collapseID, else: []) { collapseID in
+        try rows.withBytes(row, .payload) { (payload: RawSpan) throws(PostgresError) in
+            try rows.withText(row, .topic, else: usualTopic) { (topic: RawSpan) throws(PostgresError) in
+                try rows.withText(row, .collapseID, else: []) { collapseID in
                     begin(
                         job,
                         payload: payload,
@@ -164,7 +156,7 @@ extension ClaimedJobs {
             }
         }
         seen.begin()
-        try rows.forEachElement(row, Column.tokens) { token in
+        try rows.forEachElement(row, .tokens) { token in
             if let token { add(token, unlessIn: &seen) } else { add(RawSpan(), unlessIn: &seen) }
         }
     }
@@ -173,11 +165,11 @@ extension ClaimedJobs {
 extension Rows {
     fileprivate func withText(
         _ row: Int,
-        _ column: Int,
+        _ column: Column,
         else fallback: [UInt8],
         _ body: (RawSpan) throws(PostgresError) -> Void
     ) throws(PostgresError) {
-        if isNull(row, column) {
+        if try isNull(row, column) {
             // A span of bytes has no padding that could be read uninitialised, which is what makes `bytes` unsafe.
             try body(unsafe fallback.span.bytes)
         } else {
@@ -186,21 +178,21 @@ extension Rows {
     }
 }
 
-/// The columns of the claim's answer.
-private enum Column {
-    static let kind = 0
-    static let id = 1
-    static let tokens = 2
-    static let payload = 3
-    static let pushType = 4
-    static let priority = 5
-    static let expiresAt = 6
-    static let collapseID = 7
-    static let topic = 8
-    static let reference = 9
-    static let onUnknown = 10
-    static let attempt = 11
-    static let origin = 12
-    static let broadcast = 13
-    static let createdAt = 14
+/// The columns of the answer to a claim, by their places: the names would be searched for each row.
+extension Rows.Column {
+    fileprivate static var kind: Self { .place(0) }
+    fileprivate static var id: Self { .place(1) }
+    fileprivate static var tokens: Self { .place(2) }
+    fileprivate static var payload: Self { .place(3) }
+    fileprivate static var pushType: Self { .place(4) }
+    fileprivate static var priority: Self { .place(5) }
+    fileprivate static var expiresAt: Self { .place(6) }
+    fileprivate static var collapseID: Self { .place(7) }
+    fileprivate static var topic: Self { .place(8) }
+    fileprivate static var reference: Self { .place(9) }
+    fileprivate static var onUnknown: Self { .place(10) }
+    fileprivate static var attempt: Self { .place(11) }
+    fileprivate static var origin: Self { .place(12) }
+    fileprivate static var broadcast: Self { .place(13) }
+    fileprivate static var createdAt: Self { .place(14) }
 }

@@ -40,15 +40,15 @@ extension Worker {
             try await connection.execute(WorkerStatements.recordCredential, .credential(finding))
         case .status(let certificate, let status, let error, let stopsMinting):
             if stopsMinting {
-                try await connection.execute(WorkerStatements.restTokens, .restTokens(of: certificate))
+                try await connection.execute(WorkerStatements.restTokens, Parameters(certificate))
             }
-            let parameters: Parameters = .judgeCredential(certificate, status, error: error)
+            let parameters = Parameters(certificate, status, error)
             try await connection.execute(WorkerStatements.judgeCredential, parameters)
         case .hold(let app, let (trouble, wait)?):
-            let parameters: Parameters = .hold(app, for: trouble, wait, by: state.id)
+            let parameters = Parameters(app, trouble.kind.rawValue, trouble.message, wait.inSeconds, state.id)
             try await connection.execute(WorkerStatements.hold, parameters)
         case .hold(let app, nil):
-            try await connection.execute(WorkerStatements.endHold, .endHold(of: app))
+            try await connection.execute(WorkerStatements.endHold, Parameters(app))
         }
     }
 }

@@ -13,12 +13,13 @@ extension Worker {
                 throw PushError(.noProviderToken, "\(key) is no longer in use")
             }
             guard let connection else { throw PushError(.noProviderToken, "there is no connection to PostgreSQL") }
-            var parameters = Parameters()
-            parameters.append(row.certificate)
-            parameters.append(timestamp: row.since)
-            parameters.append(refused?.jwt)
-            parameters.append(minted?.jwt)
-            parameters.append(minted?.issuedAt)
+            let parameters = Parameters(
+                row.certificate,
+                Timestamp(row.since),
+                refused?.jwt,
+                minted?.jwt,
+                minted?.issuedAt
+            )
             do throws(PostgresError) {
                 let (token, now) = try await ask(connection, WorkerStatements.providerToken, parameters) { rows in
                     (try rows.isNull(0, "token") ? nil : Self.token(rows), try rows.int64(0, "clock"))

@@ -15,7 +15,8 @@ extension Worker {
             case .takeTurn(let pushes, let route):
                 // Pushes that waited for a connection after their turn would go out together with those of the next turn.
                 if let route { await backend.prepare(for: route.gateway, with: supplied(route.credential)) }
-                event = await write(for: flight, WorkerStatements.takeTurn, .takeTurn(of: flight.app, pushes: pushes)) {
+                let parameters = Parameters(flight.app, Int32(clamping: pushes))
+                event = await write(for: flight, WorkerStatements.takeTurn, parameters) {
                     .turnGiven(try $0.int64IfPresent(0, 0).map { .microseconds($0) })
                 }
             case .wait(let duration): event = await sleep(for: duration) ? .waited : .abandoned
@@ -121,13 +122,14 @@ extension Worker {
     private func split(_ message: Int64, of lane: Lane) async -> Flight.Event {
         var parts: Int64?
         await withOwnConnection(for: .split) { connection throws(PostgresError) in
-            let parameters: Parameters = .split(message, of: lane, size: state.cutSize(of: lane.app))
+            let size = Int32(state.cutSize(of: lane.app))
+            let parameters = Parameters(lane.app, lane.number, message, size)
             do throws(PostgresError) {
                 parts = try await ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
             } catch {
                 guard error.isAboutSize else { throw error }
                 // It cannot be read, so it can never be sent.
-                try await connection.execute(WorkerStatements.discard, .discard(message, of: lane))
+                try await connection.execute(WorkerStatements.discard, Parameters(lane.app, lane.number, message))
                 parts = 0
                 complain(of: error)
             }

@@ -7,7 +7,7 @@ extension Worker {
     func register(on lifeline: PostgresConnection) async throws(PostgresError) {
         let askedAt = MonotonicInstant.now
         let parameters: Parameters = .register(options, age: askedAt - madeAt)
-        let id = try await ask(lifeline, WorkerStatements.register, parameters) { try $0.int64(0, 0) }
+        let id = try await ask(lifeline, WorkerStatements.register, parameters) { try $0.int64(0, "id") }
         state.registered(as: id, askedAt: askedAt)
         permit = SendingPermit(until: state.lease.end ?? askedAt)
         count { $0.leaseEnd = state.lease.end }
@@ -38,10 +38,10 @@ extension Worker {
     }
 
     private func renewLease(on lifeline: PostgresConnection) async throws(PostgresError) {
-        let parameters: Parameters = .heartbeat(of: state.id, lease: options.lease)
+        let parameters = Parameters(state.id, options.lease.inSeconds)
         let askedAt = MonotonicInstant.now
         let alive = try await ask(lifeline, WorkerStatements.heartbeat, parameters) { rows in
-            rows.isEmpty ? nil : try rows.int64(0, 0)
+            rows.isEmpty ? nil : try rows.int64(0, "workers")
         }
         if let alive {
             state.renewed(workersAlive: Int(alive), askedAt: askedAt)
@@ -61,14 +61,15 @@ extension Worker {
     func countActivity(on connection: PostgresConnection) async throws(PostgresError) {
         let counts = state.takeActivity()
         guard !counts.isEmpty else { return }
-        var parameters = Parameters()
-        parameters.append(state.id)
-        parameters.append(PostgresArray(counts.keys))
-        parameters.append(PostgresArray(counts.values.lazy.map { Int64($0.sent) }))
-        parameters.append(PostgresArray(counts.values.lazy.map { Int64($0.failed) }))
-        parameters.append(PostgresArray(counts.values.lazy.map { Int64($0.expired) }))
-        parameters.append(PostgresArray(counts.values.lazy.map { Int64($0.retried) }))
-        parameters.append(PostgresArray(counts.values.lazy.map { Int64($0.badTokens) }))
+        let parameters = Parameters(
+            state.id,
+            PostgresArray(counts.keys),
+            PostgresArray(counts.values.lazy.map { Int64($0.sent) }),
+            PostgresArray(counts.values.lazy.map { Int64($0.failed) }),
+            PostgresArray(counts.values.lazy.map { Int64($0.expired) }),
+            PostgresArray(counts.values.lazy.map { Int64($0.retried) }),
+            PostgresArray(counts.values.lazy.map { Int64($0.badTokens) })
+        )
         do throws(PostgresError) {
             try await connection.execute(WorkerStatements.countActivity, parameters)
         } catch {
@@ -80,11 +81,13 @@ extension Worker {
     }
 
     private func openBreakers(of apps: [Int32], on connection: PostgresConnection) async throws(PostgresError) {
-        var parameters = Parameters()
-        parameters.append(PostgresArray(apps))
+        let parameters = Parameters(PostgresArray(apps))
         let opened = try await ask(connection, WorkerStatements.openBreakers, parameters) { rows in
             try rows.indices.map { row in
-                (app: try rows.int32(row, 0), name: try rows.string(row, 1), reason: try rows.string(row, 2))
+                (
+                    app: try rows.int32(row, "app_id"), name: try rows.string(row, "app"),
+                    reason: try rows.string(row, "reason")
+                )
             }
         }
         for breaker in opened {
@@ -102,7 +105,7 @@ extension Worker {
             try await writeNotes(on: connection)
             // After a run with `once`, holds stay for people to read until the next run.
             if !options.once {
-                try await connection.execute(WorkerStatements.endHolds, .endHolds(of: state.id))
+                try await connection.execute(WorkerStatements.endHolds, Parameters(state.id))
             }
         } catch {
             // The worker can sign off without this.
@@ -110,8 +113,7 @@ extension Worker {
         }
         do throws(PostgresError) {
             try await releaseLost(on: connection)
-            let parameters: Parameters = .signOff(of: state.id)
-            return try await ask(connection, WorkerStatements.signOff, parameters) { try $0.bool(0, 0) }
+            return try await ask(connection, WorkerStatements.signOff, Parameters(state.id)) { try $0.bool(0, 0) }
         } catch {
             failed(error, on: connection)
             return false

@@ -11,7 +11,7 @@ extension Worker {
 
     func watchOthers() async {
         guard let lifeline else { return }
-        let parameters: Parameters = .heartbeats(butOf: state.id)
+        let parameters = Parameters(state.id)
         var dead: [HeartbeatWatch.Sighting] = []
         do throws(PostgresError) {
             let others = try await ask(lifeline, WorkerStatements.heartbeats, parameters) { rows in
@@ -64,7 +64,7 @@ extension Worker {
         from dead: HeartbeatWatch.Sighting?,
         on connection: PostgresConnection
     ) async throws(PostgresError) -> Bool {
-        let parameters: Parameters = .takeOver(from: dead)
+        let parameters = Parameters(dead?.worker ?? 0, dead?.beat)
         let (workers, claims, jobs) = try await ask(connection, WorkerStatements.takeOver, parameters) { rows in
             (try rows.int64(0, "workers"), try rows.int64(0, "claims"), try rows.int64(0, "jobs"))
         }
@@ -77,9 +77,11 @@ extension Worker {
 
     /// Claims in this worker's name that it does not know.
     func strays(on connection: PostgresConnection) async throws(PostgresError) -> [ClaimKey] {
-        let parameters: Parameters = .claims(of: state.id, butFor: state.heldClaims)
+        let parameters = Parameters(state.id, PostgresArray(state.heldClaims))
         return try await ask(connection, WorkerStatements.strays, parameters) { rows in
-            try rows.indices.map { ClaimKey(id: try rows.int64($0, 0), claimedAt: try rows.timestamp($0, 1)) }
+            try rows.indices.map {
+                ClaimKey(id: try rows.int64($0, "id"), claimedAt: try rows.timestamp($0, "claimed_at"))
+            }
         }
     }
 }

@@ -83,9 +83,7 @@ package struct FeedbackLists: Sendable {
         _ failure: String?,
         on connection: PostgresConnection
     ) async throws(PostgresError) {
-        var parameters = Parameters()
-        parameters.append(PostgresArray(origin.apps))
-        parameters.append(failure)
+        let parameters = Parameters(PostgresArray(origin.apps), failure)
         try await connection.execute(Self.tell, parameters)
         let gateway = (try? origin.route.get())?.gateway.description
         summaries += origin.names.map { name in

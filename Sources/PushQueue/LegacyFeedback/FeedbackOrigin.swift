@@ -20,10 +20,7 @@ struct FeedbackOrigin: Sendable {
     static func read(of app: String?, on connection: PostgresConnection) async throws(PostgresError) -> [Self] {
         let ids = try await connection.ask(Self.listed) { rows in try rows.indices.map { try rows.int32($0, 0) } }
         if ids.isEmpty { return [] }
-        var parameters = Parameters()
-        parameters.append(PostgresArray(ids))
-        parameters.append(PostgresArray([Int32]()))
-        parameters.append(PostgresArray([Int64]()))
+        let parameters = Parameters(PostgresArray(ids), PostgresArray([Int32]()), PostgresArray([Int64]()))
         let origins = try await connection.ask(AppRow.statement, parameters) { rows in
             try rows.indices.map { row in FeedbackOrigin(try AppRow(rows, row)) }
         }

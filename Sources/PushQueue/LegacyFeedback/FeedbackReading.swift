@@ -51,10 +51,11 @@ struct FeedbackReading: Sendable {
         of origin: FeedbackOrigin,
         on connection: PostgresConnection
     ) async throws(PostgresError) {
-        var parameters = Parameters()
-        parameters.append(PostgresArray(origin.apps))
-        parameters.append(PostgresArray(entries.map(\.token)))
-        parameters.append(PostgresArray(entries.map { $0.timestamp ?? 0 }))
+        let parameters = Parameters(
+            PostgresArray(origin.apps),
+            PostgresArray(entries.map(\.token)),
+            PostgresArray(entries.map { $0.timestamp ?? 0 })
+        )
         try await connection.execute(Self.keep, parameters)
     }
 

@@ -66,10 +66,7 @@ extension LockHolder {
     )
 
     package static func parameters(olderThan age: Duration, relation: String? = nil) -> Parameters {
-        var parameters = Parameters()
-        parameters.append(age.inSeconds)
-        parameters.append(relation)
-        return parameters
+        Parameters(age.inSeconds, relation)
     }
 
     package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {

@@ -41,18 +41,11 @@ package struct FleetTask: Sendable {
     ///   - interval: nil: that of the row.
     ///   - worker: nil: a program that is no worker.
     func parameters(every interval: Duration?, worker: Int64?) -> Parameters {
-        var parameters = Parameters()
-        parameters.append(name)
-        parameters.append(interval?.inSeconds)
-        parameters.append(worker)
-        return parameters
+        Parameters(name, interval?.inSeconds, worker)
     }
 
     func parameters(of worker: Int64) -> Parameters {
-        var parameters = Parameters()
-        parameters.append(name)
-        parameters.append(worker)
-        return parameters
+        Parameters(name, worker)
     }
 
     /// For programs that are no workers. True: the task was due, and is theirs.

@@ -30,9 +30,7 @@ extension Worker {
     /// Runs a step until nothing of it is left. Returns its error, which does not stop the other steps.
     private func finish(_ step: String, on connection: PostgresConnection) async throws(PostgresError) -> PostgresError?
     {
-        var parameters = Parameters()
-        parameters.append(step)
-        parameters.append(options.retention.inSeconds)
+        let parameters = Parameters(step, options.retention.inSeconds)
         while !Task.isCancelled {
             do throws(PostgresError) {
                 let (more, fault) = try await ask(connection, WorkerStatements.maintainStep, parameters) { rows in

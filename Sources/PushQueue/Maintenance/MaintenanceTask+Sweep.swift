@@ -23,8 +23,8 @@ extension Worker {
         guard !floors.isEmpty else { return }
         let found = try await ask(connection, WorkerStatements.lookBelow, .lookBelow(floors)) { rows in
             try rows.indices.map { row in
-                let lane = Lane(app: try rows.int32(row, 0), number: try rows.int16(row, 1))
-                return (lane: lane, lowest: try rows.int64(row, 2))
+                let lane = Lane(app: try rows.int32(row, "app"), number: try rows.int16(row, "lane"))
+                return (lane: lane, lowest: try rows.int64(row, "lowest"))
             }
         }
         guard !found.isEmpty else { return }

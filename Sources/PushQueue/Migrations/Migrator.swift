@@ -32,9 +32,7 @@ package struct Migrator: Sendable {
         try await walk(told) { state, connection in
             guard let migration = try state.nextUp(to: target ?? Migration.latest) else { return nil }
             try await Self.run(migration, "up", migration.up, on: connection)
-            var parameters = Parameters()
-            parameters.append(Int32(migration.version))
-            parameters.append(state.checksums[migration.version])
+            let parameters = Parameters(Int32(migration.version), state.checksums[migration.version])
             try await connection.execute(Self.seal, parameters)
             return migration
         }

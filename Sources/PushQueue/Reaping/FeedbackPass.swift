@@ -39,9 +39,7 @@ package struct FeedbackPass: Sendable {
         whileTrue mayGoOn: () -> Bool
     ) async throws(PostgresError) {
         while mayGoOn() {
-            var parameters = Parameters()
-            parameters.append(app)
-            parameters.append(place)
+            let parameters = Parameters(app, place)
             let began = MonotonicInstant.now
             let batch = try await connection.ask(ReapBatch.statement, parameters) { try ReapBatch($0) }
             guard let rest = answered(batch, after: .now - began) else { return }

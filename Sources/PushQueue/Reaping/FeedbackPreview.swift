@@ -18,8 +18,7 @@ package struct FeedbackPreview: Sendable {
     package static func read(of app: String?, on connection: PostgresConnection) async throws
         -> [Self]
     {
-        var parameters = Parameters()
-        parameters.append(app)
+        let parameters = Parameters(app)
         return try await connection.query(Self.statement, parameters) { rows in
             try rows.indices.map { row in
                 Self(

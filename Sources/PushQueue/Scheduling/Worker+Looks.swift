@@ -56,8 +56,8 @@ extension Worker {
         let parameters: Parameters = .look(above: state.board.floors, over: state.pausedRuns)
         let (lanes, cost) = try await ask(connection, WorkerStatements.look, parameters) { rows in
             let last = rows.count - 1
-            let lanes = try (0..<last).map { Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1)) }
-            return (lanes, Duration.microseconds(try rows.int64(last, 2)))
+            let lanes = try (0..<last).map { Lane(app: try rows.int32($0, .app), number: try rows.int16($0, .lane)) }
+            return (lanes, Duration.microseconds(try rows.int64(last, "cost")))
         }
         let unread = state.found(lanes)
         try await readApps(Array(unread), on: connection)
@@ -68,4 +68,10 @@ extension Worker {
         for event in events { tell(event) }
         return (lanes, total)
     }
+}
+
+/// The columns of a look that may find many lanes, by their places.
+extension Rows.Column {
+    fileprivate static var app: Self { .place(0) }
+    fileprivate static var lane: Self { .place(1) }
 }

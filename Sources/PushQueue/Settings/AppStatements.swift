@@ -74,10 +74,7 @@ enum AppStatements {
     ]
 
     static func parameters(_ app: NewApp, _ certificateID: Int32?) -> Parameters {
-        var parameters = Parameters()
-        parameters.append(app.name)
-        parameters.append(app.topic)
-        parameters.append(certificateID)
+        var parameters = Parameters(app.name, app.topic, certificateID)
         for value in [app.environment, app.protocol, app.gateway, app.gatewayCA, app.feedbackGateway] {
             parameters.append(value)
         }
@@ -88,15 +85,11 @@ enum AppStatements {
     }
 
     static func parameters(name: String) -> Parameters {
-        var parameters = Parameters()
-        parameters.append(name)
-        return parameters
+        Parameters(name)
     }
 
     static func parameters(id: Int32) -> Parameters {
-        var parameters = Parameters()
-        parameters.append(id)
-        return parameters
+        Parameters(id)
     }
 
     static func app(_ rows: borrowing Rows, _ row: Int) throws -> StoredApp {

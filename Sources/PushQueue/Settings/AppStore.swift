@@ -156,9 +156,7 @@ package struct AppStore: Sendable {
 
     private func setPaused(_ paused: Bool, _ name: String) async throws(SettingsError) -> StoredApp {
         try await settings {
-            var parameters = Parameters()
-            parameters.append(name)
-            parameters.append(paused)
+            let parameters = Parameters(name, paused)
             try await connection.execute(AppStatements.setPaused, parameters)
             return try await app(named: name)
         }

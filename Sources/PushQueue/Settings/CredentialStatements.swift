@@ -84,9 +84,7 @@ enum CredentialStatements {
     }
 
     static func parameters(until notAfter: Int64?) -> Parameters {
-        var parameters = Parameters()
-        parameters.append(timestamp: notAfter)
-        return parameters
+        Parameters(Timestamp(notAfter))
     }
 
     static func text(_ rows: borrowing Rows, _ row: Int) throws -> CredentialText {

@@ -43,9 +43,7 @@ package struct CredentialStore: Sendable {
             do {
                 try await record(try text.credential().facts, of: name)
             } catch let error as SettingsError where error.code == .invalid {
-                var parameters = Parameters()
-                parameters.append(name)
-                parameters.append(error.message)
+                let parameters = Parameters(name, error.message)
                 try await connection.execute(CredentialStatements.recordError, parameters)
             }
             return try await credential(named: name)
@@ -84,8 +82,7 @@ package struct CredentialStore: Sendable {
         do {
             let credential = try await self.credential(named: name)
             guard credential.apps.isEmpty else { throw inUse(credential) }
-            var parameters = Parameters()
-            parameters.append(name)
+            let parameters = Parameters(name)
             try await connection.execute(CredentialStatements.remove, parameters)
         } catch let error as PostgresError where error.sqlState == "23503" {  // an app has just begun to use it
             throw SettingsError(.inUse, "Credential \(name) is in use.", underlying: error)
@@ -105,8 +102,7 @@ package struct CredentialStore: Sendable {
 
     private func refuseExpired(_ facts: Credential.Facts) async throws {
         guard let notAfter = facts.notAfter else { return }
-        var parameters = Parameters()
-        parameters.append(timestamp: notAfter * 1_000_000)
+        let parameters = Parameters(Timestamp(notAfter * 1_000_000))
         let expiry = try await connection.query(CredentialStatements.expiry, parameters) { rows in
             try rows.stringIfPresent(0, 0)
         }
@@ -115,18 +111,12 @@ package struct CredentialStore: Sendable {
     }
 
     private func record(_ facts: Credential.Facts, of name: String) async throws {
-        var topics = PostgresArray(of: .text)
-        for topic in facts.topics { topics.append(topic) }
-        var parameters = Parameters()
-        parameters.append(name)
-        parameters.append(timestamp: facts.notAfter.map { $0 * 1_000_000 })
-        parameters.append(topics)
+        let parameters = Parameters(name, Timestamp(facts.notAfter.map { $0 * 1_000_000 }), PostgresArray(facts.topics))
         try await connection.execute(CredentialStatements.record, parameters)
     }
 
     private func text(of name: String) async throws -> CredentialText {
-        var parameters = Parameters()
-        parameters.append(name)
+        let parameters = Parameters(name)
         let text = try await connection.query(CredentialStatements.text, parameters) { rows in
             rows.isEmpty ? nil : try CredentialStatements.text(rows, 0)
         }

@@ -5,202 +5,176 @@ extension Settlement {
     /// Writes the settlement; answers with a `SettlementAnswer`.
     package static let statement = Statement("settle", "SELECT carillon.settle(\(Arguments.list))")
 
+    /// The arguments of the function `carillon.settle`, by name.
+    private struct Arguments {
+        private static let names = [
+            "app", "claim", "worker", "claimed", "part_number",
+            "ended", "ended_reference", "ended_broadcast", "ended_sent", "ended_failed", "ended_expired",
+            "ended_attempts",
+            "part", "part_reference", "part_broadcast", "part_returned", "part_sent", "part_failed", "part_expired",
+            "part_attempts",
+            "failed", "failed_reference", "failed_token", "failed_status", "failed_reason", "failed_unregistered_at",
+            "failed_apns_id", "failed_attempt",
+            "dead", "dead_since", "dead_reason",
+            "again", "again_whole", "again_attempt", "again_after", "again_place", "again_token",
+            "kept", "kept_whole", "kept_place", "kept_token",
+            "again_status", "again_reason", "unanswered", "ended_status", "ended_reason", "part_status", "part_reason",
+        ]
+
+        /// Each name with its parameter: `app => $1, claim => $2, …`.
+        static let list = names.enumerated().map { "\($1) => $\($0 + 1)" }.joined(separator: ", ")
+
+        private(set) var parameters: Parameters
+
+        init(capacity: Int) {
+            parameters = Parameters(capacity: capacity)
+        }
+
+        mutating func append(_ name: @autoclosure () -> String, _ value: some Parameter) {
+            assert(Self.names[parameters.count] == name(), "\(name()) is not argument \(parameters.count + 1)")
+            parameters.append(value)
+        }
+    }
+
     /// - Parameter part: How many parts of the claim were settled before.
     package func parameters(of claim: ClaimedJobs, worker: Int64, part: Int16 = 0) -> Parameters {
         var arguments = Arguments(capacity: 1024 + ended.count * 24 + failures.count * 160)
-        arguments.append(.app) { $0.append(claim.app) }
-        arguments.append(.claim) { $0.append(claim.id) }
-        arguments.append(.worker) { $0.append(worker) }
-        arguments.append(.claimed) { $0.append(timestamp: claim.claimedAt) }
-        arguments.append(.partNumber) { $0.append(part) }
+        arguments.append("app", claim.app)
+        arguments.append("claim", claim.id)
+        arguments.append("worker", worker)
+        arguments.append("claimed", Timestamp(claim.claimedAt))
+        arguments.append("part_number", part)
         appendEnded(to: &arguments, claim)
         appendParts(to: &arguments, claim)
         appendFailures(to: &arguments, claim)
-        appendDead(to: &arguments, claim)
         appendReturns(to: &arguments, claim)
         appendStays(to: &arguments, claim)
-        append(returns.lazy.map(\.cause), .againStatus, .againReason, to: &arguments)
-        arguments.append(.unanswered, PostgresArray(unanswered.lazy.map { claim.jobs[Int($0)].message }))
-        append(ended.lazy.map(\.lastAttempt), .endedStatus, .endedReason, to: &arguments)
-        append(parts.lazy.map(\.lastAttempt), .partStatus, .partReason, to: &arguments)
+        arguments.append("again_status", Self.column(returns.lazy.map(\.cause?.status)))
+        arguments.append("again_reason", Self.column(returns.lazy.map(\.cause?.reason)))
+        arguments.append("unanswered", PostgresArray(unanswered.lazy.map { claim.jobs[Int($0)].message }))
+        arguments.append("ended_status", Self.column(ended.lazy.map(\.lastAttempt?.status)))
+        arguments.append("ended_reason", Self.column(ended.lazy.map(\.lastAttempt?.reason)))
+        arguments.append("part_status", Self.column(parts.lazy.map(\.lastAttempt?.status)))
+        arguments.append("part_reason", Self.column(parts.lazy.map(\.lastAttempt?.reason)))
         return arguments.parameters
     }
 
     private func appendEnded(to arguments: inout Arguments, _ claim: ClaimedJobs) {
-        arguments.append(.ended, PostgresArray(ended.lazy.map { claim.jobs[Int($0.job)].id }))
-        arguments.append(.endedReference, references(of: ended, claim))
-        arguments.append(.endedBroadcast, broadcasts(of: ended, claim))
-        arguments.append(.endedSent, Self.column(ended.lazy.map(\.sent), default: 1))
-        arguments.append(.endedFailed, Self.column(ended.lazy.map(\.failed), default: 0))
-        arguments.append(.endedExpired, Self.column(ended.lazy.map(\.expired), default: 0))
-        let attempts = ended.lazy.map { claim.jobs[Int($0.job)].attempts }
-        arguments.append(.endedAttempts, PostgresArray(attempts.allSatisfy { $0 == 1 } ? [] : Array(attempts)))
+        let jobs = ended.lazy.map { claim.jobs[Int($0.job)] }
+        arguments.append("ended", PostgresArray(jobs.map(\.id)))
+        arguments.append("ended_reference", Self.references(of: jobs, claim))
+        arguments.append("ended_broadcast", Self.column(jobs.map(\.broadcast)))
+        arguments.append("ended_sent", Self.column(ended.lazy.map(\.sent), default: 1))
+        arguments.append("ended_failed", Self.column(ended.lazy.map(\.failed), default: 0))
+        arguments.append("ended_expired", Self.column(ended.lazy.map(\.expired), default: 0))
+        arguments.append("ended_attempts", Self.column(jobs.map(\.attempts), default: 1))
     }
 
     private func appendParts(to arguments: inout Arguments, _ claim: ClaimedJobs) {
-        arguments.append(.part, PostgresArray(parts.lazy.map { claim.jobs[Int($0.job)].message }))
-        arguments.append(.partReference, references(of: parts, claim))
-        arguments.append(.partBroadcast, broadcasts(of: parts, claim))
-        // Of a message that is known to be unfinished already, what comes back was never taken off.
-        arguments.append(.partReturned, PostgresArray(parts.lazy.map { $0.isKnown ? 0 : $0.remaining }))
-        arguments.append(.partSent, PostgresArray(parts.lazy.map(\.sent)))
-        arguments.append(.partFailed, PostgresArray(parts.lazy.map(\.failed)))
-        arguments.append(.partExpired, PostgresArray(parts.lazy.map(\.expired)))
-        arguments.append(.partAttempts, PostgresArray(parts.lazy.map { claim.jobs[Int($0.job)].attempts }))
+        let jobs = parts.lazy.map { claim.jobs[Int($0.job)] }
+        arguments.append("part", PostgresArray(jobs.map(\.message)))
+        arguments.append("part_reference", Self.references(of: jobs, claim))
+        arguments.append("part_broadcast", Self.column(jobs.map(\.broadcast)))
+        // The row in `unfinished` of a known message still counts the pushes that come back.
+        arguments.append("part_returned", PostgresArray(parts.lazy.map { $0.isKnown ? 0 : $0.remaining }))
+        arguments.append("part_sent", PostgresArray(parts.lazy.map(\.sent)))
+        arguments.append("part_failed", PostgresArray(parts.lazy.map(\.failed)))
+        arguments.append("part_expired", PostgresArray(parts.lazy.map(\.expired)))
+        arguments.append("part_attempts", PostgresArray(jobs.map(\.attempts)))
     }
 
     private func appendFailures(to arguments: inout Arguments, _ claim: ClaimedJobs) {
-        var references = PostgresArray(of: .text)
-        var tokens = PostgresArray(of: .text)
-        var statuses = PostgresArray(of: .int2)
-        var reasons = PostgresArray(of: .text)
-        var dates = PostgresArray(of: .timestamptz)
-        var ids = PostgresArray(of: .uuid)
-        for failure in failures {
-            append(claim.jobs[Int(failure.job)].reference, of: claim, to: &references)
-            append(failure.token, of: claim, to: &tokens)
-            if let status = failure.status { statuses.append(status) } else { statuses.appendNull() }
-            reasons.append(failure.reason)
-            if let date = failure.unregisteredAt { dates.append(timestamp: date) } else { dates.appendNull() }
-            let id = claim.id(of: failure.token)
-            ids.append(uuid: (id.high, id.low))
-        }
-        arguments.append(.failed, PostgresArray(failures.lazy.map { claim.jobs[Int($0.job)].message }))
-        arguments.append(.failedReference, references)
-        arguments.append(.failedToken, tokens)
-        arguments.append(.failedStatus, statuses)
-        arguments.append(.failedReason, reasons)
-        arguments.append(.failedUnregisteredAt, dates)
-        arguments.append(.failedID, ids)
-        arguments.append(.failedAttempt, PostgresArray(failures.lazy.map { claim.jobs[Int($0.job)].attempt }))
-    }
-
-    private func appendDead(to arguments: inout Arguments, _ claim: ClaimedJobs) {
-        var tokens = PostgresArray(of: .text)
-        var dates = PostgresArray(of: .timestamptz)
-        var reasons = PostgresArray(of: .text)
-        for failure in failures {
-            guard let date = failure.unregisteredAt else { continue }
-            append(failure.token, of: claim, to: &tokens)
-            dates.append(timestamp: date)
-            reasons.append(failure.reason)
-        }
-        arguments.append(.dead, tokens)
-        arguments.append(.deadSince, dates)
-        arguments.append(.deadReason, reasons)
+        let jobs = failures.lazy.map { claim.jobs[Int($0.job)] }
+        arguments.append("failed", PostgresArray(jobs.map(\.message)))
+        arguments.append("failed_reference", Self.references(of: jobs, claim))
+        arguments.append("failed_token", Self.tokens(failures.lazy.map(\.token), claim))
+        arguments.append("failed_status", PostgresArray(failures.lazy.map(\.status)))
+        arguments.append("failed_reason", PostgresArray(failures.lazy.map(\.reason)))
+        arguments.append("failed_unregistered_at", PostgresArray(failures.lazy.map { Timestamp($0.unregisteredAt) }))
+        arguments.append("failed_apns_id", PostgresArray(failures.lazy.map { claim.id(of: $0.token) }))
+        arguments.append("failed_attempt", PostgresArray(jobs.map(\.attempt)))
+        let dead = failures.filter { $0.unregisteredAt != nil }
+        arguments.append("dead", Self.tokens(dead.lazy.map(\.token), claim))
+        arguments.append("dead_since", PostgresArray(dead.lazy.map { Timestamp($0.unregisteredAt) }))
+        arguments.append("dead_reason", PostgresArray(dead.lazy.map(\.reason)))
     }
 
     private func appendReturns(to arguments: inout Arguments, _ claim: ClaimedJobs) {
-        var areWhole = PostgresArray(of: .bool)
-        var delays = PostgresArray(of: .int4)
-        for share in returns {
-            areWhole.append(share.isWhole)
-            if let delay = share.delay { delays.append(delay) } else { delays.appendNull() }
-        }
-        arguments.append(.again, PostgresArray(returns.lazy.map { claim.jobs[Int($0.job)].id }))
-        arguments.append(.againWhole, areWhole)
-        arguments.append(.againAttempt, PostgresArray(returns.lazy.map(\.attempt)))
-        arguments.append(.againAfter, delays)
-        appendTokens(of: returns.lazy.map { ($0.isWhole, $0.pushes) }, claim, .againPlace, .againToken, to: &arguments)
+        arguments.append("again", PostgresArray(returns.lazy.map { claim.jobs[Int($0.job)].id }))
+        arguments.append("again_whole", PostgresArray(returns.lazy.map(\.isWhole)))
+        arguments.append("again_attempt", PostgresArray(returns.lazy.map(\.attempt)))
+        arguments.append("again_after", PostgresArray(returns.lazy.map(\.delay)))
+        let pushes = Self.pushes(returns.lazy.map { ($0.isWhole, $0.pushes) })
+        arguments.append("again_place", PostgresArray(pushes.lazy.map(\.job)))
+        arguments.append("again_token", Self.tokens(pushes.lazy.map { .push($0.push) }, claim))
     }
 
     private func appendStays(to arguments: inout Arguments, _ claim: ClaimedJobs) {
-        var areWhole = PostgresArray(of: .bool)
-        for stay in stays { areWhole.append(stay.isWhole) }
-        arguments.append(.kept, PostgresArray(stays.lazy.map { claim.jobs[Int($0.job)].id }))
-        arguments.append(.keptWhole, areWhole)
-        appendTokens(of: stays.lazy.map { ($0.isWhole, $0.pushes) }, claim, .keptPlace, .keptToken, to: &arguments)
-    }
-
-    /// The tokens of jobs of which only some return or stay, each with the place of its job. The database has those of
-    /// whole jobs.
-    private func appendTokens(
-        of jobs: some Sequence<(isWhole: Bool, pushes: [Int32])>,
-        _ claim: ClaimedJobs,
-        _ place: Arguments.Name,
-        _ token: Arguments.Name,
-        to arguments: inout Arguments
-    ) {
-        var places = PostgresArray(of: .int4)
-        var tokens = PostgresArray(of: .text)
-        for (number, job) in jobs.enumerated() where !job.isWhole {
-            for push in job.pushes {
-                places.append(Int32(number + 1))
-                append(.push(push), of: claim, to: &tokens)
-            }
-        }
-        arguments.append(place, places)
-        arguments.append(token, tokens)
-    }
-
-    /// Why attempts failed, job by job; two empty columns if nothing is known of any.
-    private func append(
-        _ causes: some Collection<RetryCause?>,
-        _ status: Arguments.Name,
-        _ reason: Arguments.Name,
-        to arguments: inout Arguments
-    ) {
-        var statuses = PostgresArray(of: .int2)
-        var reasons = PostgresArray(of: .text)
-        if causes.contains(where: { $0 != nil }) {
-            for cause in causes {
-                if let status = cause?.status { statuses.append(status) } else { statuses.appendNull() }
-                if let cause { reasons.append(cause.reason) } else { reasons.appendNull() }
-            }
-        }
-        arguments.append(status, statuses)
-        arguments.append(reason, reasons)
+        arguments.append("kept", PostgresArray(stays.lazy.map { claim.jobs[Int($0.job)].id }))
+        arguments.append("kept_whole", PostgresArray(stays.lazy.map(\.isWhole)))
+        let pushes = Self.pushes(stays.lazy.map { ($0.isWhole, $0.pushes) })
+        arguments.append("kept_place", PostgresArray(pushes.lazy.map(\.job)))
+        arguments.append("kept_token", Self.tokens(pushes.lazy.map { .push($0.push) }, claim))
     }
 
     // MARK: Columns
 
-    private func append(_ token: Failure.Token, of claim: ClaimedJobs, to tokens: inout PostgresArray) {
-        switch token {
-        case .push(let place):
-            let range = claim.batch.pushes[Int(place)].token.range
-            claim.batch.bytes.withSpan(range) { tokens.append($0) }
-        case .refusal(let place):
-            claim.texts.withSpan(claim.refusals[Int(place)].token.range) { tokens.append($0) }
-        }
-    }
-
-    private func append(_ reference: ClaimedJobs.Extent?, of claim: ClaimedJobs, to column: inout PostgresArray) {
-        guard let reference else { return column.appendNull() }
-        claim.texts.withSpan(reference.range) { column.append($0) }
-    }
-
     /// A column whose every value is the default is left empty.
-    private static func column(_ values: some Collection<Int32>, default value: Int32) -> PostgresArray {
-        PostgresArray(values.allSatisfy { $0 == value } ? [] : Array(values))
+    private static func column<Value: PostgresValue & Equatable>(
+        _ values: some Collection<Value>,
+        default value: Value
+    ) -> PostgresArray {
+        values.allSatisfy { $0 == value } ? PostgresArray(of: Value.type) : PostgresArray(values)
     }
 
-    private func references(of shares: [Share], _ claim: ClaimedJobs) -> PostgresArray {
+    /// A column of nulls is left empty.
+    private static func column<Value: PostgresValue>(_ values: some Collection<Value?>) -> PostgresArray {
+        values.contains { $0 != nil } ? PostgresArray(values) : PostgresArray(of: Value.type)
+    }
+
+    private static func references(of jobs: some Collection<ClaimedJobs.Job>, _ claim: ClaimedJobs) -> PostgresArray {
         var column = PostgresArray(of: .text)
-        guard shares.contains(where: { claim.jobs[Int($0.job)].reference != nil }) else { return column }
-        for share in shares { append(claim.jobs[Int(share.job)].reference, of: claim, to: &column) }
-        return column
-    }
-
-    private func broadcasts(of shares: [Share], _ claim: ClaimedJobs) -> PostgresArray {
-        var column = PostgresArray(of: .int8)
-        guard shares.contains(where: { claim.jobs[Int($0.job)].broadcast != nil }) else { return column }
-        for share in shares {
-            if let broadcast = claim.jobs[Int(share.job)].broadcast {
-                column.append(broadcast)
+        guard jobs.contains(where: { $0.reference != nil }) else { return column }
+        for job in jobs {
+            if let reference = job.reference {
+                claim.texts.withSpan(reference.range) { column.append($0) }
             } else {
                 column.appendNull()
             }
         }
         return column
     }
+
+    private static func tokens(_ tokens: some Sequence<Failure.Token>, _ claim: ClaimedJobs) -> PostgresArray {
+        var column = PostgresArray(of: .text)
+        for token in tokens {
+            switch token {
+            case .push(let place):
+                claim.batch.bytes.withSpan(claim.batch.pushes[Int(place)].token.range) { column.append($0) }
+            case .refusal(let place):
+                claim.texts.withSpan(claim.refusals[Int(place)].token.range) { column.append($0) }
+            }
+        }
+        return column
+    }
+
+    /// The pushes of jobs of which only some return or stay, each with the place of its job. The database has the tokens of
+    /// whole jobs.
+    private static func pushes(
+        _ jobs: some Sequence<(isWhole: Bool, pushes: [Int32])>
+    ) -> [(job: Int32, push: Int32)] {
+        jobs.enumerated().flatMap { number, job in job.isWhole ? [] : job.pushes.map { (Int32(number + 1), $0) } }
+    }
 }
 
 extension ClaimedJobs {
     /// The identity of the push.
-    func id(of token: Settlement.Failure.Token) -> PushID {
-        switch token {
-        case .push(let place): batch.pushes[Int(place)].id
-        case .refusal(let place): refusals[Int(place)].id
-        }
+    func id(of token: Settlement.Failure.Token) -> PostgresUUID {
+        let id =
+            switch token {
+            case .push(let place): batch.pushes[Int(place)].id
+            case .refusal(let place): refusals[Int(place)].id
+            }
+        return PostgresUUID(high: id.high, low: id.low)
     }
 }

@@ -1,8 +1,8 @@
 import ApplePush
 import Postgres
 
-/// What is written about a job whose outcomes PostgreSQL refuses to write: its counts, and the status of each failed push. Of
-/// texts from outside it has only the tokens, in plain ASCII.
+/// What is written about a job whose outcomes PostgreSQL refuses to write: its counts, and the status of each failed push. Its
+/// only texts are the tokens, reduced to ASCII.
 struct UnrecordedJob {
     /// Writes it; answers with a `SettlementAnswer`.
     static let statement = Statement(
@@ -43,25 +43,24 @@ struct UnrecordedJob {
     private mutating func add(_ push: Settlement.Failure.Token, token: String, status: UInt16) {
         let plain = token.utf8.prefix(512).map { 0x20...0x7e ~= $0 ? $0 : UInt8(ascii: "?") }
         tokens.append(String(decoding: plain, as: UTF8.self))
-        if status == 0 { statuses.appendNull() } else { statuses.append(Int16(clamping: status)) }
-        let id = claim.id(of: push)
-        ids.append(uuid: (id.high, id.low))
+        statuses.append(status == 0 ? nil : Int16(clamping: status))
+        ids.append(claim.id(of: push))
     }
 
     func parameters(worker: Int64, part: Int16) -> Parameters {
-        var parameters = Parameters()
-        parameters.append(claim.app)
-        parameters.append(claim.id)
-        parameters.append(worker)
-        parameters.append(timestamp: claim.claimedAt)
-        parameters.append(part)
-        parameters.append(job.id)
-        parameters.append(sent)
-        parameters.append(failed)
-        parameters.append(expired)
-        parameters.append(tokens)
-        parameters.append(statuses)
-        parameters.append(ids)
-        return parameters
+        Parameters(
+            claim.app,
+            claim.id,
+            worker,
+            Timestamp(claim.claimedAt),
+            part,
+            job.id,
+            sent,
+            failed,
+            expired,
+            tokens,
+            statuses,
+            ids
+        )
     }
 }

@@ -46,7 +46,7 @@ enum TokenStatements {
                     ELSE coalesce(t.owner, excluded.owner) END
             RETURNING (xmax = 0) AS is_new
         )
-        SELECT count(*) FILTER (WHERE is_new), count(*) FILTER (WHERE NOT is_new) FROM written
+        SELECT count(*) FILTER (WHERE is_new) AS new, count(*) FILTER (WHERE NOT is_new) AS changed FROM written
         """
     )
 }

@@ -18,8 +18,7 @@ package struct TokenStore: Sendable {
 
     /// Throws unless there is such an app. PostgreSQL's error names those that exist.
     package func check(app: String) async throws {
-        var parameters = Parameters()
-        parameters.append(app)
+        let parameters = Parameters(app)
         _ = try await connection.query(TokenStatements.app, parameters) { rows in try rows.int32(0, 0) }
     }
 
@@ -28,14 +27,13 @@ package struct TokenStore: Sendable {
     /// The newest registration wins, whether it is in the batch or in the database, with its owner. One without an owner keeps
     /// the known owner.
     package func write(_ batch: TokenBatch, to app: String) async throws -> Change {
-        var parameters = Parameters()
-        parameters.append(app)
+        let parameters = Parameters(app)
         let connection = self.connection
-        return try await connection.transaction { [parameters] in
+        return try await connection.transaction {
             try await connection.script(TokenStatements.table)
             try await connection.copy(TokenStatements.copy, batch.rows)
             return try await connection.query(TokenStatements.merge, parameters) { rows in
-                Change(new: Int(try rows.int64(0, 0)), changed: Int(try rows.int64(0, 1)))
+                Change(new: Int(try rows.int64(0, "new")), changed: Int(try rows.int64(0, "changed")))
             }
         }
     }

@@ -64,7 +64,8 @@ extension WorkerStatements {
     static let expiring = Statement(
         "expiring",
         """
-        SELECT c.id, c.name, floor(extract(epoch FROM c.not_after - now()) / 86400)::bigint FROM carillon.certificates c
+        SELECT c.id, c.name, floor(extract(epoch FROM c.not_after - now()) / 86400)::bigint AS days
+        FROM carillon.certificates c
         WHERE c.not_after <= now() + interval '30 days'
             AND EXISTS (SELECT FROM carillon.apps a WHERE a.certificate_id = c.id)
         ORDER BY c.id

@@ -22,7 +22,7 @@ package enum WorkerStatements {
             SET beat = w.beat + 1, heartbeat_at = now(), lease_until = now() + make_interval(secs => $2)
             WHERE w.id = $1 RETURNING w.id
         )
-        SELECT 1 + (SELECT count(*) FROM carillon.workers w WHERE w.id <> $1) FROM renewed
+        SELECT 1 + (SELECT count(*) FROM carillon.workers w WHERE w.id <> $1) AS workers FROM renewed
         """
     )
 
@@ -121,7 +121,7 @@ package enum WorkerStatements {
                 ORDER BY m.app_id, m.lane LIMIT 1)
                 LIMIT 1) AS n
         )
-        SELECT f.app_id, f.lane, NULL::bigint FROM found f
+        SELECT f.app_id, f.lane, NULL::bigint AS cost FROM found f
         WHERE NOT f.is_known AND (SELECT a.paused FROM carillon.apps a WHERE a.id = f.app_id) IS NOT TRUE
         UNION ALL
         SELECT k.app, k.lane, NULL FROM known k WHERE (
@@ -136,7 +136,7 @@ package enum WorkerStatements {
     static let pausedRuns = Statement(
         "paused_runs",
         """
-        SELECT min(p.id), max(p.id) FROM (
+        SELECT min(p.id) AS first_app, max(p.id) AS last_app FROM (
             SELECT a.id, a.id - row_number() OVER (ORDER BY a.id) AS run FROM carillon.apps a WHERE a.paused
         ) AS p
         GROUP BY p.run HAVING count(*) > 3 ORDER BY count(*) DESC LIMIT 100
@@ -148,7 +148,7 @@ package enum WorkerStatements {
     static let lookBelow = Statement(
         "look_below",
         """
-        SELECT k.app, k.lane, n.id FROM unnest($1::integer[], $2::smallint[], $3::bigint[]) AS k(app, lane, floor),
+        SELECT k.app, k.lane, n.id AS lowest FROM unnest($1::integer[], $2::smallint[], $3::bigint[]) AS k(app, lane, floor),
             LATERAL (SELECT m.id FROM carillon.messages m
                 WHERE m.app_id = k.app AND m.lane = k.lane AND m.id < k.floor ORDER BY m.id LIMIT 1) AS n
         """

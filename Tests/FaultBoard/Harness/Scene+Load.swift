@@ -81,15 +81,15 @@ extension Scene {
         mayRepeat: Bool,
         more: String = ""
     ) -> Parameters {
-        var parameters = Parameters()
-        parameters.append(prefix)
-        parameters.append(Int64(width))
-        parameters.append(mayRepeat ? "retry" : "fail")
-        parameters.append(Int64(numbers.lowerBound))
-        parameters.append(Int64(numbers.upperBound - 1))
-        parameters.append(app)
-        parameters.append(more)
-        return parameters
+        Parameters(
+            prefix,
+            Int64(width),
+            mayRepeat ? "retry" : "fail",
+            Int64(numbers.lowerBound),
+            Int64(numbers.upperBound - 1),
+            app,
+            more
+        )
     }
 
     /// Enqueues for as long as the body runs, whenever fewer jobs than `depth` wait.

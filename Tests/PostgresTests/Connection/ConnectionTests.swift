@@ -8,14 +8,12 @@ import Testing
     private static let divide = Statement("divide", "SELECT 10 / $1::int4")
 
     private static func increment(_ value: Int, on connection: PostgresConnection) async throws -> Int {
-        var parameters = Parameters()
-        parameters.append(Int64(value))
+        let parameters = Parameters(Int64(value))
         return try await connection.query(Self.increment, parameters) { rows in Int(try rows.int64(0, 0)) }
     }
 
     private static func divide(by value: Int32, on connection: PostgresConnection) async throws -> Int {
-        var parameters = Parameters()
-        parameters.append(value)
+        let parameters = Parameters(value)
         return try await connection.query(Self.divide, parameters) { rows in Int(try rows.int64(0, 0)) }
     }
 
@@ -74,8 +72,7 @@ import Testing
             try await connection.script(
                 "CREATE TABLE once (id int, CONSTRAINT single UNIQUE (id) DEFERRABLE INITIALLY DEFERRED)"
             )
-            var parameters = Parameters()
-            parameters.append(Int32(2))
+            let parameters = Parameters(Int32(2))
             let twice = parameters
             let error = await #expect(throws: PostgresError.self) { try await connection.execute(insert, twice) }
             #expect(error?.sqlState == "23505")
@@ -113,17 +110,13 @@ import Testing
         try await TestDatabase.connected(.nothing) { connection, _ in
             let next1 = try await Self.increment(1, on: connection)
             #expect(next1 == 2)
-            var parameters = Parameters()
-            parameters.append("1")
-            let other = parameters
             let error = await #expect(throws: PostgresError.self) {
-                try await connection.execute(Self.increment, other)
+                try await connection.execute(Self.increment, Parameters("1"))
             }
             #expect(error?.code == .unexpectedValue)
             let another = Statement("increment", "SELECT $1::int8 - 1")
             await #expect(throws: PostgresError.self) {
-                var parameters = Parameters()
-                parameters.append(Int64(1))
+                let parameters = Parameters(Int64(1))
                 try await connection.execute(another, parameters)
             }
             let next2 = try await Self.increment(2, on: connection)
@@ -205,8 +198,7 @@ import Testing
         try await TestDatabase.connected(.nothing) { connection, url in
             let other = try await PostgresConnection.connect(url, on: TestLoop.shared, application: "other")
             try await other.script("SELECT pg_advisory_lock(1), pg_advisory_lock(2)")
-            var parameters = Parameters()
-            parameters.append(String(repeating: "x", count: 8 << 20))
+            let parameters = Parameters(String(repeating: "x", count: 8 << 20))
             let text = parameters
             async let first = connection.execute(Statement("small", "SELECT pg_advisory_lock(1)"))
             try await TestLoop.shared.eventually("the server has the small statement") {
@@ -243,8 +235,7 @@ import Testing
                 try await PostgresConnection.connect(url, on: TestLoop.shared, application: "forgotten")
                     .backendProcessID
             }
-            var parameters = Parameters()
-            parameters.append(try await forget())
+            let parameters = Parameters(try await forget())
             let sessions = "SELECT count(*) FROM pg_stat_activity WHERE pid = $1"
             while try await connection.number(sessions, parameters) > 0 {}
         }

@@ -23,9 +23,7 @@ private actor Bystander {
     private static let kill = Statement("kill", "SELECT pg_terminate_backend($1)")
 
     private static func process(_ connection: PostgresConnection) -> Parameters {
-        var parameters = Parameters()
-        parameters.append(connection.backendProcessID)
-        return parameters
+        Parameters(connection.backendProcessID)
     }
 
     /// Has the first connection wait for a lock that the second holds, with a hundred statements behind it, lets the

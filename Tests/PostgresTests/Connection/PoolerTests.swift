@@ -49,8 +49,7 @@ struct `Behind a pooler` {
                 for (index, connection) in connections.enumerated() {
                     for value in 0..<200 {
                         group.addTask {
-                            var parameters = Parameters()
-                            parameters.append(Int64(value * 6 + index))
+                            let parameters = Parameters(Int64(value * 6 + index))
                             return try await connection.query(Self.double, parameters) {
                                 try $0.int64(0, 0) != 2 * Int64(value * 6 + index)
                             }
@@ -74,8 +73,7 @@ struct `Behind a pooler` {
                 for connection in connections {
                     for length in 0..<100 {
                         group.addTask {
-                            var parameters = Parameters()
-                            parameters.append(String(repeating: "x", count: 200_000 + length))
+                            let parameters = Parameters(String(repeating: "x", count: 200_000 + length))
                             return try await connection.query(Self.length, parameters) {
                                 try $0.int32(0, 0) != 200_000 + length || $0.string(0, 1) != "off"
                             }
@@ -109,8 +107,7 @@ struct `Behind a pooler` {
             let states = await withTaskGroup(of: (Int32, String?).self) { group in
                 for value in 0..<60 as Range<Int32> {
                     group.addTask {
-                        var parameters = Parameters()
-                        parameters.append(value % 3)
+                        let parameters = Parameters(value % 3)
                         do {
                             try await connection.execute(Self.divide, parameters)
                             return (value, nil)

@@ -11,8 +11,7 @@ import Testing
             texts.appendNull()
             texts.append("")
             texts.append("ü")
-            var parameters = Parameters()
-            parameters.append(texts)
+            let parameters = Parameters(texts)
             let answer = try await connection.query(echo, parameters) { rows in
                 try (rows.strings(0, 0), rows.int64(0, 1), rows.bool(0, 2), rows.bool(0, 3))
             }
@@ -24,8 +23,7 @@ import Testing
     @Test func `an empty array is empty`() async throws {
         let echo = Statement("echo empty", "SELECT $1::int8[], cardinality($1)")
         try await TestDatabase.connected(.nothing) { connection, _ in
-            var parameters = Parameters()
-            parameters.append(PostgresArray(of: .int8))
+            let parameters = Parameters(PostgresArray(of: .int8))
             let answer = try await connection.query(echo, parameters) { rows in
                 try (rows.strings(0, 0).count, rows.int64(0, 1))
             }
@@ -64,10 +62,10 @@ import Testing
             doubles.append(0.5)
             parameters.append(doubles)
             var timestamps = PostgresArray(of: .timestamptz)
-            timestamps.append(timestamp: 946_684_800_000_000)
+            timestamps.append(Timestamp(946_684_800_000_000))
             parameters.append(timestamps)
             var uuids = PostgresArray(of: .uuid)
-            uuids.append(uuid: (1, 2))
+            uuids.append(PostgresUUID(high: 1, low: 2))
             parameters.append(uuids)
             var documents = PostgresArray(of: .json)
             documents.append(#"{"a":1}"#)
@@ -80,7 +78,7 @@ import Testing
             bytes.append(raw.span.bytes)
             parameters.append(bytes)
             let answers = try await connection.query(check, parameters) { rows in
-                try (0..<rows.columnCount).map { try rows.bool(0, $0) }
+                try (0..<rows.columnCount).map { try rows.bool(0, .place($0)) }
             }
             #expect(answers == Array(repeating: true, count: 10))
         }
@@ -105,7 +103,7 @@ import Testing
                 for row in (round * 10_000)..<((round + 1) * 10_000) {
                     ids.append(Int64(row))
                     names.append("row \(row)")
-                    times.append(timestamp: Int64(row) * 1_000_000)
+                    times.append(Timestamp(Int64(row) * 1_000_000))
                     if row.isMultiple(of: 3) {
                         notes.appendNull()
                     } else {
@@ -133,9 +131,8 @@ import Testing
         let echo = Statement("echo large", "SELECT $1::text")
         try await TestDatabase.connected(.nothing) { connection, _ in
             let large = String(repeating: "0123456789abcdef", count: 1 << 20)
-            var parameters = Parameters()
-            parameters.append(large)
-            let lengths = try await withThrowingTaskGroup(of: Int.self) { [parameters] group in
+            let parameters = Parameters(large)
+            let lengths = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<3 {
                     group.addTask {
                         try await connection.query(echo, parameters) { rows in try rows.withBytes(0, 0) { $0.byteCount }

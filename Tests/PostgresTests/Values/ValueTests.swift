@@ -9,16 +9,17 @@ import Testing
             "SELECT $1::bool, $2::int2, $3::int4, $4::int8, $5::float8, $6::timestamptz, $7::uuid, $8::text, $9::json"
         )
         try await TestDatabase.connected(.nothing) { connection, _ in
-            var parameters = Parameters()
-            parameters.append(true)
-            parameters.append(Int16(-2))
-            parameters.append(Int32.min)
-            parameters.append(Int64.max)
-            parameters.append(-0.25)
-            parameters.append(timestamp: 1_700_000_000_123_456)
-            parameters.append(uuid: (0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210))
-            parameters.append("Grüße 🔔")
-            parameters.append(#"{ "a" : 1 }"#)
+            let parameters = Parameters(
+                true,
+                Int16(-2),
+                Int32.min,
+                Int64.max,
+                -0.25,
+                Timestamp(1_700_000_000_123_456),
+                PostgresUUID(high: 0x0123_4567_89ab_cdef, low: 0xfedc_ba98_7654_3210),
+                "Grüße 🔔",
+                #"{ "a" : 1 }"#
+            )
             let numbers = try await connection.query(all, parameters) { rows in
                 try (rows.bool(0, 0), rows.int16(0, 1), rows.int32(0, 2), rows.int64(0, 3), rows.double(0, 4))
             }
@@ -37,17 +38,18 @@ import Testing
     @Test func `a null of every type is a null`() async throws {
         let nulls = Statement("nulls", "SELECT $1, $2, $3, $4, $5, $6, $7, $8")
         try await TestDatabase.connected(.nothing) { connection, _ in
-            var parameters = Parameters()
-            parameters.append(nil as Bool?)
-            parameters.append(nil as Int16?)
-            parameters.append(nil as Int32?)
-            parameters.append(nil as Int64?)
-            parameters.append(nil as Double?)
-            parameters.append(timestamp: nil)
-            parameters.append(uuid: nil)
-            parameters.append(nil as String?)
+            let parameters = Parameters(
+                nil as Bool?,
+                nil as Int16?,
+                nil as Int32?,
+                nil as Int64?,
+                nil as Double?,
+                nil as Timestamp?,
+                nil as PostgresUUID?,
+                nil as String?
+            )
             let areNull = try await connection.query(nulls, parameters) { rows in
-                (0..<rows.columnCount).map { rows.isNull(0, $0) }
+                try (0..<rows.columnCount).map { try rows.isNull(0, .place($0)) }
             }
             #expect(areNull == Array(repeating: true, count: 8))
             let value = try await connection.query(nulls, parameters) { rows in
@@ -60,8 +62,7 @@ import Testing
     @Test func `an empty text is not a null`() async throws {
         let echo = Statement("echo", "SELECT $1::text, $1 IS NULL")
         try await TestDatabase.connected(.nothing) { connection, _ in
-            var parameters = Parameters()
-            parameters.append("")
+            let parameters = Parameters("")
             let answer = try await connection.query(echo, parameters) { rows in
                 try (rows.isNull(0, 0), rows.string(0, 0), rows.bool(0, 1))
             }
@@ -94,9 +95,7 @@ import Testing
     @Test func `the infinities stay what they are`() async throws {
         let echo = Statement("infinities", "SELECT $1 = 'infinity', $2 = '-infinity', $1::timestamptz, $2::timestamptz")
         try await TestDatabase.connected(.nothing) { connection, _ in
-            var parameters = Parameters()
-            parameters.append(timestamp: .max)
-            parameters.append(timestamp: .min)
+            let parameters = Parameters(Timestamp(.max), Timestamp(.min))
             let answer = try await connection.query(echo, parameters) { rows in
                 try (rows.bool(0, 0), rows.bool(0, 1), rows.timestamp(0, 2), rows.timestamp(0, 3))
             }

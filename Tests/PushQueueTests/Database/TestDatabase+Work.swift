@@ -29,7 +29,7 @@ extension TestDatabase {
         let parameters = ClaimAnswer.parameters(plan, worker: worker, mostBytes: 1_000_000)
         return try await connection.query(ClaimAnswer.statement, parameters) { rows in
             var jobs: [ClaimedJob] = []
-            for row in rows.indices where rows.isNull(row, 0) {
+            for row in rows.indices where try rows.isNull(row, 0) {
                 jobs.append(
                     ClaimedJob(
                         id: try rows.int64(row, 1),

@@ -12,7 +12,7 @@ import Testing
             WorkerStatements.look,
             .look(above: floors, over: runs)
         ) { rows in
-            try rows.indices.filter { !rows.isNull($0, 0) }.map {
+            try rows.indices.filter { try !rows.isNull($0, 0) }.map {
                 Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1))
             }
         }.sorted()

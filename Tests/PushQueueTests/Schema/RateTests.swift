@@ -7,7 +7,7 @@ import Testing
 /// The timetable by which a fleet keeps to an app's rate.
 @Suite struct RateTests {
     private func turn(_ database: TestDatabase, pushes: Int = 1, app: Int32 = 1) async throws -> Int64? {
-        try await database.connection.query(WorkerStatements.takeTurn, .takeTurn(of: app, pushes: pushes)) { rows in
+        try await database.connection.query(WorkerStatements.takeTurn, Parameters(app, Int32(pushes))) { rows in
             try rows.int64IfPresent(0, 0)
         }
     }

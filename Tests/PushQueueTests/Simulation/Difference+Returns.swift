@@ -60,7 +60,7 @@ extension Difference {
     mutating func releaseLost() async throws -> String {
         let worker = anyWorker()
         let known = Set(held.map(\.claim.id).filter { $0 % 2 == 0 })
-        let parameters: Parameters = .claims(of: worker, butFor: known)
+        let parameters = Parameters(worker, PostgresArray(known))
         let strays = try await ask(WorkerStatements.strays, parameters) { rows in
             try rows.indices.map { ClaimKey(id: try rows.int64($0, 0), claimedAt: try rows.timestamp($0, 1)) }
         }
@@ -102,7 +102,7 @@ extension Difference {
     mutating func split() async throws -> String {
         let lane = anyLane()
         let message = anyMessage()
-        let parameters: Parameters = .split(message, of: lane, size: 2)
+        let parameters = Parameters(lane.app, lane.number, message, Int32(2))
         let real = try await ask(WorkerStatements.split, parameters) { try $0.int64(0, 0) }
         let model = self.model.split(message, in: lane, size: 2)
         try await adopt()

@@ -125,7 +125,7 @@ struct Difference {
 
     private mutating func heartbeat() async throws -> String {
         let worker = anyWorker()
-        let beats: Parameters = .heartbeats(butOf: worker)
+        let beats = Parameters(worker)
         let seen = try await ask(WorkerStatements.heartbeats, beats) { rows in
             try rows.indices.map { "\(try rows.int64($0, 0)) \(try rows.int64($0, 1)) \(try rows.int64($0, 2))" }
         }
@@ -133,7 +133,7 @@ struct Difference {
             "\($0.worker) \($0.beat) \($0.lease.nanoseconds / 1000)"
         }
         _ = same("heartbeats but of \(worker)", seen.sorted(), expected.sorted())
-        let parameters: Parameters = .heartbeat(of: worker, lease: .seconds(3600))
+        let parameters = Parameters(worker, 3600.0)
         let real = try await ask(WorkerStatements.heartbeat, parameters) { rows in
             rows.isEmpty ? nil : try rows.int64(0, 0)
         }
@@ -146,7 +146,7 @@ struct Difference {
 
     private mutating func signOff() async throws -> String {
         let worker = anyWorker()
-        let parameters: Parameters = .signOff(of: worker)
+        let parameters = Parameters(worker)
         let real = try await ask(WorkerStatements.signOff, parameters) { try $0.bool(0, 0) }
         return same("sign off \(worker)", real, model.signOff(worker))
     }
@@ -162,7 +162,7 @@ struct Difference {
         let sighting = seen.first { $0.worker == dead }.map {
             HeartbeatWatch.Sighting(worker: $0.worker, beat: $0.beat - lag, lease: $0.lease)
         }
-        let real = try await ask(WorkerStatements.takeOver, .takeOver(from: sighting)) { rows in
+        let real = try await ask(WorkerStatements.takeOver, Parameters(sighting?.worker ?? 0, sighting?.beat)) { rows in
             [try rows.int64(0, 0), try rows.int64(0, 1)]
         }
         let taken = model.takeOver(from: sighting)
@@ -223,7 +223,7 @@ struct Difference {
         let floors = self.floors()
         let real = try await ask(WorkerStatements.look, .look(above: floors)) { rows in
             // The last row says how long it took.
-            try rows.indices.filter { !rows.isNull($0, 0) }.map {
+            try rows.indices.filter { try !rows.isNull($0, 0) }.map {
                 Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1))
             }
         }

@@ -33,8 +33,7 @@ private struct AppView {
     static func read(_ name: String, on connection: PostgresConnection) async throws -> AppView {
         let app = try await AppStore(connection).find(name)
         let credential = try await CredentialStore(connection).list().first { $0.name == app.credential }
-        var parameters = Parameters()
-        parameters.append(name)
+        let parameters = Parameters(name)
         let statuses: [AppStatus] = try await connection.values(of: AppStatus.one, parameters)
         return AppView(app: app, credential: credential, status: statuses.first)
     }

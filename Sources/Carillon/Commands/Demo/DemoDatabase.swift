@@ -67,8 +67,7 @@ struct DemoDatabase: Sendable {
     }
 
     private func run(_ statement: Statement, on tokens: ArraySlice<String>) async throws {
-        var parameters = Parameters()
-        parameters.append(PostgresArray(tokens))
+        let parameters = Parameters(PostgresArray(tokens))
         try await connection.execute(statement, parameters)
     }
 

@@ -61,8 +61,7 @@ struct TryoutNews {
     func tell(every pause: Duration, on loop: EventLoop, _ say: (String) -> Void) async throws {
         var told: [Int64] = []
         while true {
-            var parameters = Parameters()
-            parameters.append(PostgresArray(told))
+            let parameters = Parameters(PostgresArray(told))
             let news: [Ended] = try await connection.values(of: Self.ended, parameters)
             for ended in news {
                 for message in try await MessageProgress.all(ended.id, of: ended.app, on: connection) {

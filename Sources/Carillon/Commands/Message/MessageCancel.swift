@@ -62,9 +62,7 @@ extension Command {
         guard try await !MessageProgress.all(id, of: app, on: connection).isEmpty else {
             throw MessageKey.unknown("\(id)", of: app)
         }
-        var parameters = Parameters()
-        parameters.append(id)
-        parameters.append(app)
+        let parameters = Parameters(id, app)
         let jobs = try await connection.query(cancelMessage, parameters) { rows in try rows.int64(0, 0) }
         return (jobs, try await MessageProgress.all(id, of: app, on: connection))
     }

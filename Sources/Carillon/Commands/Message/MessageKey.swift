@@ -40,10 +40,7 @@ struct MessageKey {
     /// Every message that it names; throws if there is none.
     func find(on connection: PostgresConnection) async throws -> [MessageProgress] {
         if let app { _ = try await AppStore(connection).find(app) }
-        var parameters = Parameters()
-        parameters.append(id)
-        parameters.append(reference)
-        parameters.append(app)
+        let parameters = Parameters(id, reference, app)
         let messages: [MessageProgress] = try await connection.values(of: Self.find, parameters)
         guard !messages.isEmpty else {
             throw Self.unknown(id.map { "\($0)" } ?? "with the reference \(reference ?? "")", of: app)

@@ -62,9 +62,7 @@ struct MessageProgress: RowReadable {
         of app: String?,
         on connection: PostgresConnection
     ) async throws -> [MessageProgress] {
-        var parameters = Parameters()
-        parameters.append(id)
-        parameters.append(app)
+        let parameters = Parameters(id, app)
         return try await connection.values(of: byID, parameters)
     }
 

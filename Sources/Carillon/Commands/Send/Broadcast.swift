@@ -95,8 +95,7 @@ private struct Broadcast {
 
     /// Nil if the app has no registered tokens.
     private func enqueue() async throws -> Int64? {
-        var parameters = Parameters()
-        parameters.append(invocation.settings.text(.app))
+        var parameters = Parameters(invocation.settings.text(.app))
         MessageArguments.append(invocation.settings, to: &parameters)
         return try await MessageArguments.checked(by: invocation.command) {
             try await connection.query(Self.enqueue, parameters) { rows in try rows.int64IfPresent(0, 0) }
@@ -123,9 +122,7 @@ private struct Broadcast {
     }
 
     private func look(at id: Int64) async throws -> Progress {
-        var parameters = Parameters()
-        parameters.append(id)
-        parameters.append(invocation.settings.text(.app))
+        let parameters = Parameters(id, invocation.settings.text(.app))
         return try await connection.query(Self.progress, parameters) { rows in try Progress(rows, 0) }
     }
 

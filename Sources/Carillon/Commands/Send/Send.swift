@@ -78,9 +78,7 @@ private struct Send {
 
     private func enqueue() async throws -> Int64 {
         let settings = invocation.settings
-        var parameters = Parameters()
-        parameters.append(settings.text(.app))
-        parameters.append(PostgresArray(settings.texts(.token)))
+        var parameters = Parameters(settings.text(.app), PostgresArray(settings.texts(.token)))
         MessageArguments.append(settings, to: &parameters)
         return try await MessageArguments.checked(by: invocation.command) {
             do {
@@ -141,9 +139,7 @@ private struct Send {
     }
 
     private func failures(of id: Int64) async throws -> [Failure] {
-        var parameters = Parameters()
-        parameters.append(id)
-        parameters.append(invocation.settings.text(.app))
+        let parameters = Parameters(id, invocation.settings.text(.app))
         return try await connection.values(of: Self.failures, parameters)
     }
 
