@@ -1,6 +1,7 @@
 import ApplePush
 import HTTP2
 import Synchronization
+import TestSupport
 import Testing
 
 /// A backend around a test, with one connection at a time, and on times that no machine is too slow for: who tests
@@ -234,6 +235,38 @@ func batch(
                 #expect(server.connections == 3)
             }
         })
+    }
+
+    @Test func `a connection of a replaced credential is closed when the last push that waits for it is cancelled`()
+        async throws
+    {
+        let (steps, step) = AsyncStream.makeStream(of: Void.self)
+        try await RawGateway.withBackend { line in
+            if line.number == 1 {
+                try await line.greet([(3, 1)])
+                _ = try await line.nextRequest()
+            } else {
+                try await line.greet([(3, 0)])
+                // The answer shows that the client has read the settings.
+                try await line.send(Frames.ping(1))
+                while let frame = try await line.nextFrame(), frame.type != 6 {}
+            }
+            step.yield()
+            try await line.listen()
+        } test: { _, gateway, backend in
+            let credential = try TestCredential.certificate()
+            async let inFlight = backend.deliver(batch(1), to: gateway, with: credential)
+            for await _ in steps { break }
+            await backend.outdate(credential: credential)
+            let waiting = Task { await backend.deliver(batch(1), to: gateway, with: credential) }
+            for await _ in steps { break }
+            waiting.cancel()
+            #expect(await waiting.value[0].verdict == .safe)
+            try await eventually { backend.traffic.ends == ["aged": 1] }
+            #expect(backend.traffic.connections == 1)
+            await backend.shutdown()
+            #expect(await inFlight[0].verdict == .unknown)
+        }
     }
 
     @Test func `a connection that is idle for too long is closed by itself`() async throws {

@@ -95,6 +95,7 @@ import Testing
         expect([], of: &state)
         var last = ready(free: 5)
         state.changed(2, to: last, waiting: 0, at: start)
+        state.spread(left: 0, at: start)
         expect(["end 2 aged"], of: &state)
         last.isClosed = true
         last.end = .aged
@@ -105,6 +106,23 @@ import Testing
         expect(["dial 3"], of: &state)
         state.changed(3, to: ready(free: 5), waiting: 0, at: start)
         expect([], of: &state)
+    }
+
+    @Test func `a connection that is idle, and old or of a replaced credential, ends when nothing waits any more`() throws {
+        for isOld in [true, false] {
+            var state = try self.state()
+            state.spread(left: 5, at: start)
+            if !isOld { state.credentialReplaced(waiting: 5) }
+            _ = actions(&state)
+            // Idle, with no room for what waits.
+            var idle = ready(free: 0)
+            if isOld { idle.phase = .old }
+            state.changed(1, to: idle, waiting: 5, at: start)
+            state.spread(left: 5, at: start)
+            #expect(!actions(&state).contains("end 1 aged"))
+            state.spread(left: 0, at: start)
+            expect(["end 1 aged"], of: &state)
+        }
     }
 
     @Test func `a refused credential ends what waits, and those who wait for a connection go on`() throws {

@@ -98,6 +98,7 @@ struct PoolState<Random: RandomNumberGenerator> {
         dialDue = nil
         if isShutDown { return }
         if isPreparing, mayAuthorize(at: now), roster.hasRoom { preparationEnded() }
+        if waiting == 0 { closeIdle() }
         let expected = waiting + (isPreparing ? 1 : 0)
         while true {
             switch roster.dial(waiting: expected, at: now, using: &random) {
@@ -113,6 +114,13 @@ struct PoolState<Random: RandomNumberGenerator> {
                 )
                 actions.append(.dial(id, terms))
             }
+        }
+    }
+
+    /// Nothing waits: idle connections that are old, or whose credential was replaced, are of no more use.
+    private mutating func closeIdle() {
+        for member in roster.members where member.isIdle && (member.phase == .old || (isReplaced && !isPreparing)) {
+            actions.append(.end(member.id, .aged))
         }
     }
 
@@ -141,13 +149,7 @@ struct PoolState<Random: RandomNumberGenerator> {
             if roster.members.isEmpty, waiting == 0 { isReplaced = false }
             return
         }
-        if sighting.room.inFlight == 0 {
-            if let end = sighting.end {
-                actions.append(.end(id, end))
-            } else if sighting.isOld || (isReplaced && !isPreparing), waiting == 0 {
-                actions.append(.end(id, .aged))
-            }
-        }
+        if sighting.room.inFlight == 0, let end = sighting.end { actions.append(.end(id, end)) }
         roster.changed(id, to: sighting.phase, sighting.room, at: now)
         for id in roster.replaced { actions.append(.retire(id, .aged)) }
     }

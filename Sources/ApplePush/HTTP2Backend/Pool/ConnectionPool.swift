@@ -141,7 +141,13 @@ actor ConnectionPool {
 
     /// Whoever wanted that delivery has gone: nothing more of it is sent.
     private nonisolated func cancel(_ serial: Int) {
-        loop.submit { self.assumeIsolated { $0.deliveries.cancel(serial) } }
+        loop.submit { self.assumeIsolated { $0.cancelled(serial) } }
+    }
+
+    private func cancelled(_ serial: Int) {
+        deliveries.cancel(serial)
+        // With nothing left to wait for, an idle connection may be of no more use.
+        settle(at: .now)
     }
 
     /// Closes what has been idle for longer than that. True if nothing is left, not even something under way: then the
