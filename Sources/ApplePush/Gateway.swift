@@ -1,3 +1,5 @@
+import TLS
+
 /// Where pushes go: an address, and who vouches for the server there.
 public struct Gateway: Hashable, Sendable, CustomStringConvertible {
     /// Which authorities may vouch for a server.
@@ -52,5 +54,14 @@ public struct Gateway: Hashable, Sendable, CustomStringConvertible {
     /// The address as `host:port`.
     public var description: String {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+}
+
+extension Gateway.Trust {
+    var roots: TLS.Trust {
+        switch self {
+        case .system: .system
+        case .pem(let text): .pem(text)
+        }
     }
 }

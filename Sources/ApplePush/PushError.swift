@@ -1,3 +1,5 @@
+import TLS
+
 /// Why something could not be sent, or not even be tried. An answer of APNs is no error: it is in the `Result`.
 public struct PushError: Error, Sendable, CustomStringConvertible {
     /// What kind of failure it is.
@@ -53,4 +55,26 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
 
     /// The sentence.
     public var description: String { message }
+}
+
+extension PushError {
+    static let shutDown = PushError(.shutDown, "The session was shut down: make a new one to send more.")
+
+    /// Why no connection to the gateway could be made.
+    init(connectingTo gateway: Gateway, _ error: any Error) {
+        if let error = error as? PushError {
+            self = error
+            return
+        }
+        let code: Code =
+            switch (error as? TLSError)?.code {
+            case .untrusted, .wrongHostName, .expired, .notYetValid: .untrusted
+            case .rejected where (error as? TLSError)?.isAboutCertificate == true: .refused
+            case .noProtocol, .notTLS: .notHTTP2
+            // The credential was parsed before, so this is the gateway's trust root.
+            case .malformedCertificate, .tooLong: .invalidGateway
+            default: .unreachable
+            }
+        self.init(code, "There is no connection to \(gateway): \(error).", underlying: error)
+    }
 }

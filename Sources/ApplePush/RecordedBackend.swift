@@ -129,3 +129,13 @@ public struct RecordedBackend: Backend {
     /// There is nothing to close.
     public func shutdown() async {}
 }
+
+/// A given list, all of it at once.
+private actor RecordedFeedback: FeedbackSource {
+    private var entries: [Feedback]?
+    let failure: PushError? = nil
+
+    init(_ entries: [Feedback]) { self.entries = entries.isEmpty ? nil : entries }
+
+    func nextPiece() -> [Feedback]? { entries.take() }
+}

@@ -54,7 +54,7 @@ import Testing
         let asksAtOnce = authorizations.refused(token("two"), at: start + .seconds(1))
         #expect(!asksAtOnce)
         #expect(authorizations.current?.token.jwt == "two")
-        let asksLater = authorizations.refused(token("two"), at: start + Authorizations.lastWord)
+        let asksLater = authorizations.refused(token("two"), at: start + Authorizations.minimumUse)
         #expect(asksLater)
         #expect(authorizations.current == nil)
     }

@@ -32,8 +32,8 @@ import Testing
         return state
     }
 
-    private static func room(free: Int, inFlight: Int = 0) -> State.Room {
-        State.Room(free: free, inFlight: inFlight, capacity: free + inFlight)
+    private static func room(free: Int, inFlight: Int = 0) -> ConnectionStatus.Room {
+        ConnectionStatus.Room(free: free, inFlight: inFlight, capacity: free + inFlight)
     }
 
     private func dial(_ state: inout State, waiting: Int, at now: MonotonicInstant) -> State.Dial {
@@ -55,7 +55,7 @@ import Testing
         let answer3 = dial(&state, waiting: 5000, at: start)
         #expect(answer3 == .no)
         #expect(state.shares(of: 5000).isEmpty)
-        #expect(state.hasHope)
+        #expect(state.hasUsable)
     }
 
     @Test func `no connection takes more pushes than it has streams`() {
@@ -77,10 +77,10 @@ import Testing
     @Test func `another connection is made only after pushes have waited for streams, and never beyond the limit`() {
         var state = self.state(limit: 2, free: [0])
         let answer4 = dial(&state, waiting: 9, at: start)
-        #expect(answer4 == .at(start + State.patience))
+        #expect(answer4 == .at(start + State.growthDelay))
         let answer5 = dial(&state, waiting: 9, at: start + .milliseconds(50))
-        #expect(answer5 == .at(start + State.patience))
-        let answer6 = dial(&state, waiting: 9, at: start + State.patience)
+        #expect(answer5 == .at(start + State.growthDelay))
+        let answer6 = dial(&state, waiting: 9, at: start + State.growthDelay)
         #expect(answer6 == .now(2))
         state.changed(2, to: .ready, Self.room(free: 0, inFlight: 9), at: start)
         let answer7 = dial(&state, waiting: 9, at: start + .seconds(1))
@@ -105,14 +105,14 @@ import Testing
         state.changed(1, to: .ready, Self.room(free: 0, inFlight: 6), at: start)
         let later = start + .milliseconds(110)
         let answer10 = dial(&state, waiting: 9, at: later)
-        #expect(answer10 == .at(later + State.patience))
+        #expect(answer10 == .at(later + State.growthDelay))
     }
 
     @Test func `a connection that drains is replaced at once, and takes nothing`() {
         var state = self.state(limit: 1, free: [10])
         state.changed(1, to: .draining, Self.room(free: 10, inFlight: 5), at: start)
         #expect(state.shares(of: 5).isEmpty)
-        #expect(!state.hasHope)
+        #expect(!state.hasUsable)
         let answer11 = dial(&state, waiting: 5, at: start)
         #expect(answer11 == .now(2))
     }
@@ -212,7 +212,7 @@ import Testing
     @Test func `connections that are lost together are replaced together`() {
         var state = self.state(limit: 3, free: [0, 0, 0])
         var random = self.random
-        #expect(state.strength == 3)
+        #expect(state.target == 3)
         for id in 1...3 { state.ended(id, by: .goneAway(reason: nil), answers: 500, at: start, using: &random) }
         let dials = (0..<4).map { _ in dial(&state, waiting: 9, at: start) }
         #expect(dials == [.now(4), .now(5), .now(6), .no])
@@ -227,9 +227,9 @@ import Testing
         state.ended(1, by: .goneAway(reason: nil), answers: 64, at: start, using: &random)
         let dials = (0..<3).map { _ in dial(&state, waiting: 9, at: start) }
         #expect(dials == [.now(2), .now(3), .no])
-        #expect(state.expectancy == 64)
+        #expect(state.expectedAnswers == 64)
         state.changed(2, to: .ready, Self.room(free: 1_000), at: start)
-        #expect(state.expectancy == nil)
+        #expect(state.expectedAnswers == nil)
     }
 
     @Test func `a connection that was too much is not made again at once`() {
@@ -237,7 +237,7 @@ import Testing
         var random = self.random
         state.ended(2, by: .spare, answers: 500, at: start, using: &random)
         let answer = dial(&state, waiting: 9, at: start)
-        #expect(answer == .at(start + State.patience))
+        #expect(answer == .at(start + State.growthDelay))
     }
 
     @Test func `after a failure one connection is tried, not several`() {

@@ -9,7 +9,7 @@ import TestSupport
 final class ConversationFuzz {
     private var random: SeededGenerator
     private let queue: DeliveryQueue
-    private var conversation: Conversation
+    private var conversation: HTTP2Conversation
     private(set) var now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
     /// What was drained and has not left.
     private var output: [UInt8] = []
@@ -27,20 +27,21 @@ final class ConversationFuzz {
     init(seed: UInt64, _ queue: DeliveryQueue) throws {
         random = SeededGenerator(seed: seed)
         self.queue = queue
-        conversation = try Self.conversation(of: queue, trial: [nil, 1, 8][Int(seed % 3)], at: now)
+        conversation = try Self.conversation(of: queue, acceptanceLimit: [nil, 1, 8][Int(seed % 3)], at: now)
     }
 
     private static func conversation(
         of queue: DeliveryQueue,
-        trial: Int?,
+        acceptanceLimit: Int?,
         at now: MonotonicInstant
-    ) throws -> Conversation {
-        try Conversation(
+    ) throws -> HTTP2Conversation {
+        let configuration = HTTP2Configuration()
+        return try HTTP2Conversation(
             authority: "localhost",
-            trial: trial,
-            authorization: nil,
-            deliveries: queue,
-            limits: HTTP2Configuration().limits,
+            ConversationTerms(acceptanceLimit: acceptanceLimit),
+            sending: queue,
+            life: configuration.life,
+            watch: configuration.watch,
             requestTimeout: .seconds(10),
             at: now
         )
@@ -71,18 +72,18 @@ final class ConversationFuzz {
     private func tidy() throws {
         switch conversation.life.phase {
         case .closed: break
-        case .draining where conversation.inFlightCount == 0: break
+        case .draining where conversation.inFlight.count == 0: break
         default: return
         }
         end()
         conversations += 1
-        conversation = try Self.conversation(of: queue, trial: [nil, 1, 8][roll(3)], at: now)
+        conversation = try Self.conversation(of: queue, acceptanceLimit: [nil, 1, 8][roll(3)], at: now)
         try begin()
     }
 
     private func end() {
         _ = conversation.end(.closedByPeer)
-        forgotten += conversation.inFlightCount
+        forgotten += conversation.inFlight.count
     }
 
     private func send(all: Bool) {

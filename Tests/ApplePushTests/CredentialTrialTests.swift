@@ -12,10 +12,10 @@ import Testing
         } test: { server, gateway in
             try await withBackend { backend in
                 let outcomes = await backend.deliver(batch(100), to: gateway, with: try TestCredential.certificate())
-                #expect(outcomes.count { $0.verdict == .rejected } == ConnectionRoster.certificateTrial)
-                #expect(outcomes.count { $0.verdict == .safe } == 100 - ConnectionRoster.certificateTrial)
+                #expect(outcomes.count { $0.verdict == .rejected } == ConnectionRoster.certificateAcceptanceLimit)
+                #expect(outcomes.count { $0.verdict == .safe } == 100 - ConnectionRoster.certificateAcceptanceLimit)
                 #expect(outcomes.connectFailure?.code == .refused)
-                #expect(server.seen.count == ConnectionRoster.certificateTrial)
+                #expect(server.seen.count == ConnectionRoster.certificateAcceptanceLimit)
             }
         }
     }

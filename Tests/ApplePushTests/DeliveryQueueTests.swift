@@ -177,12 +177,12 @@ import Testing
     @Test func `a push that is larger than there is room for stays where it is`() async throws {
         let size = #"{"aps":{"alert":"Hello"}}"#.utf8.count
         _ = try await deliver(2) { queue in
-            #expect(queue.upcoming() == size)
+            #expect(queue.upcoming == size)
             #expect(queue.next(upTo: size - 1) == nil)
             #expect(queue.waiting == 2)
             queue.end(try #require(queue.next(upTo: size)), .delivered)
             queue.end(try #require(queue.next()), .delivered)
-            #expect(queue.upcoming() == nil)
+            #expect(queue.upcoming == nil)
         }
     }
 }

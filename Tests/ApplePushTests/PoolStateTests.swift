@@ -36,8 +36,8 @@ import Testing
         #expect(asked == words, sourceLocation: location)
     }
 
-    private func ready(free: Int, inFlight: Int = 0) -> ConnectionSighting {
-        ConnectionSighting(phase: .ready, room: .init(free: free, inFlight: inFlight, capacity: free + inFlight))
+    private func ready(free: Int, inFlight: Int = 0) -> ConnectionStatus {
+        ConnectionStatus(phase: .ready, room: .init(free: free, inFlight: inFlight, capacity: free + inFlight))
     }
 
     @Test func `a connection is made for waiting pushes, and takes them when it is ready`() throws {
@@ -58,19 +58,19 @@ import Testing
         var state = try self.state()
         state.spread(left: 1, at: start)
         _ = actions(&state)
-        var sighting = ready(free: 0, inFlight: 1)
-        sighting.phase = .draining
-        sighting.end = .usedUp
-        state.changed(1, to: sighting, waiting: 0, at: start)
+        var status = ready(free: 0, inFlight: 1)
+        status.phase = .draining
+        status.end = .usedUp
+        state.changed(1, to: status, waiting: 0, at: start)
         expect([], of: &state)
-        sighting.room.inFlight = 0
-        state.changed(1, to: sighting, waiting: 0, at: start)
+        status.room.inFlight = 0
+        state.changed(1, to: status, waiting: 0, at: start)
         expect(["end 1 used_up"], of: &state)
-        sighting.isClosed = true
-        sighting.answered = 1
-        state.changed(1, to: sighting, waiting: 0, at: start)
+        status.isClosed = true
+        status.answered = 1
+        state.changed(1, to: status, waiting: 0, at: start)
         expect(["forget 1 used_up"], of: &state)
-        state.changed(1, to: sighting, waiting: 0, at: start)
+        state.changed(1, to: status, waiting: 0, at: start)
         expect([], of: &state)
     }
 
@@ -108,7 +108,9 @@ import Testing
         expect([], of: &state)
     }
 
-    @Test func `a connection that is idle, and old or of a replaced credential, ends when nothing waits any more`() throws {
+    @Test func `a connection that is idle, and old or of a replaced credential, ends when nothing waits any more`()
+        throws
+    {
         for isOld in [true, false] {
             var state = try self.state()
             state.spread(left: 5, at: start)
@@ -131,11 +133,11 @@ import Testing
         #expect(begins1)
         state.spread(left: 0, at: start)
         expect(["dial 1"], of: &state)
-        var sighting = ready(free: 0)
-        sighting.phase = .draining
-        sighting.isClosed = true
-        sighting.end = .refused("BadCertificate")
-        state.changed(1, to: sighting, waiting: 5, at: start)
+        var status = ready(free: 0)
+        status.phase = .draining
+        status.isClosed = true
+        status.end = .refused("BadCertificate")
+        state.changed(1, to: status, waiting: 5, at: start)
         let asked = Set(actions(&state))
         #expect(asked == ["give up", "end preparing", "forget 1 refused"])
     }

@@ -55,7 +55,8 @@ import Testing
                     let pool = ConnectionPool(
                         to: gateway,
                         with: credential,
-                        configuration,
+                        HTTP2Wire(gateway, configuration),
+                        configuration.pool,
                         meter: TrafficMeter(),
                         on: loop
                     )

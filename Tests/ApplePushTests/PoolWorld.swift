@@ -5,8 +5,9 @@ import IO
 /// A pool's state and queue with made-up connections around them, and everything that can happen, by a seed.
 final class PoolWorld {
     struct Connection {
-        var sighting = ConnectionSighting(phase: .dialing, room: .init())
+        var status = ConnectionStatus(phase: .dialing, room: .init())
         var inFlight: [QueuedPush] = []
+        var isOld = false
     }
 
     private(set) var state: PoolState<SeededGenerator>
@@ -51,7 +52,7 @@ final class PoolWorld {
         case 78..<80: self.any(.draining) { answer($0) }
         case 80..<82: self.any(.ready) { close($0, .broken("reset")) }
         case 82: self.any(.ready) { drain($0, .refused("BadCertificate")) }
-        case 83: self.any(.ready) { change($0) { $0.sighting.isOld = true } }
+        case 83: self.any(.ready) { change($0) { $0.isOld = true } }
         case 84: state.credentialReplaced(waiting: queue.waiting)
         case 85..<90: tokenComes()
         default: pass(.milliseconds(Int64.random(in: 1...3_000, using: &random)))
@@ -65,7 +66,7 @@ final class PoolWorld {
         for _ in 0..<20_000 where !queue.isEmpty {
             tokenComes()
             for id in connections.keys.sorted() {
-                if connections[id]?.sighting.phase == .dialing { self.open(id) }
+                if connections[id]?.status.phase == .dialing { self.open(id) }
                 answer(id)
             }
             // Short of the time after which pushes are given up.
@@ -110,21 +111,21 @@ final class PoolWorld {
         queue.cancel(delivery.serial)
     }
 
-    private func any(_ phase: ConnectionRoster.Phase, _ body: (Int) -> Void) {
-        let ids = connections.filter { $0.value.sighting.phase == phase }.keys.sorted()
+    private func any(_ phase: ConnectionStatus.Phase, _ body: (Int) -> Void) {
+        let ids = connections.filter { $0.value.status.phase == phase }.keys.sorted()
         if let id = ids.randomElement(using: &random) { body(id) }
     }
 
-    private func open(_ id: Int) { change(id) { $0.sighting.phase = .ready } }
+    private func open(_ id: Int) { change(id) { $0.status.phase = .ready } }
 
     private func answer(_ id: Int) {
         change(id) { connection in
             let count = Int.random(in: 0...connection.inFlight.count, using: &random)
             for push in connection.inFlight.prefix(count) { queue.end(push, .delivered) }
             connection.inFlight.removeFirst(count)
-            connection.sighting.answered += count
+            connection.status.answered += count
             if count == 0 { return }
-            connection.sighting.isAccepted = true
+            connection.status.isAccepted = true
             queue.answered(at: now)
         }
     }
@@ -139,17 +140,17 @@ final class PoolWorld {
     /// The gateway takes no more, and has not processed the last of what it got.
     private func drain(_ id: Int, _ end: ConnectionEnd) {
         change(id) { connection in
-            connection.sighting.phase = .draining
-            connection.sighting.end = end
+            connection.status.phase = .draining
+            connection.status.end = end
             for _ in 0..<connection.inFlight.count / 2 { queue.takeBack(connection.inFlight.removeLast()) }
         }
     }
 
     private func close(_ id: Int, _ end: ConnectionEnd) {
         change(id) { connection in
-            connection.sighting.phase = .draining
-            connection.sighting.end = connection.sighting.end ?? end
-            connection.sighting.isClosed = true
+            connection.status.phase = .draining
+            connection.status.end = connection.status.end ?? end
+            connection.status.isClosed = true
             for push in connection.inFlight { queue.end(push, Outcome(.unknown)) }
             connection.inFlight = []
         }
@@ -160,7 +161,7 @@ final class PoolWorld {
         isFetching = false
         let token = ProviderToken(jwt: "token", issuedAt: 0)
         let authorization = Authorization(token: token, isRenewed: false, since: now)
-        state.tokenCame(authorization, for: .seconds(60))
+        state.tokenFetched(authorization, for: .seconds(60))
         settle()
     }
 
@@ -176,16 +177,16 @@ final class PoolWorld {
     private func change(_ id: Int, _ body: (inout Connection) -> Void) {
         guard var connection = connections[id] else { return }
         body(&connection)
-        let takes = connection.sighting.phase == .ready
-        connection.sighting.room = ConnectionRoster.Room(
+        let takes = connection.status.phase == .ready
+        connection.status.room = ConnectionStatus.Room(
             free: takes ? capacity - connection.inFlight.count : 0,
             inFlight: connection.inFlight.count,
             capacity: takes ? capacity : 0
         )
         connections[id] = connection
-        var sighting = connection.sighting
-        if takes, sighting.isOld { sighting.phase = .old }
-        state.changed(id, to: sighting, waiting: queue.waiting, at: now)
+        var status = connection.status
+        if takes, connection.isOld { status.phase = .old }
+        state.changed(id, to: status, waiting: queue.waiting, at: now)
         settle()
     }
 
@@ -195,9 +196,9 @@ final class PoolWorld {
             case .dial(let id, _): dial(id)
             case .retire(let id, let end):
                 change(id) { connection in
-                    if connection.sighting.end != nil { return }
-                    connection.sighting.phase = .draining
-                    connection.sighting.end = end
+                    if connection.status.end != nil { return }
+                    connection.status.phase = .draining
+                    connection.status.end = end
                 }
             case .end(let id, let end): close(id, end)
             case .forget(let id, _): forget(id)
@@ -220,7 +221,7 @@ final class PoolWorld {
         guard let connection = connections.removeValue(forKey: id) else {
             return faults.append("connection \(id) is forgotten twice")
         }
-        if !connection.inFlight.isEmpty || !connection.sighting.isClosed {
+        if !connection.inFlight.isEmpty || !connection.status.isClosed {
             faults.append("connection \(id) is forgotten while it lives")
         }
     }

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// The provider tokens of one key, one after the other: each is used for as long as it may be, and while one is being
 /// had, all who need it wait for the same.
 actor ProviderTokens {
@@ -51,4 +53,9 @@ actor ProviderTokens {
         if let token = self.token, (0..<ProviderToken.minimumAge).contains(now - token.issuedAt) { return token }
         return key.mint(at: now)
     }
+}
+
+/// Seconds since 1970, in which payloads and provider tokens give times.
+enum UnixTime {
+    static func now() -> Int64 { Int64(Date().timeIntervalSince1970) }
 }

@@ -61,7 +61,9 @@ final class DeliveryQueue {
     }
 
     /// How many bytes the body of the push has that is next in line; nil if none waits.
-    func upcoming() -> Int? {
+    var upcoming: Int? { nextSize() }
+
+    private func nextSize() -> Int? {
         while let number = line.first {
             let delivery = self[number]
             let before = delivery.waiting

@@ -1,22 +1,39 @@
-/// The tokens that a gateway reports dead, in the order in which it names them.
+/// A dead device token.
+///
+/// Delete the token if it was last registered before `timestamp`. If it was registered again later, it is alive.
+public struct Feedback: Hashable, Sendable {
+    /// The device token in hexadecimal digits.
+    public let token: String
+
+    /// When APNs last knew the token to be dead: milliseconds since 1970, or nil if the gateway did not say.
+    public let timestamp: Int64?
+
+    /// An entry for one token.
+    public init(token: String, timestamp: Int64?) {
+        self.token = token
+        self.timestamp = timestamp
+    }
+}
+
+/// The dead device tokens that a gateway lists, in its order.
 ///
 /// ```swift
 /// let list = try await apns.feedback()
-/// for await report in list { forget(report.token, unlessRegisteredAfter: report.timestamp) }
+/// for await dead in list { forget(dead.token, unlessRegisteredAfter: dead.timestamp) }
 /// if let failure = await list.failure { print("The rest comes with the next list: \(failure)") }
 /// ```
 ///
-/// A gateway forgets what it has told. So nothing is read from it before it is asked for, and what was handed out
-/// should be kept safe before the next report is. A list can be read once, by one reader.
+/// A gateway forgets what it has sent. Therefore nothing is read before it is asked for, and each entry should be saved
+/// before the next one is read. A list can be read once, by one reader.
 public struct FeedbackList: AsyncSequence, Sendable {
     private let source: any FeedbackSource
 
     package init(_ source: any FeedbackSource) { self.source = source }
 
-    /// What came together, for readers that keep it together; nil at the end.
+    /// The entries that arrived together, for readers that save them together; nil at the end.
     package func nextPiece() async -> [Feedback]? { await source.nextPiece() }
 
-    /// Why the list broke off, once the sequence has ended; nil: it came to its end. What came before stands.
+    /// Why the list broke off, once the sequence has ended; nil: it is complete. Entries before the failure are valid.
     public var failure: PushError? { get async { await source.failure } }
 
     /// Reads the list.
@@ -29,10 +46,19 @@ public struct FeedbackList: AsyncSequence, Sendable {
 
         init(_ source: any FeedbackSource) { self.source = source }
 
-        /// The next report; nil at the end.
+        /// The next entry; nil at the end.
         public mutating func next() async -> Feedback? {
             if piece.isEmpty { piece = await source.nextPiece()?[...] ?? [] }
             return piece.popFirst()
         }
     }
+}
+
+/// Where a list comes from.
+package protocol FeedbackSource: Sendable {
+    /// The next entries, at least one; nil at the end. Not to be called again before it has returned.
+    func nextPiece() async -> [Feedback]?
+
+    /// Why the list broke off, once it has ended.
+    var failure: PushError? { get async }
 }

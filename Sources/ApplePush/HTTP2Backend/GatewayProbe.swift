@@ -1,10 +1,10 @@
 package import IO
 import TLS
 
-/// Whether a gateway can be reached and trusted, without a push: TCP, TLS with the credential's certificate, and that the
-/// server wants HTTP/2.
+/// Checks without a push whether a gateway can be reached and trusted: TCP, TLS with the credential's certificate, and
+/// HTTP/2.
 package enum GatewayProbe {
-    /// Says how long it took. A server may still refuse a certificate later, when it has seen it.
+    /// Returns how long it took. A server may still refuse the certificate afterwards.
     package static func run(
         _ gateway: Gateway,
         with credential: Credential,

@@ -1,32 +1,31 @@
-/// The limits and times by which connections are kept.
+/// Limits and time limits of HTTP/2 connections.
 public struct HTTP2Configuration: Sendable {
     /// How many connections there may be to one gateway with one credential.
     public var connections = 4
     /// How many threads carry the connections.
     public var threads = 1
-    /// How long a connection to one of the server's addresses may take.
+    /// How long connecting to one of the server's addresses may take.
     public var connectTimeout: Duration = .seconds(5)
     /// How long the TLS handshake may take.
     public var handshakeTimeout: Duration = .seconds(5)
-    /// How long the server may take to name its settings.
+    /// How long the server may take to send its settings.
     public var settingsTimeout: Duration = .seconds(5)
     /// How long the server may take to acknowledge ours.
     public var acknowledgementTimeout: Duration = .seconds(10)
-    /// How long an answer may take from the moment the last byte of the push was written.
+    /// How long an answer may take after the last byte of the push was written.
     public var requestTimeout: Duration = .seconds(10)
-    /// How long a push may take in all, the time that it waits for a connection included, while the gateway answers
-    /// nothing. As long as it answers others, a push waits for its turn.
+    /// How long a push may take in all, including the wait for a connection, while the gateway answers nothing. While it
+    /// answers other pushes, a push waits for its turn.
     public var totalTimeout: Duration = .seconds(30)
-    /// After how long a silence the server is asked whether it is there.
+    /// After how long a silence the server gets a ping.
     public var pingAfter: Duration = .seconds(15)
-    /// How long its answer to that may take.
+    /// How long the answer to a ping may take.
     public var pingTimeout: Duration = .seconds(5)
-    /// How long the server may take no bytes.
+    /// How long the server may accept no bytes.
     public var writeTimeout: Duration = .seconds(10)
-    /// How long the server may have no stream for anybody, or open no window for what waits, before another connection is
-    /// tried.
+    /// How long the server may allow no streams, or open no window for what waits, before the connection is replaced.
     public var starvationTimeout: Duration = .seconds(10)
-    /// How old a connection gets at least before another takes its place; at most it gets twice as old.
+    /// The age from which on a connection is replaced. Each connection gets a random age between this and twice this.
     public var maximumAge: Duration = .seconds(3600)
     /// How long a connection may be idle before it is closed.
     public var idleTimeout: Duration = .seconds(300)
@@ -34,28 +33,29 @@ public struct HTTP2Configuration: Sendable {
     /// The values that fit Apple's gateway.
     public init() {}
 
-    /// The times that a connection measures itself.
-    var limits: ConnectionLife.Limits {
-        ConnectionLife.Limits(
+    var pool: ConnectionPool.Limits {
+        let shortest = min(requestTimeout, totalTimeout, settingsTimeout, pingTimeout)
+        return ConnectionPool.Limits(
+            connections: connections,
+            connectTimeout: connectTimeout,
+            handshakeTimeout: handshakeTimeout,
+            unacknowledgedTimeout: writeTimeout + pingTimeout,
+            idleTimeout: idleTimeout,
+            // Leaves time for an answer.
+            waitingTimeout: totalTimeout > requestTimeout ? totalTimeout - requestTimeout : totalTimeout,
+            tickInterval: max(.milliseconds(1), min(.milliseconds(100), shortest / 8))
+        )
+    }
+
+    var life: ConnectionLife.Limits { ConnectionLife.Limits(writing: writeTimeout, age: maximumAge) }
+
+    var watch: HTTP2Watch.Limits {
+        HTTP2Watch.Limits(
             settings: settingsTimeout,
             acknowledgement: acknowledgementTimeout,
             pingAfter: pingAfter,
             ping: pingTimeout,
-            writing: writeTimeout,
-            starvation: starvationTimeout,
-            age: maximumAge
+            starvation: starvationTimeout
         )
-    }
-
-    /// How long a push may wait for a connection that takes it while nothing is answered: so long that there is time left
-    /// for an answer.
-    var waitingTimeout: Duration {
-        totalTimeout > requestTimeout ? totalTimeout - requestTimeout : totalTimeout
-    }
-
-    /// How often deadlines are looked at, at most: often enough to be kept to within an eighth.
-    var tickInterval: Duration {
-        let shortest = min(requestTimeout, totalTimeout, settingsTimeout, pingTimeout)
-        return max(.milliseconds(1), min(.milliseconds(100), shortest / 8))
     }
 }

@@ -1,7 +1,7 @@
 import IO
 
-/// What is known of a server's addresses: those that failed of late are tried last. Names are looked up for every
-/// connection, but a name server does not know which of the machines is down.
+/// A server's addresses that failed recently: they are tried last. Names are resolved for each connection, but a name server
+/// does not know which machine is down.
 struct AddressBook<Address: Equatable & Sendable>: Sendable {
     private static var memory: Duration { .seconds(600) }
     private static var room: Int { 32 }
@@ -13,7 +13,6 @@ struct AddressBook<Address: Equatable & Sendable>: Sendable {
 
     private var failures: [Failure] = []
 
-    /// Those addresses did not do what they should have.
     mutating func failed(_ addresses: some Sequence<Address>, at now: MonotonicInstant) {
         for address in addresses {
             worked(address)
@@ -22,10 +21,9 @@ struct AddressBook<Address: Equatable & Sendable>: Sendable {
         if failures.count > Self.room { failures.removeFirst(failures.count - Self.room) }
     }
 
-    /// That address does what it should.
     mutating func worked(_ address: Address) { failures.removeAll { $0.address == address } }
 
-    /// The same addresses in the same order, but for those that failed of late: they come last, the latest failure last.
+    /// The same addresses in the same order, except that those that failed recently come last, the latest failure last.
     func ordered(_ addresses: [Address], at now: MonotonicInstant) -> [Address] {
         let failed = failures.filter { $0.forgotten > now && addresses.contains($0.address) }.map(\.address)
         return addresses.filter { !failed.contains($0) } + failed

@@ -1,119 +1,99 @@
-/// Every way in which a connection can end. What happened first is the reason; what follows from it does not mask it.
-enum ConnectionEnd: Error, Equatable {
-    // We are done with it.
+import TLS
 
-    /// Nothing was sent for too long.
-    case idle
-    /// Fewer connections are enough.
-    case spare
-    /// It has lived for long enough, and another took its place.
-    case aged
-    /// Its stream numbers are nearly used up.
-    case exhausted
-    /// The session was shut down.
-    case shutDown
-
-    // The gateway is done with it.
-
-    /// The gateway takes no more streams on it.
-    case goneAway(reason: String?)
-    /// An answer said that it is used up.
-    case usedUp
-    /// The gateway did not accept our credential.
-    case refused(String)
-    /// The gateway closed it in good order.
-    case closedByPeer
-
-    // Something is wrong.
-
-    /// It never came to be.
-    case unconnected(PushError)
-    /// The socket or TLS broke under it.
-    case broken(String)
-    /// The peer broke the rules of HTTP/2.
-    case violated(String)
-    /// The peer sent more than answers can take.
-    case flooded(String)
-
-    // The gateway did not do in time what it should have done.
-
-    /// It did not name its settings.
-    case settingsMissing
-    /// It did not acknowledge ours.
-    case settingsUnacknowledged
-    /// It did not answer a ping, or several pushes one after the other.
-    case silent
-    /// It took no bytes.
-    case stalled
-    /// It had no stream for anybody.
-    case starved
-    /// It opened no window for the bodies that waited.
-    case windowClosed
+/// Why a connection takes no more pushes. The first reason stays; what follows from it does not mask it.
+///
+/// An end that only one wire knows is defined with that wire.
+struct ConnectionEnd: Error, Equatable {
+    /// What an end means for the pool.
+    enum Kind {
+        /// The pool no longer needs the connection.
+        case ours
+        /// An answer said that the connection is used up. The gateway may well answer on the next one.
+        case usedUp
+        /// The gateway closed the connection in good order, and may well answer on the next one.
+        case goodbye
+        /// The socket or TLS failed.
+        case broken
+        /// The gateway does not accept the credential, on any connection.
+        case refused
+        /// No connection was made.
+        case unconnected
+        /// The gateway violated its protocol or a time limit.
+        case fault
+        /// The gateway took no pushes for too long, however many it had answered.
+        case starved
+    }
 
     /// What metrics call it.
-    var name: String {
-        switch self {
-        case .idle: "idle"
-        case .spare: "spare"
-        case .aged: "aged"
-        case .exhausted: "exhausted"
-        case .shutDown: "shutdown"
-        case .goneAway: "goaway"
-        case .usedUp: "used_up"
-        case .refused: "refused"
-        case .closedByPeer: "closed"
-        case .unconnected: "unconnected"
-        case .broken: "broken"
-        case .violated: "violated"
-        case .flooded: "flooded"
-        case .settingsMissing: "settings_missing"
-        case .settingsUnacknowledged: "settings_unacknowledged"
-        case .silent: "silent"
-        case .stalled: "stalled"
-        case .starved: "starved"
-        case .windowClosed: "window_closed"
-        }
+    let name: String
+    let kind: Kind
+    private let code: PushError.Code
+    /// How it completes the sentence "The connection ended:".
+    private let explanation: String
+    private let failure: PushError?
+
+    init(
+        _ name: String,
+        _ kind: Kind,
+        _ explanation: String,
+        code: PushError.Code = .unreachable,
+        failure: PushError? = nil
+    ) {
+        self.name = name
+        self.kind = kind
+        self.explanation = explanation
+        self.code = code
+        self.failure = failure
     }
 
-    /// It was our decision, and nobody's fault.
-    var isOurs: Bool {
-        switch self {
-        case .idle, .spare, .aged, .exhausted, .shutDown: true
-        default: false
+    /// It was unused for too long.
+    static let idle = ours("idle")
+    /// Fewer connections are enough.
+    static let spare = ours("spare")
+    /// It is old, and another has taken its place.
+    static let aged = ours("aged")
+    static let shutDown = ours("shutdown")
+    static let usedUp = Self("used_up", .usedUp, "no push was answered on it")
+    static let closedByPeer = Self("closed", .goodbye, "the gateway closed it")
+    /// The gateway did not answer a ping, or several pushes in a row.
+    static let silent = Self("silent", .fault, "the gateway did not answer in time")
+    static let stalled = Self("stalled", .fault, "the gateway accepted no bytes in time")
+
+    static func ours(_ name: String) -> Self { Self(name, .ours, "no push was answered on it") }
+
+    static func broken(_ what: String) -> Self { Self("broken", .broken, what) }
+
+    static func refused(_ what: String) -> Self {
+        if Reason(name: what)?.action(status: 0) == .keepProviderToken {
+            return Self("refused", .refused, "the gateway accepts no new provider token yet: \(what)", code: .throttled)
         }
+        return Self("refused", .refused, "the gateway refused the credential: \(what)", code: .refused)
     }
 
-    /// The gateway does not want what comes with this credential, be it on this connection or on another.
-    var isRefusal: Bool { if case .refused = self { true } else { false } }
-
-    /// The gateway may well answer on the next connection.
-    var isPolite: Bool {
-        switch self {
-        case .goneAway, .closedByPeer, .usedUp: true
-        default: false
-        }
+    static func unconnected(_ failure: PushError) -> Self {
+        Self("unconnected", .unconnected, failure.message, code: failure.code, failure: failure)
     }
 
-    /// The machine at the other end may be to blame, so that another is worth a try first.
+    /// A failure of the socket or TLS. Servers refuse certificates by an alert, which may arrive long after the handshake.
+    init(_ error: TLSError) { self = error.isAboutCertificate ? .refused(error.message) : .broken(error.message) }
+
+    /// What to tell callers whose pushes were not sent.
+    func error(of gateway: Gateway) -> PushError {
+        failure ?? PushError(code, "The connection to \(gateway) ended: \(explanation).")
+    }
+
+    /// Whether the gateway may well answer on the next connection.
+    var isPolite: Bool { kind == .goodbye || kind == .usedUp }
+
+    /// Whether another address should be tried first.
     func isAddressAtFault(answered: Int) -> Bool {
-        switch self {
-        case .unconnected(let error): error.code == .unreachable || error.code == .notHTTP2
-        case .silent, .stalled, .starved, .windowClosed, .settingsMissing, .settingsUnacknowledged, .violated, .flooded:
-            true
-        case .broken, .closedByPeer, .goneAway: answered == 0
-        case .idle, .spare, .aged, .exhausted, .shutDown, .usedUp, .refused: false
+        switch kind {
+        case .unconnected: code == .unreachable || code == .notHTTP2
+        case .fault, .starved: true
+        case .broken, .goodbye: answered == 0
+        case .ours, .usedUp, .refused: false
         }
     }
 
-    /// Of the same kind, for the same reason in words.
-    static func == (one: Self, other: Self) -> Bool { one.name == other.name && one.words == other.words }
-
-    private var words: String? {
-        switch self {
-        case .goneAway(let reason): reason
-        case .refused(let words), .broken(let words), .violated(let words), .flooded(let words): words
-        case .unconnected(let error): error.message
-        default: nil
-        }
-    }
+    static func == (one: Self, other: Self) -> Bool { one.name == other.name && one.explanation == other.explanation }
 }

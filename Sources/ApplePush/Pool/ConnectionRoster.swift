@@ -1,38 +1,16 @@
 import IO
 
-/// The connections of a pool: which of them takes how many pushes, when another is made, and which is closed. A value that
-/// touches no socket; connections are known to it by their number.
+/// The connections of a pool, by number: which of them takes how many pushes, when another is made, and which is closed. A
+/// value without sockets.
 struct ConnectionRoster {
-    /// What the state knows of a connection.
     struct Member {
         let id: Int
-        var phase = Phase.dialing
-        var room = Room()
+        var phase = ConnectionStatus.Phase.dialing
+        var room = ConnectionStatus.Room()
         var idleSince: MonotonicInstant
         var hasProved = false
 
         var isIdle: Bool { room.inFlight == 0 && phase.takesPushes }
-    }
-
-    enum Phase {
-        case dialing
-        /// Takes few pushes at a time, until it has proved to be good for more.
-        case proving
-        case ready
-        /// Takes pushes until another can take its place.
-        case old
-        case draining
-
-        var takesPushes: Bool { self == .proving || self == .ready || self == .old }
-    }
-
-    /// How much a connection takes.
-    struct Room: Equatable {
-        /// How many pushes it takes right now.
-        var free = 0
-        var inFlight = 0
-        /// How many the gateway takes on it at a time.
-        var capacity = 0
     }
 
     /// How many of the waiting pushes a connection takes.
@@ -41,27 +19,27 @@ struct ConnectionRoster {
         let count: Int
     }
 
-    /// What to do about a new connection.
+    /// Whether to make another connection.
     enum Dial: Equatable {
         case no
-        /// Make the connection of that number.
+        /// The one of that number.
         case now(Int)
         /// Ask again at that time.
         case at(MonotonicInstant)
     }
 
-    /// How many pushes a gateway judges a certificate by that it has not accepted yet.
-    static let certificateTrial = 8
+    /// How many pushes may be in flight until the gateway has accepted a certificate.
+    static let certificateAcceptanceLimit = 8
     /// The smallest share that is worth a write of its own.
     static let smallestShare = 32
-    /// For how long pushes must have waited for streams before another connection is made.
-    static let patience: Duration = .milliseconds(100)
+    /// How long pushes must have waited for room before another connection is made.
+    static let growthDelay: Duration = .milliseconds(100)
 
     let limit: Int
     /// How many connections the load needs, as far as is known.
-    private(set) var strength = 1
-    /// After how many answers the last connection was lost that had not lived for long; nil: they live.
-    private(set) var expectancy: Int?
+    private(set) var target = 1
+    /// How many answers the last connection gave before it was lost early; nil: none was.
+    private(set) var expectedAnswers: Int?
     private(set) var members: [Member] = []
     private(set) var pace = ReconnectPace()
     private var load = LoadGauge()
@@ -72,13 +50,13 @@ struct ConnectionRoster {
 
     func contains(_ id: Int) -> Bool { members.contains { $0.id == id } }
 
-    /// Whether some connection lives that may yet take pushes.
-    var hasHope: Bool { members.contains { $0.phase != .draining } }
+    /// Whether a connection takes pushes, or will.
+    var hasUsable: Bool { members.contains { $0.phase != .draining } }
 
     /// Whether a push could be sent at once.
     var hasRoom: Bool { members.contains { $0.room.free > 0 } }
 
-    /// How many pushes the gateway takes at a time, on all connections; nil while nobody knows.
+    /// How many pushes the gateway takes at a time, on all connections; nil while that is unknown.
     var capacity: Int? {
         var capacity: Int?
         for member in members where member.phase == .ready || member.phase == .old {
@@ -89,8 +67,7 @@ struct ConnectionRoster {
 
     // MARK: More
 
-    /// Asked whenever pushes were handed out, with how many are left for which no connection has room, until the
-    /// answer is no.
+    /// To be called after pushes were handed out, with the number of those left, until the answer is no.
     mutating func dial(
         waiting: Int,
         at now: MonotonicInstant,
@@ -116,28 +93,28 @@ struct ConnectionRoster {
             && members.allSatisfy { $0.phase == .old || $0.phase == .draining }
     }
 
-    /// What the connections that there are say to another: nothing, if one is needed.
+    /// Nil if another connection is needed now.
     private mutating func mayWait(at now: MonotonicInstant) -> Dial? {
         let young = members.filter { $0.phase != .draining && $0.phase != .old }
-        // Where only old ones are left, one of them is to be replaced, however much room they have.
+        // If only old ones are left, one of them is replaced, however much room they have.
         if young.isEmpty { return nil }
         if hasRoom {
             self.fullSince = nil
             return .no
         }
-        // What was lost is replaced at once.
-        if young.count < strength { return nil }
+        // A lost connection is replaced at once.
+        if young.count < target { return nil }
         if young.contains(where: { $0.phase != .ready }) || young.count >= limit { return .no }
         let fullSince = self.fullSince ?? now
         self.fullSince = fullSince
-        if now - fullSince < Self.patience { return .at(fullSince + Self.patience) }
-        strength = young.count + 1
+        if now - fullSince < Self.growthDelay { return .at(fullSince + Self.growthDelay) }
+        target = young.count + 1
         return nil
     }
 
     // MARK: Pushes
 
-    /// The connections that take a share of the waiting pushes, the oldest first, and how many each takes.
+    /// Spreads the waiting pushes over the connections that have room, the oldest first.
     func shares(of waiting: Int) -> [Share] {
         let open = members.filter { $0.room.free > 0 }
         guard waiting > 0, !open.isEmpty else { return [] }
@@ -154,22 +131,26 @@ struct ConnectionRoster {
 
     // MARK: What happened
 
-    /// A connection is what it now is.
-    mutating func changed(_ id: Int, to phase: Phase, _ room: Room, at now: MonotonicInstant) {
+    mutating func changed(
+        _ id: Int,
+        to phase: ConnectionStatus.Phase,
+        _ room: ConnectionStatus.Room,
+        at now: MonotonicInstant
+    ) {
         guard let place = members.firstIndex(where: { $0.id == id }) else { return }
         let wasBusy = members[place].room.inFlight > 0 || members[place].phase == .dialing
         members[place].phase = phase
         members[place].room = room
         if phase == .ready, !members[place].hasProved {
             members[place].hasProved = true
-            expectancy = nil
+            expectedAnswers = nil
         }
         if !phase.takesPushes { members[place].room.free = 0 }
         if wasBusy || room.inFlight > 0 { members[place].idleSince = now }
         if members.count > 1 { load.note(members.reduce(0) { $0 + $1.room.inFlight }, at: now) }
     }
 
-    /// A connection is gone that had carried so many pushes to an answer; nil: it was of no use.
+    /// - Parameter answers: how many pushes were answered on it; nil: the connection was of no use.
     mutating func ended(
         _ id: Int,
         by end: ConnectionEnd,
@@ -181,24 +162,22 @@ struct ConnectionRoster {
         let member = members.remove(at: place)
         load.reset()
         guard let answers else {
-            strength = 1
+            target = 1
             return pace.failed(at: now, using: &random)
         }
         pace.succeeded(answers: answers)
-        switch end {
-        case .idle, .spare: strength = max(1, strength - 1)
-        // Where connections are lost before they are any good, it takes several to get on.
-        case .goneAway, .closedByPeer, .broken:
-            if member.hasProved { break }
-            strength = min(limit, strength + 1)
-            expectancy = max(1, answers)
-        default: break
+        if end == .idle || end == .spare {
+            target = max(1, target - 1)
+        } else if end.kind == .goodbye || end.kind == .broken, !member.hasProved {
+            // If connections are lost before they have proved themselves, several are needed at a time.
+            target = min(limit, target + 1)
+            expectedAnswers = max(1, answers)
         }
     }
 
     // MARK: Fewer
 
-    /// The old connections, as soon as another can take their place.
+    /// The old connections, once another can take their place.
     var replaced: [Int] {
         guard members.contains(where: { $0.phase == .old }),
             members.contains(where: { $0.phase == .ready })
@@ -206,7 +185,7 @@ struct ConnectionRoster {
         return members.filter { $0.phase == .old }.map(\.id)
     }
 
-    /// A connection without which the others would have had room for twice of what there was of late.
+    /// A connection without which the others would have had room for twice the recent load.
     var spare: Int? {
         let ready = members.filter { $0.phase == .ready }
         guard ready.count > 1, ready.count == members.count, let newest = ready.last, let peak = load.peak
@@ -214,15 +193,12 @@ struct ConnectionRoster {
         return peak * 2 <= ready.dropLast().reduce(0) { $0 + $1.room.capacity } ? newest.id : nil
     }
 
-    /// When there may be a spare one.
     var nextSpare: MonotonicInstant? { members.count > 1 ? load.due : nil }
 
-    /// The connections that have had nothing to do for longer than that.
     func idle(longerThan limit: Duration, at now: MonotonicInstant) -> [Int] {
         members.filter { $0.isIdle && now - $0.idleSince > limit }.map(\.id)
     }
 
-    /// When the next of them will have been idle for that long.
     func nextIdle(after limit: Duration) -> MonotonicInstant? {
         members.filter { $0.isIdle }.map { $0.idleSince + limit }.min()
     }

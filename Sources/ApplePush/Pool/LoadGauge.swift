@@ -1,6 +1,6 @@
 import IO
 
-/// The most that there was at a time, in the last minute or two.
+/// The highest load of the last one to two minutes.
 struct LoadGauge {
     static let period: Duration = .seconds(60)
 
@@ -8,10 +8,10 @@ struct LoadGauge {
     private var current = 0
     private var before = 0
 
-    /// Nil until a whole period was watched.
+    /// Nil during the first period.
     private(set) var peak: Int?
 
-    /// When a period will be over; nil while nothing was watched.
+    /// When the current period ends.
     var due: MonotonicInstant? { began.map { $0 + Self.period } }
 
     mutating func note(_ load: Int, at now: MonotonicInstant) {
@@ -31,6 +31,5 @@ struct LoadGauge {
         }
     }
 
-    /// Begins anew, as after something that changes what the load may be.
     mutating func reset() { self = Self() }
 }

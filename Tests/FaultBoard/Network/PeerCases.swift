@@ -287,13 +287,14 @@ import Testing
     }
 
     @Test func `H20: a connection is retired long before its stream numbers are used up`() {
-        let limits = HTTP2Configuration().limits
-        var life = ConnectionLife(limits, at: .now)
+        let configuration = HTTP2Configuration()
+        var life = ConnectionLife(configuration.life)
+        let watch = HTTP2Watch(configuration.watch, at: .now)
         life.connected(at: .now)
-        life.settled()
-        life.opened((1 << 30) - 1)
+        life.opened()
+        watch.opened((1 << 30) - 1, &life)
         #expect(life.isReady)
-        life.opened((1 << 30) + 1)
+        watch.opened((1 << 30) + 1, &life)
         #expect(life.phase == .draining(.exhausted))
     }
 }

@@ -1,6 +1,6 @@
 import HTTP2
 
-/// The header fields that pushes have in common: built once, and used for as long as they stay the same.
+/// The header fields that pushes have in common: built once, and used as long as they stay the same.
 struct PushFields: Equatable {
     private let topic: [UInt8]
     private let collapseID: [UInt8]
@@ -18,8 +18,8 @@ struct PushFields: Equatable {
         self.token = token
     }
 
-    /// What repeats is indexed; what seldom comes twice would only push that out of the compression table, and a provider
-    /// token is a secret that has no place in it. That is also what Apple asks for.
+    /// Fields that repeat are indexed. Fields that rarely repeat would evict them from the compression table, and a provider
+    /// token is a secret that does not belong there. Apple asks for the same.
     func block(authority: String) -> HeaderBlock {
         var block = HeaderBlock(method: "POST", scheme: "https", authority: authority, path: "/3/device/")
         if let token = self.token { block.append("authorization", "bearer \(token.jwt)", indexing: .never) }

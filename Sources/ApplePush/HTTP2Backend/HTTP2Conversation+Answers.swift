@@ -1,28 +1,29 @@
 import HTTP2
 import IO
 
-/// What the gateway's answers mean: for the push, for the connection, for the provider token.
-extension Conversation {
-    /// Takes note of everything that the session has to tell.
+/// What the gateway's answers mean for the push, the connection and the provider token.
+extension HTTP2Conversation {
     func readEvents(at now: MonotonicInstant) {
         var hasAnswer = false
         while let event = session.nextEvent() {
             switch event {
-            case .settingsChanged: life.settled()
-            case .settingsAcknowledged: life.acknowledged()
+            case .settingsChanged:
+                watch.settled()
+                life.opened()
+            case .settingsAcknowledged: watch.acknowledged()
             case .written(let tag): inFlight.restart(tag, at: now)
             case .answered(let tag, let answer):
                 let written = inFlight.since(tag)
                 guard let push = inFlight.remove(tag) else { break }
                 hasAnswer = true
-                report.answered(after: life.lastHeard.nanoseconds - written.nanoseconds)
+                answers.answered(after: watch.lastHeard.nanoseconds - written.nanoseconds)
                 ended += 1
                 answered(push, answer)
             case .ended(let tag, let ending):
                 guard let push = inFlight.remove(tag) else { break }
                 ended += 1
                 ended(push, ending)
-            case .goAway(let goAway): sentAway(goAway.errorCode)
+            case .goAway(let goAway): goneAway(goAway.errorCode)
             case .pong: break
             }
         }
@@ -30,7 +31,7 @@ extension Conversation {
     }
 
     private func answered(_ push: QueuedPush, _ answer: Answer) {
-        // Nearly every answer is this one, and it says nothing more.
+        // Nearly every answer is this one, and it has no body.
         if answer.status == 200 {
             isAccepted = true
             life.wasAnswered(isOfUse: true)
@@ -53,7 +54,7 @@ extension Conversation {
         }
     }
 
-    /// Does what a rejection asks of the connection. True if the push is to be sent again right away.
+    /// Does what a rejection asks of the connection. True if the push is to be sent again at once.
     private func follow(_ outcome: Outcome) -> Bool {
         switch outcome.action {
         case .renewProviderToken:
@@ -72,7 +73,7 @@ extension Conversation {
         return false
     }
 
-    /// The provider token is too old, and this connection is not to see another. False if the last one was new.
+    /// The provider token is too old, and the next one needs another connection. False if this token was a renewed one.
     private func renewToken() -> Bool {
         life.retire(.usedUp)
         guard let authorization = self.authorization else { return false }
@@ -93,8 +94,8 @@ extension Conversation {
         }
     }
 
-    /// The gateway takes no more streams. Why it does not may be the credential's fault.
-    private func sentAway(_ code: ErrorCode) {
+    /// The gateway takes no more streams, perhaps because of the credential.
+    private func goneAway(_ code: ErrorCode) {
         let debugData = session.goAwayDebugData
         var words = Outcomes(repeating: .pending, count: 0)
         // A span of an array that stays alive and unchanged through the calls.

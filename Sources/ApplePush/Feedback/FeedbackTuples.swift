@@ -1,54 +1,54 @@
-/// Reads the tuples of the feedback service, however the network has cut them: four bytes of seconds since 1970, two of
-/// the token's length, the token. A value: bytes go in, reports come out, and it never keeps more than one tuple.
+/// Parses the tuples of the feedback service: four bytes of seconds since 1970, two of the token's length, the token. Bytes
+/// may arrive in any pieces; it keeps at most one tuple.
 struct FeedbackTuples {
     private static let headCount = 6
 
-    /// The beginning of a tuple whose end has not come yet.
+    /// The beginning of an incomplete tuple.
     private var rest: [UInt8] = []
     /// Tuples without any token in them.
     private(set) var empty = 0
 
-    /// Whether the last tuple came to its end.
+    /// Whether the last tuple is complete.
     var isWhole: Bool { rest.isEmpty }
 
-    /// Takes what came; answers with the reports that are whole now.
+    /// Returns the entries that are complete now.
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [Feedback] {
-        var reports: [Feedback] = []
+        var entries: [Feedback] = []
         var bytes = bytes
-        // What lies here is completed first; only then can what came be read where it is.
+        // The kept tuple is completed first; the others are parsed where they are.
         while !rest.isEmpty, !bytes.isEmpty {
             let missing = Self.count(of: rest[...]) - rest.count
             rest += bytes.prefix(missing)
             bytes = bytes.dropFirst(missing)
             if rest.count >= Self.headCount, rest.count == Self.count(of: rest[...]) {
-                take(rest[...], into: &reports)
+                take(rest[...], into: &entries)
                 rest.removeAll(keepingCapacity: true)
             }
         }
         while bytes.count >= Self.headCount, bytes.count >= Self.count(of: bytes) {
             let count = Self.count(of: bytes)
-            take(bytes.prefix(count), into: &reports)
+            take(bytes.prefix(count), into: &entries)
             bytes = bytes.dropFirst(count)
         }
         rest += bytes
-        return reports
+        return entries
     }
 
-    /// How many bytes the tuple has that begins here: those of its head, as long as the length has not come.
+    /// How many bytes the tuple has that begins here, or its head if the length has not arrived.
     private static func count(of bytes: ArraySlice<UInt8>) -> Int {
         guard bytes.count >= Self.headCount else { return Self.headCount }
         let start = bytes.startIndex
         return Self.headCount + Int(bytes[start + 4]) << 8 + Int(bytes[start + 5])
     }
 
-    private mutating func take(_ tuple: ArraySlice<UInt8>, into reports: inout [Feedback]) {
+    private mutating func take(_ tuple: ArraySlice<UInt8>, into entries: inout [Feedback]) {
         let seconds = tuple.prefix(4).reduce(Int64(0)) { $0 << 8 | Int64($1) }
         let token = tuple.dropFirst(Self.headCount)
         guard !token.isEmpty else {
             empty += 1
             return
         }
-        reports.append(Feedback(token: Self.digits(of: token), timestamp: seconds * 1000))
+        entries.append(Feedback(token: Self.digits(of: token), timestamp: seconds * 1000))
     }
 
     private static func digits(of token: ArraySlice<UInt8>) -> String {

@@ -3,11 +3,11 @@ import Testing
 
 @testable import ApplePush
 
-@Suite struct ReadingPatienceTests {
+@Suite struct SilenceAllowanceTests {
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
 
     @Test func `each silence is borne for as long as the one before, until all of them were too much`() {
-        var patience = ReadingPatience(each: .seconds(10))
+        var patience = SilenceAllowance(each: .seconds(10))
         for drop in 0..<29 {
             let now = start + .seconds(20 * drop)
             #expect(patience.deadline(from: now) == now + .seconds(10))
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func `whoever waits for ever may`() {
-        var patience = ReadingPatience(each: .seconds(Int64.max))
+        var patience = SilenceAllowance(each: .seconds(Int64.max))
         patience.waited(from: start, to: start + .seconds(1_000_000))
         #expect(patience.deadline(from: start) == .distantFuture)
     }

@@ -1,18 +1,33 @@
-import HTTP2
 import IO
 import TLS
 
-/// The connections to one gateway with one credential, all on one loop: takes batches, spreads them over connections,
-/// makes and closes those. A batch comes down by one hop and goes back by one; what happens between is synchronous.
+/// The connections to one gateway with one credential, all on one loop. A batch arrives by one hop and returns by one; what
+/// happens between is synchronous.
 ///
-/// What to do is decided by `PoolState`; here it is done. A connection is touched by `change` alone, which tells the state
-/// what became of it and does what the state asks for, so nothing can happen to one unnoticed.
+/// `PoolState` decides what to do, and the pool does it. Only `change` touches a connection: it tells the state what became
+/// of it and does what the state asks for, so no event is missed.
 actor ConnectionPool {
+    /// What holds for a pool, whatever its connections speak.
+    struct Limits {
+        var connections: Int
+        /// For one of the gateway's addresses.
+        var connectTimeout: Duration
+        var handshakeTimeout: Duration
+        /// How long the peer's kernel may take to acknowledge bytes.
+        var unacknowledgedTimeout: Duration
+        var idleTimeout: Duration
+        /// How long a push may wait for a connection while the gateway answers nothing.
+        var waitingTimeout: Duration
+        /// Time limits are checked no more often than this.
+        var tickInterval: Duration
+    }
+
     let loop: EventLoop
     let gateway: Gateway
-    /// As it was handed in last: of equal ones, that one is sure to have somebody yet who supplies it with tokens.
+    /// The one that was handed in last. Equal ones may have other suppliers of provider tokens, which may be gone.
     private(set) var credential: Credential
-    let configuration: HTTP2Configuration
+    let wire: any Wire
+    let limits: Limits
     let meter: TrafficMeter
     let deliveries: DeliveryQueue
     private var state: PoolState<SystemRandomNumberGenerator>
@@ -24,49 +39,51 @@ actor ConnectionPool {
     private var tokenFetch: Task<Void, Never>?
     private var input: [UInt8] = []
     private var isPumpDue = false
-    /// The pump itself sees to what happens while it runs.
+    /// What happens while the pump runs needs no further run.
     private var isPumping = false
     private var tick: (token: TimerToken, due: MonotonicInstant)?
     private var nextSerial = 0
-    /// Those who wait for a connection and have handed nothing over yet.
+    /// Callers of `prepare`.
     private var preparing: [CheckedContinuation<Bool, Never>] = []
     private var preparingEnd: TimerToken?
 
-    /// The pool owns the loop's reference, so the loop outlives every use of this.
+    /// Safe, because the pool keeps the loop alive.
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
     init(
         to gateway: Gateway,
         with credential: Credential,
-        _ configuration: HTTP2Configuration,
+        _ wire: any Wire,
+        _ limits: Limits,
         meter: TrafficMeter,
         on loop: EventLoop
     ) {
         self.gateway = gateway
         self.credential = credential
-        self.configuration = configuration
+        self.wire = wire
+        self.limits = limits
         self.meter = meter
         self.loop = loop
-        deliveries = DeliveryQueue(waitingTimeout: configuration.waitingTimeout)
+        deliveries = DeliveryQueue(waitingTimeout: limits.waitingTimeout)
         state = PoolState(
             to: gateway,
             usesTokens: credential.identity == nil,
-            connections: configuration.connections,
-            idleTimeout: configuration.idleTimeout,
+            connections: limits.connections,
+            idleTimeout: limits.idleTimeout,
             random: SystemRandomNumberGenerator()
         )
     }
 
     // MARK: From outside
 
-    /// Sends a batch. Every push of it ends exactly once. Nil, and nothing sent, if the pool was outdated before.
+    /// Sends a batch. Each push of it ends exactly once. Nil, and nothing is sent, if the pool was outdated before.
     ///
-    /// The owner lives on until the last push has ended: with it end the threads that all of this is done on.
+    /// - Parameter owner: is kept alive until the last push has ended, because it owns the threads.
     func deliver(
         _ batch: PushBatch,
         with credential: Credential,
         _ terms: DeliveryTerms,
-        for owner: HTTP2Backend
+        for owner: any AnyObject & Sendable
     ) async -> Delivered? {
         nextSerial += 1
         let serial = nextSerial
@@ -75,7 +92,7 @@ actor ConnectionPool {
         }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { completion in
-                // Looked at here and not above: between the two, somebody else may have been on the loop.
+                // Checked here, because other work may have run on the loop since the call.
                 if state.isOutdated { return completion.resume(returning: nil) }
                 self.credential = credential
                 let now = MonotonicInstant.now
@@ -88,7 +105,7 @@ actor ConnectionPool {
                     onCancel: cancel
                 )
                 deliveries.add(delivery)
-                // The handler below may have come before the delivery, and found nothing.
+                // The handler below may have run before the delivery was added.
                 if Task.isCancelled { deliveries.cancel(serial) }
                 state.deliveryAdded()
                 settle(at: now)
@@ -98,9 +115,9 @@ actor ConnectionPool {
         }
     }
 
-    /// Returns when a push could be sent at once, when no connection is to be had for now, or after the time for which a
-    /// push may wait for one. False if the pool was outdated before.
-    func prepare(with credential: Credential, for owner: HTTP2Backend) async -> Bool {
+    /// Returns when a push could be sent at once, when no connection can be made, or after the time that a push may wait for
+    /// one. False if the pool was outdated before.
+    func prepare(with credential: Credential, for owner: any AnyObject & Sendable) async -> Bool {
         let cancel: @Sendable () -> Void = {
             withExtendedLifetime(owner) { self.cancelPreparing() }
         }
@@ -111,7 +128,7 @@ actor ConnectionPool {
                 if Task.isCancelled || !state.preparationBegan() { return continuation.resume(returning: true) }
                 preparing.append(continuation)
                 if preparingEnd == nil {
-                    preparingEnd = loop.schedule(at: .now + configuration.waitingTimeout) {
+                    preparingEnd = loop.schedule(at: .now + limits.waitingTimeout) {
                         self.assumeIsolated { $0.preparationEnded() }
                     }
                 }
@@ -122,7 +139,7 @@ actor ConnectionPool {
         }
     }
 
-    /// One of those who prepare has gone. The others need not know who: they lose nothing by going on.
+    /// One caller of `prepare` was cancelled. All of them return: the others lose nothing by it.
     private nonisolated func cancelPreparing() {
         loop.submit { self.assumeIsolated { $0.preparationEnded() } }
     }
@@ -139,19 +156,18 @@ actor ConnectionPool {
         for continuation in preparing { continuation.resume(returning: true) }
     }
 
-    /// Whoever wanted that delivery has gone: nothing more of it is sent.
+    /// Nothing more of that delivery is sent.
     private nonisolated func cancel(_ serial: Int) {
         loop.submit { self.assumeIsolated { $0.cancelled(serial) } }
     }
 
     private func cancelled(_ serial: Int) {
         deliveries.cancel(serial)
-        // With nothing left to wait for, an idle connection may be of no more use.
+        // An idle connection may no longer be needed.
         settle(at: .now)
     }
 
-    /// Closes what has been idle for longer than that. True if nothing is left, not even something under way: then the
-    /// pool takes no more.
+    /// Closes connections that have been idle for longer than that. True if nothing is left: then the pool takes no more.
     func outdate(idle: Duration) -> Bool {
         let now = MonotonicInstant.now
         state.idled(for: idle, at: now)
@@ -159,8 +175,7 @@ actor ConnectionPool {
         return state.outdated(hasDeliveries: !deliveries.isEmpty)
     }
 
-    /// The credential was replaced.
-    func retireAll() {
+    func credentialReplaced() {
         state.credentialReplaced(waiting: deliveries.waiting)
         settle(at: .now)
     }
@@ -170,7 +185,7 @@ actor ConnectionPool {
         state.shutDown()
         settle(at: .now)
         if let tick = self.tick.take() { loop.cancel(tick.token) }
-        // Whoever supplies a provider token may take as long as they like: nobody waits for it any more.
+        // A supplier of provider tokens may take any time, so it is not waited for.
         tokenFetch?.cancel()
         let dials = Array(self.dials.values)
         for dial in dials { dial.cancel() }
@@ -179,24 +194,23 @@ actor ConnectionPool {
 
     // MARK: What happens, and what follows from it
 
-    /// Does something to a connection, or tells it what happened. The only way to touch one: whatever becomes of it, the
-    /// state learns of it, and what follows is done before this returns.
+    /// Does something to a connection, or tells it what happened. The state learns what became of it, and what follows is
+    /// done before this returns.
     func change(_ id: Int, at now: MonotonicInstant, _ body: (PushConnection) -> Void) {
         guard let connection = connections.first(where: { $0.id == id }) else { return }
         body(connection)
         if let failure = connection.writeFailure {
-            // What can still be read may say why.
+            // The gateway may have said why.
             _ = read(connection, at: now)
             connection.end(failure)
         }
-        connection.conversation.tell(meter)
-        let sighting = connection.sighting
-        if !sighting.isClosed, let watch = watches[id] { connection.updateInterest(of: watch, on: loop) }
-        state.changed(id, to: sighting, waiting: deliveries.waiting, at: now)
+        connection.conversation.report(to: meter)
+        let status = connection.status
+        if !status.isClosed, let watch = watches[id] { connection.updateInterest(of: watch, on: loop) }
+        state.changed(id, to: status, waiting: deliveries.waiting, at: now)
         settle(at: now)
     }
 
-    /// Whether that connection is there yet.
     func isDialing(_ id: Int) -> Bool { connections.contains { $0.id == id } }
 
     /// The socket of a connection is ready for that.
@@ -216,7 +230,7 @@ actor ConnectionPool {
         return connection.read(into: &input, at: now)
     }
 
-    /// Does what the state asks for after something happened, and has the pump look after the rest.
+    /// Does what the state asks for, and schedules the pump.
     private func settle(at now: MonotonicInstant) {
         deliveries.capacity = state.capacity
         while let action = state.nextAction() { perform(action, at: now) }
@@ -226,7 +240,7 @@ actor ConnectionPool {
     private func perform(_ action: PoolState<SystemRandomNumberGenerator>.Action, at now: MonotonicInstant) {
         switch action {
         case .dial(let id, let terms): dial(id, terms, at: now)
-        case .retire(let id, let end): change(id, at: now) { $0.retire(end) }
+        case .retire(let id, let end): change(id, at: now) { $0.conversation.retire(end) }
         case .end(let id, let end): change(id, at: now) { $0.end(end) }
         case .forget(let id, let end): forget(id, end, at: now)
         case .giveUpWaiting(let failure): deliveries.giveUp(.unconnected(failure)) { _ in true }
@@ -237,9 +251,9 @@ actor ConnectionPool {
         }
     }
 
-    private func dial(_ id: Int, _ terms: DialTerms, at now: MonotonicInstant) {
+    private func dial(_ id: Int, _ terms: ConversationTerms, at now: MonotonicInstant) {
         do {
-            connections.append(PushConnection(id, try conversation(terms, at: now)))
+            connections.append(PushConnection(id, try wire.conversation(terms, sending: deliveries, at: now)))
             dials[id] = Task {
                 await dial(id)
                 dials[id] = nil
@@ -256,7 +270,7 @@ actor ConnectionPool {
         if let watch { loop.cancel(watch) }
         meter.ended(end, wasOpen: watch != nil)
         guard let address = connection.address else { return }
-        let answered = connection.life.answered
+        let answered = connection.conversation.life.answered
         if end.isAddressAtFault(answered: answered) {
             addresses.failed([address], at: now)
         } else if answered > 0 {
@@ -270,7 +284,7 @@ actor ConnectionPool {
             do throws(PushError) {
                 let token = try await tokens.current(refusing: refused)
                 let authorization = Authorization(token: token, isRenewed: refused != nil, since: .now)
-                state.tokenCame(authorization, for: .seconds(tokens.secondsToRenewal(of: token)))
+                state.tokenFetched(authorization, for: .seconds(tokens.secondsToRenewal(of: token)))
             } catch {
                 state.tokenFailed(error, at: .now)
             }
@@ -281,14 +295,14 @@ actor ConnectionPool {
 
     // MARK: Sending
 
-    /// Has the pump run once, after everything else of this turn of the loop: what many brought is written together.
+    /// Runs the pump once at the end of this turn of the loop, so that the pushes of many deliveries are written together.
     private func pumpSoon() {
         if isPumpDue || isPumping { return }
         isPumpDue = true
         loop.atEndOfTurn { self.assumeIsolated { $0.pump() } }
     }
 
-    /// Gives waiting pushes to connections that have room, writes, and makes another connection where there is none.
+    /// Gives waiting pushes to connections that have room, writes, and makes another connection if one is needed.
     private func pump() {
         isPumpDue = false
         isPumping = true
@@ -299,8 +313,7 @@ actor ConnectionPool {
                 connection.submit(share.count, at: now)
                 connection.flush(at: now)
             }
-            // Writing took its time.
-            now = .now
+            now = .now  // Writing takes time.
             deliveries.checkPermits(at: now)
         }
         for connection in connections where connection.wantsToWrite {
@@ -314,13 +327,13 @@ actor ConnectionPool {
 
     // MARK: Time
 
-    /// One timer for all that is measured here: it comes round when the first thing is due, whatever that is.
+    /// One timer serves all time limits of the pool.
     private func setTick(at now: MonotonicInstant) {
         if state.isShutDown { return }
         var due = min(deliveries.nextDue, state.due)
-        for connection in connections { due = min(due, connection.due) }
-        // What is due one after the other is seen to together.
-        due = max(due + .milliseconds(1), now + configuration.tickInterval)
+        for connection in connections { due = min(due, connection.conversation.due) }
+        // What is due within one interval is done together.
+        due = max(due + .milliseconds(1), now + limits.tickInterval)
         due = min(due, state.dialDue ?? .distantFuture)
         if due == .distantFuture { return }
         if let tick = self.tick {

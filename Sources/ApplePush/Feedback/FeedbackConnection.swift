@@ -1,14 +1,13 @@
 import IO
 import TLS
 
-/// A connection to a gateway of the legacy feedback service, for one list: the gateway speaks at once, and closes when it
-/// has told everything. It is nobody else's, and never kept.
-actor FeedbackLine: FeedbackSource {
+/// A connection to a gateway of the legacy feedback service, for one list. The gateway sends it unasked, and then closes.
+actor FeedbackConnection: FeedbackSource {
     private let gateway: Gateway
     private let loop: EventLoop
-    /// Whose loop that is.
+    /// Keeps the loop running.
     private let owner: any AnyObject & Sendable
-    private var patience: ReadingPatience
+    private var allowance: SilenceAllowance
     private var stream: TLSStream?
     private var tuples = FeedbackTuples()
     private(set) var failure: PushError?
@@ -22,24 +21,25 @@ actor FeedbackLine: FeedbackSource {
     ) {
         self.stream = consume stream
         self.gateway = gateway
-        patience = ReadingPatience(each: longestSilence)
+        allowance = SilenceAllowance(each: longestSilence)
         self.loop = loop
         self.owner = owner
     }
 
-    /// Connects. The credential must be a certificate: the service is older than signing keys.
+    /// Connects. The credential must be a certificate, because the service is older than signing keys.
     static func open(
         to gateway: Gateway,
         with credential: Credential,
-        _ configuration: HTTP2Configuration,
+        _ limits: ConnectionPool.Limits,
+        longestSilence: Duration,
         on loop: EventLoop,
         of owner: any AnyObject & Sendable
-    ) async throws(PushError) -> FeedbackLine {
+    ) async throws(PushError) -> FeedbackConnection {
         guard let identity = credential.identity else {
             throw PushError(
                 .unsupported,
-                "The feedback service at \(gateway) knows certificates only, and this credential is a signing key: "
-                    + "dead tokens are in the feedback of each result."
+                "The feedback service at \(gateway) accepts certificates only, and this credential is a signing key: "
+                    + "its dead tokens are in the feedback of each result."
             )
         }
         do {
@@ -47,17 +47,11 @@ actor FeedbackLine: FeedbackSource {
                 host: gateway.host,
                 port: gateway.port,
                 context: .client(identity: identity, trust: gateway.trust.roots),
-                connectTimeout: configuration.connectTimeout,
-                handshakeTimeout: configuration.handshakeTimeout,
+                connectTimeout: limits.connectTimeout,
+                handshakeTimeout: limits.handshakeTimeout,
                 on: loop
             )
-            return FeedbackLine(
-                stream,
-                to: gateway,
-                longestSilence: configuration.requestTimeout,
-                on: loop,
-                of: owner
-            )
+            return FeedbackConnection(stream, to: gateway, longestSilence: longestSilence, on: loop, of: owner)
         } catch {
             throw PushError(connectingTo: gateway, error)
         }
@@ -66,23 +60,23 @@ actor FeedbackLine: FeedbackSource {
     func nextPiece() async -> [Feedback]? {
         var bytes = [UInt8](repeating: 0, count: 16_384)
         while let count = await receive(into: &bytes) {
-            let reports = tuples.append(bytes[..<count])
-            if !reports.isEmpty { return reports }
+            let entries = tuples.append(bytes[..<count])
+            if !entries.isEmpty { return entries }
         }
         return nil
     }
 
-    /// Nil at the end, whatever it is. Then the connection is closed.
+    /// Nil at the end: then the connection is closed.
     private func receive(into bytes: inout [UInt8]) async -> Int? {
         guard var stream = self.stream.take() else { return nil }
         do {
             let start = MonotonicInstant.now
             let count = try await stream.receive(
                 into: &bytes,
-                until: patience.deadline(from: start),
+                until: allowance.deadline(from: start),
                 on: loop
             )
-            patience.waited(from: start, to: .now)
+            allowance.waited(from: start, to: .now)
             if count > 0 {
                 self.stream = consume stream
                 return count
@@ -97,7 +91,7 @@ actor FeedbackLine: FeedbackSource {
 
     private func ended(by error: TLSError?) {
         if tuples.isWhole {
-            // Where the gateway closes between two tuples, it has told what it had to tell, whether or not it told TLS.
+            // If the gateway closes between two tuples, the list is complete, even without a close_notify of TLS.
             guard let error, error.code != .truncated else { return }
             failure = PushError(
                 .unreachable,
@@ -111,5 +105,24 @@ actor FeedbackLine: FeedbackSource {
                 underlying: error
             )
         }
+    }
+}
+
+/// How long a gateway may be silent: each time, and in all, so that one that sends a byte now and then does not keep a
+/// reader for ever. What the reader does between is not counted.
+struct SilenceAllowance {
+    private let each: Duration
+    private var left: Duration
+
+    init(each: Duration) {
+        self.each = each
+        // Thirty times a longer one would overflow.
+        left = min(each, .seconds(Int64.max / 30)) * 30
+    }
+
+    func deadline(from now: MonotonicInstant) -> MonotonicInstant { now + min(self.each, left) }
+
+    mutating func waited(from start: MonotonicInstant, to end: MonotonicInstant) {
+        left = max(.zero, left - (end - start))
     }
 }

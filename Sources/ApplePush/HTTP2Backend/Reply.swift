@@ -1,12 +1,12 @@
-/// What APNs writes under a status that is not 200: `{"reason":"Unregistered","timestamp":1729000000000}`.
+/// The body of an answer with a status other than 200: `{"reason":"Unregistered","timestamp":1729000000000}`.
 ///
-/// It is read where answers arrive by the ten thousand, so it is read in place, and nothing is made of a reason that
-/// is in the table but its index. What is no such JSON has no reason.
+/// It is parsed in place, without a String for a known reason, because answers arrive by the ten thousand. Other bytes have
+/// no reason.
 struct Reply: Equatable {
     private(set) var reason: Range<Int>?
     private(set) var timestamp: Int64?
 
-    /// Reads the members of an object, whatever else there is in it.
+    /// Reads the two members of an object, and skips others.
     init(_ body: RawSpan) {
         var scanner = Scanner(offset: 0, end: body.byteCount)
         guard scanner.skip(UInt8(ascii: "{"), in: body) else { return }
@@ -23,8 +23,8 @@ struct Reply: Equatable {
         }
     }
 
-    /// The reason: from the table, or with its words kept in the outcomes. Words are cut at 100 bytes, and what is
-    /// no text, such as a zero byte, is replaced: databases and terminals take no such thing.
+    /// The reason: from the table, or with its text kept in the outcomes. The text is cut at 100 bytes, and control characters
+    /// are replaced, because databases and terminals do not accept them.
     func reason(in body: RawSpan, keeping outcomes: inout Outcomes) -> Reason {
         guard let range = reason, !range.isEmpty else { return .none }
         if let known = Reason(spelled: body, at: range) { return known }
@@ -36,7 +36,6 @@ struct Reply: Equatable {
         return outcomes.reason(named: String(decoding: words, as: UTF8.self))
     }
 
-    /// Goes through the bytes once.
     private struct Scanner {
         var offset: Int
         let end: Int
@@ -48,7 +47,7 @@ struct Reply: Equatable {
             return true
         }
 
-        /// Where the text between two quotation marks is, escapes and all.
+        /// The range of a string, without its quotation marks and with its escapes.
         mutating func string(in body: RawSpan) -> Range<Int>? {
             guard skip(UInt8(ascii: "\""), in: body) else { return nil }
             let start = offset
@@ -64,7 +63,7 @@ struct Reply: Equatable {
             return nil
         }
 
-        /// Where a number, or a word such as `null`, is.
+        /// The range of a number, or of a word such as `null`.
         mutating func token(in body: RawSpan) -> Range<Int>? {
             skipSpace(in: body)
             let start = offset
@@ -90,12 +89,11 @@ struct Reply: Equatable {
 }
 
 extension RawSpan {
-    /// Whether those bytes are this text.
     fileprivate func holds(_ text: String, at range: Range<Int>) -> Bool {
         range.count == text.utf8.count && zip(range, text.utf8).allSatisfy { self[byte: $0.0] == $0.1 }
     }
 
-    /// The number written there, if it is a whole one that is not negative and not beyond all reason.
+    /// A whole number of at most 15 digits.
     fileprivate func wholeNumber(at range: Range<Int>) -> Int64? {
         guard range.count <= 15 else { return nil }
         var number: Int64 = 0
@@ -111,7 +109,7 @@ extension RawSpan {
 extension Reason {
     private static let spellings: [[UInt8]] = table.map { Array($0.name.utf8) }
 
-    /// The known reason that is written there.
+    /// The reason of the table with that name.
     fileprivate init?(spelled body: RawSpan, at range: Range<Int>) {
         for (index, spelling) in Self.spellings.enumerated().dropFirst(3) where spelling.count == range.count {
             var offset = 0

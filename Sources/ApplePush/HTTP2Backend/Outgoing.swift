@@ -1,7 +1,7 @@
 import HTTP2
 
-/// What a connection puts into its requests: the header block and the body of the message at hand, kept in the session
-/// for as long as pushes of that message follow one another, and the identity of each push.
+/// What a connection writes into its requests. The header block and the body of a message are kept in the session while
+/// pushes of that message follow one another.
 struct Outgoing {
     private let authority: String
     private var token: ProviderToken?
@@ -18,13 +18,12 @@ struct Outgoing {
         self.token = token
     }
 
-    /// What comes from now on carries another provider token.
+    /// The pushes to come carry this provider token.
     mutating func use(_ token: ProviderToken) {
         self.token = token
         delivery = nil
     }
 
-    /// Submits one push.
     mutating func submit(
         _ position: Int,
         of delivery: Delivery,
@@ -49,14 +48,14 @@ struct Outgoing {
         )
     }
 
-    /// The next pushes carry another message. Often its header fields are those of the one before.
+    /// The next pushes carry another message. Its header fields are often those of the previous one.
     private mutating func turn(
         to number: Int32,
         of delivery: Delivery,
         in session: ClientSession
     ) throws(HTTP2Error) {
         let isSameDelivery = delivery.serial == self.delivery
-        // If this throws, the next push must come by here again.
+        // If this throws, the next push must come here again.
         self.delivery = nil
         let heading = delivery.batch.headings[Int(number)]
         if !isSameDelivery || heading.fields != fieldsNumber {

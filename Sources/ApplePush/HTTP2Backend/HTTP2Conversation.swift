@@ -1,66 +1,61 @@
 import HTTP2
 import IO
 
-/// What is said on one connection to the gateway, without the connection: pushes, bytes that came and the time go in;
-/// bytes to send and outcomes come out. It has no socket, so whatever a peer may say can be tried on it.
-///
-/// Every push that it takes from the deliveries it gives back exactly once, with its outcome or to be sent again: it
-/// keeps them in a table of its own, and what is still in there at the end ends there.
-final class Conversation {
+/// What is said over HTTP/2. It keeps the pushes in flight in a table of its own, and ends what is left there at the end.
+final class HTTP2Conversation: Conversation {
+    /// How many pushes may be in flight before any was answered.
+    private static let first = 64
+    /// How many may be in flight in any case: with none, a push that is never answered would hold up all others.
+    private static let few = 8
+
     var life: ConnectionLife
+    var watch: HTTP2Watch
     private(set) var authorization: Authorization?
-    /// The provider token that the gateway called too old.
     var refusedToken: ProviderToken?
 
     let session: ClientSession
     let deliveries: DeliveryQueue
     private let requestTimeout: Duration
-    private let expectancy: Int?
+    private let expectedAnswers: Int?
     private var budget: FrameBudget
     var inFlight = InFlightTable()
-    /// What the session calls the pushes in flight, by tag.
+    /// The session's handles of the pushes in flight, by tag.
     private var submissions: [Submission] = []
     private var lastStream: Int32 = 0
     private var outgoing: Outgoing
-    var report = TrafficReport()
-    /// How many pushes have ended here, in whatever way.
+    var answers = AnswerTally()
+    /// How many pushes have ended here.
     var ended = 0
     private var bytesSent: UInt64 = 0
-    /// The kernel takes no more bytes: what waits then does not wait for a window.
+    /// The kernel takes no more bytes, so what waits does not wait for a window.
     private var isStalled = false
-    /// How many pushes filled the send window when it last was what kept more from being sent.
+    /// How many pushes were in flight when the send window last kept more from being sent.
     private var windowCapacity: Int?
-    /// An answer showed that the gateway accepts the credential.
     var isAccepted: Bool
-    /// How many pushes may be in flight before.
-    private let trial: Int
+    private let acceptanceLimit: Int
 
-    /// - Parameters:
-    ///   - trial: how many pushes the gateway is to judge the credential by; nil: it has accepted it before.
-    ///   - expectancy: after how many answers the connection before was lost, if that was early in its life.
     init(
         authority: String,
-        trial: Int?,
-        authorization: Authorization?,
-        deliveries: DeliveryQueue,
-        limits: ConnectionLife.Limits,
+        _ terms: ConversationTerms,
+        sending deliveries: DeliveryQueue,
+        life: ConnectionLife.Limits,
+        watch: HTTP2Watch.Limits,
         requestTimeout: Duration,
-        expectancy: Int? = nil,
         at now: MonotonicInstant
     ) throws(HTTP2Error) {
         session = try ClientSession()
         self.deliveries = deliveries
         self.requestTimeout = requestTimeout
-        self.expectancy = expectancy
-        self.authorization = authorization
-        isAccepted = trial == nil
-        self.trial = trial ?? 0
-        outgoing = Outgoing(authority: authority, token: authorization?.token)
-        life = ConnectionLife(limits, at: now)
+        expectedAnswers = terms.expectedAnswers
+        authorization = terms.authorization
+        isAccepted = terms.acceptanceLimit == nil
+        acceptanceLimit = terms.acceptanceLimit ?? 0
+        outgoing = Outgoing(authority: authority, token: terms.authorization?.token)
+        self.life = ConnectionLife(life)
+        self.watch = HTTP2Watch(watch, at: now)
         budget = FrameBudget(at: now)
     }
 
-    /// The pushes to come carry this provider token.
     func authorize(_ authorization: Authorization) {
         if refusedToken != nil { return }
         self.authorization = authorization
@@ -69,11 +64,16 @@ final class Conversation {
 
     // MARK: Room
 
-    /// How many pushes are in flight.
-    var inFlightCount: Int { inFlight.count }
+    var room: ConnectionStatus.Room {
+        ConnectionStatus.Room(
+            free: free,
+            inFlight: inFlight.count,
+            capacity: life.isReady ? min(session.maxStreams, windowCapacity ?? .max) : 0
+        )
+    }
 
     /// How many pushes it takes now, as far as streams go; none if the window has no room for the next one.
-    var free: Int {
+    private var free: Int {
         guard life.isReady else { return 0 }
         let free = min(session.freeStreams, allowance - inFlight.count)
         guard free > 0, hasWindow else { return 0 }
@@ -85,9 +85,9 @@ final class Conversation {
     }
 
     /// Whether the window has room for the next push.
-    private var hasWindow: Bool { bodyRoom.count(of: deliveries.upcoming() ?? 0) > 0 }
+    private var hasWindow: Bool { bodyRoom.count(of: deliveries.upcoming ?? 0) > 0 }
 
-    /// Takes note of whether the window is what keeps more pushes from being sent.
+    /// Notes whether the window keeps more pushes from being sent.
     private func measureWindow() {
         let count = inFlight.count
         if count > 0, count < allowance, !hasWindow {
@@ -97,53 +97,39 @@ final class Conversation {
         }
     }
 
-    /// How many pushes the gateway takes at a time, be they in flight already or not.
-    var capacity: Int {
-        life.isReady ? min(session.maxStreams, windowCapacity ?? .max) : 0
-    }
-
-    /// It takes as many pushes as the gateway allows for.
     var isProven: Bool {
         isAccepted && (allowance >= session.maxStreams || windowCapacity != nil)
     }
 
-    /// How many pushes may be in flight: one while nobody knows whether the gateway is still there, and those of the trial
-    /// until the credential is accepted; then some, and one more with each answer, so that a gateway that soon says goodbye
-    /// has little to send back. Where the connection before was lost early, this one takes as many as that had answered; only
-    /// when it has answered them too it begins to be trusted with more.
+    /// How many pushes may be in flight: one while a ping is unanswered, and few until the credential is accepted. Then one more
+    /// with each answer, so that a gateway that soon closes the connection has few pushes to return. If the previous connection
+    /// was lost early, this one first takes as many pushes as that one had answered.
     private var allowance: Int {
-        if life.isInDoubt { return 1 }
-        guard isAccepted else { return trial }
+        if watch.isInDoubt { return 1 }
+        guard isAccepted else { return acceptanceLimit }
         let answered = life.answered
-        guard let expectancy = self.expectancy else { return Self.first + answered }
-        if answered >= expectancy { return Self.first + answered - expectancy }
+        guard let expected = expectedAnswers else { return Self.first + answered }
+        if answered >= expected { return Self.first + answered - expected }
         let opened = Int(lastStream + 1) / 2
-        return min(Self.first + answered, max(Self.few, inFlight.count + expectancy - opened))
+        return min(Self.first + answered, max(Self.few, inFlight.count + expected - opened))
     }
 
-    /// How many pushes a connection takes before it has answered any.
-    private static let first = 64
-    /// How many it may have in flight in any case: were it none, a push that is never answered would hold up all others.
-    private static let few = 8
-
-    /// When it must be looked at next, if nothing happens before.
     var due: MonotonicInstant {
-        let due = life.due(inFlight: inFlight.count)
+        let due = min(life.due, watch.due(life, inFlight: inFlight.count))
         return inFlight.oldest.map { min(due, $0.since + requestTimeout) } ?? due
     }
 
-    // MARK: What goes out
+    // MARK: What is sent
 
-    /// The way to the server is made.
-    func connected(at now: MonotonicInstant) { life.connected(at: now) }
+    func connected(at now: MonotonicInstant) {
+        life.connected(at: now)
+        watch.connected(at: now)
+    }
 
-    /// Takes as many of the waiting pushes as that, or as it can; they are sent with the bytes drained next. False if it
-    /// takes no more, or the next one does not fit into the window.
     func submit(_ count: Int, at now: MonotonicInstant) -> Bool {
-        if life.willSend(at: now) == .ping { ping() }
+        if watch.willSend(at: now) { ping() }
         let free = self.free
-        let before = lastStream
-        defer { if lastStream > before { life.opened(lastStream) } }
+        defer { watch.opened(lastStream, &life) }
         var left = min(count, free)
         while left > 0 {
             guard let run = deliveries.next(left, in: bodyRoom) else { return false }
@@ -153,7 +139,7 @@ final class Conversation {
         return count < free
     }
 
-    /// False if the connection takes no more; what is left of the run goes elsewhere.
+    /// False if the connection takes no more. The rest of the run is sent elsewhere.
     private func submit(_ run: DeliveryRun, at now: MonotonicInstant) -> Bool {
         for position in run.positions where !submit(run.push(at: position), of: run.delivery, at: now) {
             for left in position + 1..<run.positions.upperBound { deliveries.takeBack(run.push(at: left)) }
@@ -176,7 +162,7 @@ final class Conversation {
             return true
         } catch {
             _ = inFlight.remove(tag)
-            // A field that cannot be sent is the message's fault; everything else is this connection's.
+            // A field that cannot be sent is the message's fault, anything else the connection's.
             if error.code == .invalidField {
                 deliveries.end(push, OutcomeRules.outcome(of: .unsendable))
                 return true
@@ -187,18 +173,18 @@ final class Conversation {
         }
     }
 
-    /// There are bytes to drain, as far as is known without trying.
     var wantsToWrite: Bool { session.wantsToWrite }
 
-    /// Appends bytes to send until there are so many.
-    func drain(into output: inout [UInt8], limit: Int) throws(HTTP2Error) {
-        try session.drain(into: &output, limit: limit)
+    func drain(into output: inout [UInt8], limit: Int) throws(ConnectionEnd) {
+        do {
+            try session.drain(into: &output, limit: limit)
+        } catch {
+            throw ConnectionEnd(error)
+        }
     }
 
-    /// So many of the bytes drained have left.
     func sent(_ count: Int) { bytesSent += UInt64(count) }
 
-    /// Bytes were drained and sent, as far as the peer took them.
     func wrote(isStalled: Bool, at now: MonotonicInstant) {
         life.wrote(isStalled: isStalled, at: now)
         session.turnEnded()
@@ -208,15 +194,14 @@ final class Conversation {
     }
 
     private func ping() {
-        // Without memory for a ping, the deadlines of pushes will do.
+        // If there is no memory for a ping, the time limits of pushes are enough.
         try? session.ping(1)
     }
 
-    // MARK: What comes in
+    // MARK: What is received
 
-    /// Takes bytes that came.
     func received(_ bytes: RawSpan, at now: MonotonicInstant) {
-        life.heard(at: now)
+        watch.heard(at: now)
         do {
             try session.feed(bytes)
         } catch {
@@ -225,7 +210,7 @@ final class Conversation {
         }
         readEvents(at: now)
         if !budget.allows(counts, at: now) {
-            return life.close(.flooded("it sent frame after frame and few answers"))
+            return life.close(.flooded("many frames and few answers"))
         }
         checkSession(at: now)
     }
@@ -241,21 +226,19 @@ final class Conversation {
         )
     }
 
-    /// Why the session is at its end, where it is, and what it lets us do otherwise.
     private func checkSession(at now: MonotonicInstant) {
         if session.isFinished {
             life.close(session.failure.map { ConnectionEnd($0) } ?? .closedByPeer)
         } else if life.isReady {
-            life.offered(nothing: session.maxStreams == 0, at: now)
+            watch.offered(session.maxStreams, at: now)
             let isHeldBack = session.sendWindow <= 0 || (session.unwrittenRequests > 0 && !isStalled)
-            life.held(back: isHeldBack, after: session.bodyBytesDrained, at: now)
+            watch.held(back: isHeldBack, after: session.bodyBytesDrained, at: now)
             measureWindow()
         }
     }
 
     // MARK: Time and the end
 
-    /// Time has passed: gives up the pushes that were not answered in time, and looks after the connection.
     func passed(to now: MonotonicInstant) {
         while let (tag, since) = inFlight.oldest, now - since >= requestTimeout {
             wasLate(tag, at: now)
@@ -263,16 +246,17 @@ final class Conversation {
         }
         checkSession(at: now)
         let wasReady = life.isReady
-        if life.passed(to: now, inFlight: inFlight.count) == .ping { ping() }
+        life.passed(to: now)
+        if watch.passed(to: now, &life, inFlight: inFlight.count) { ping() }
         if wasReady, life.end == .windowClosed { giveBackUnwritten(at: now) }
     }
 
-    /// A push was not answered in time. Where its request was not written in full, that says nothing of the gateway: it is
-    /// given more time if it gets on, and goes elsewhere if it does not.
+    /// A push was not answered in time. If its request was not written in full, that is not the gateway's fault: it gets more
+    /// time if bytes of it were sent meanwhile, and is sent elsewhere if not.
     private func wasLate(_ tag: UInt32, at now: MonotonicInstant) {
         let submission = submissions[Int(tag)]
         if session.isWritten(submission, bytesWritten: bytesSent) {
-            report.late()
+            answers.wasLate()
             life.wasLate()
         } else if inFlight.hasMoved(tag, to: session.bodyBytesDrained(of: submission)) {
             return inFlight.restart(tag, at: now)
@@ -280,7 +264,7 @@ final class Conversation {
         if !session.reset(submission, bytesWritten: bytesSent) { forget(tag) }
     }
 
-    /// The window does not open: what waits for it is sent elsewhere, what was written may still be answered.
+    /// The window stays closed: what waits for it is sent elsewhere, what was written may still be answered.
     private func giveBackUnwritten(at now: MonotonicInstant) {
         for tag in inFlight.tags {
             let submission = submissions[Int(tag)]
@@ -290,37 +274,29 @@ final class Conversation {
         readEvents(at: now)
     }
 
-    /// Takes no more pushes; those in flight may still be answered.
     func retire(_ end: ConnectionEnd) { life.retire(end) }
 
-    /// It is over: every push in flight ends. Returns a last word to the peer, to be sent if nothing else waits to be.
     func end(_ end: ConnectionEnd) -> [UInt8] {
         life.close(end)
         var farewell: [UInt8] = []
         do {
-            // One who broke the rules is told so by the session itself.
+            // After a violation the session itself sends GOAWAY.
             if !session.isFinished { try session.goAway(life.end?.errorCode ?? .noError) }
             try session.drain(into: &farewell)
         } catch {
-            // The peer broke the rules so that there is nothing more to say.
             farewell = []
         }
         session.sweep(bytesWritten: bytesSent)
-        readEvents(at: life.lastHeard)
+        readEvents(at: watch.lastHeard)
         while let (tag, _) = inFlight.oldest { forget(tag) }
         return farewell
     }
 
-    /// A push of which the session knows nothing any more.
+    /// A push that the session no longer knows.
     private func forget(_ tag: UInt32) {
         guard let push = inFlight.remove(tag) else { return }
         deliveries.end(push, OutcomeRules.outcome(of: .streamEnded(isSurelyUnprocessed: false)))
     }
 
-    /// Hands over what went on since the last time.
-    func tell(_ meter: TrafficMeter) {
-        guard !report.isEmpty else { return }
-        meter.add(report)
-        report.removeAll()
-    }
+    func report(to meter: TrafficMeter) { meter.take(&answers) }
 }

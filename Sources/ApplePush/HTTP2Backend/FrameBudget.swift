@@ -1,23 +1,22 @@
 import IO
 
-/// How many frames a server may send for the answers that it gives, and how many to open windows for the requests that it
-/// gets. The protocol engine takes any number of frames that mean nothing; a server that has nothing else to say is left.
+/// How many frames a server may send for each of its answers, and how many window updates for each request. nghttp2 accepts
+/// any number of frames that do nothing; a connection with too many of them is closed.
 struct FrameBudget {
-    /// What was counted from the connection's beginning.
+    /// Counted since the connection was made.
     struct Counts {
-        /// All frames that came but those that open windows.
+        /// All frames except window updates.
         var frames: UInt64 = 0
         var answers: UInt64 = 0
-        /// The frames that open windows.
         var windowUpdates: UInt64 = 0
         var requests: UInt64 = 0
-        /// The bytes of their bodies that went out.
+        /// Bytes of their bodies that were sent.
         var bodyBytes: UInt64 = 0
     }
 
     private static let framesAnAnswer: UInt64 = 20
     private static let framesForNothing: UInt64 = 1_000
-    /// Some servers open windows for each piece that they read, of the stream and of the connection.
+    /// Some servers update both windows for each piece that they read.
     private static let windowUpdatesARequest: UInt64 = 100
     private static let bodyBytesAWindowUpdate: UInt64 = 4
     private static let window: Duration = .seconds(10)
@@ -27,7 +26,6 @@ struct FrameBudget {
 
     init(at now: MonotonicInstant) { began = now }
 
-    /// Whether what was counted is in order.
     mutating func allows(_ counts: Counts, at now: MonotonicInstant) -> Bool {
         if now - began >= Self.window {
             began = now

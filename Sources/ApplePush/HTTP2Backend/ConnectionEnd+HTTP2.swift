@@ -1,0 +1,45 @@
+import HTTP2
+
+/// The ends that only HTTP/2 knows.
+extension ConnectionEnd {
+    /// Its stream numbers are nearly used up.
+    static let exhausted = ours("exhausted")
+    static let settingsMissing = fault("settings_missing", "the gateway sent no HTTP/2 settings in time")
+    static let settingsUnacknowledged = fault(
+        "settings_unacknowledged",
+        "the gateway did not acknowledge our HTTP/2 settings in time"
+    )
+    static let starved = Self("starved", .starved, "the gateway allowed no streams")
+    static let windowClosed = Self("window_closed", .fault, "the gateway opened no HTTP/2 window for request bodies")
+
+    static func goneAway(reason: String?) -> Self {
+        Self("goaway", .goodbye, "the gateway sent GOAWAY" + (reason.map { ": \($0)" } ?? " without a reason"))
+    }
+
+    static func violated(_ what: String) -> Self { fault("violated", "the gateway violated HTTP/2: \(what)") }
+
+    static func flooded(_ what: String) -> Self { fault("flooded", "the gateway sent too much: \(what)") }
+
+    private static func fault(_ name: String, _ explanation: String) -> Self {
+        Self(name, .fault, explanation, code: .notHTTP2)
+    }
+
+    init(_ error: HTTP2Error) {
+        self =
+            switch error.code {
+            case .limitExceeded: .flooded(error.message)
+            case .streamsExhausted: .exhausted
+            default: .violated(error.message)
+            }
+    }
+
+    /// What GOAWAY tells the peer.
+    var errorCode: ErrorCode {
+        switch name {
+        case "flooded": .enhanceYourCalm
+        case "settings_unacknowledged": .settingsTimeout
+        case "violated": .protocolError
+        default: .noError
+        }
+    }
+}

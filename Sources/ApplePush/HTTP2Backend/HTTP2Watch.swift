@@ -1,0 +1,100 @@
+import IO
+
+/// What an HTTP/2 server must do in time, beside answering pushes: a value.
+struct HTTP2Watch {
+    struct Limits {
+        /// How long the server may take to send its settings.
+        var settings: Duration
+        /// How long it may take to acknowledge ours.
+        var acknowledgement: Duration
+        /// After how long a silence it gets a ping.
+        var pingAfter: Duration
+        /// How long it may take to answer that.
+        var ping: Duration
+        /// How long it may allow no streams, or open no window for what waits.
+        var starvation: Duration
+        /// The stream number from which on the connection is replaced.
+        var highestStream: Int32 = 1 << 30
+    }
+
+    private let limits: Limits
+    private var settings: Deadline
+    private var acknowledgement: Deadline
+    private var ping: Deadline
+    private var streams: Deadline
+    private var window: Deadline
+    private var bodyBytes: UInt64 = 0
+    private(set) var lastHeard: MonotonicInstant
+
+    init(_ limits: Limits, at now: MonotonicInstant) {
+        self.limits = limits
+        settings = Deadline(limits.settings, .settingsMissing)
+        acknowledgement = Deadline(limits.acknowledgement, .settingsUnacknowledged)
+        ping = Deadline(limits.ping, .silent)
+        streams = Deadline(limits.starvation, .starved)
+        window = Deadline(limits.starvation, .windowClosed)
+        lastHeard = now
+    }
+
+    /// Whether a ping is unanswered.
+    var isInDoubt: Bool { ping.isRunning }
+
+    /// When `passed` must be called, if nothing happens before.
+    func due(_ life: ConnectionLife, inFlight: Int) -> MonotonicInstant {
+        if life.isClosed { return .distantFuture }
+        var due = min(settings.due, ping.due)
+        if !ping.isRunning, inFlight > 0 { due = min(due, lastHeard + limits.pingAfter) }
+        return life.isReady ? min(due, acknowledgement.due, streams.due, window.due) : due
+    }
+
+    // MARK: What happened
+
+    /// The TLS handshake is done; our settings go out with the first bytes.
+    mutating func connected(at now: MonotonicInstant) {
+        lastHeard = now
+        settings.restart(at: now)
+        acknowledgement.restart(at: now)
+    }
+
+    /// The server sent its settings.
+    mutating func settled() { settings.stop() }
+
+    /// The server acknowledged ours.
+    mutating func acknowledged() { acknowledgement.stop() }
+
+    mutating func heard(at now: MonotonicInstant) {
+        lastHeard = now
+        ping.stop()
+    }
+
+    func opened(_ stream: Int32, _ life: inout ConnectionLife) {
+        if stream >= limits.highestStream { life.retire(.exhausted) }
+    }
+
+    /// How many streams the server allows, whether in use or not.
+    mutating func offered(_ count: Int, at now: MonotonicInstant) { streams.run(count == 0, since: now) }
+
+    /// Whether windows hold bodies back, and how many bytes of bodies were sent so far: each byte is progress.
+    mutating func held(back isHeld: Bool, after bytes: UInt64, at now: MonotonicInstant) {
+        if isHeld, bytes != bodyBytes { window.restart(at: now) } else { window.run(isHeld, since: now) }
+        bodyBytes = bytes
+    }
+
+    /// Pushes are about to be sent. True: after this silence, send a ping with them.
+    mutating func willSend(at now: MonotonicInstant) -> Bool {
+        guard !ping.isRunning, now - lastHeard >= limits.pingAfter else { return false }
+        ping.restart(at: now)
+        return true
+    }
+
+    /// True: send a ping.
+    mutating func passed(to now: MonotonicInstant, _ life: inout ConnectionLife, inFlight: Int) -> Bool {
+        for deadline in [settings, ping] where deadline.isOver(at: now) { life.close(deadline.end) }
+        if life.isReady {
+            for deadline in [acknowledgement, streams, window] where deadline.isOver(at: now) {
+                life.retire(deadline.end)
+            }
+        }
+        return !life.isClosed && inFlight > 0 && willSend(at: now)
+    }
+}

@@ -1,0 +1,74 @@
+import IO
+
+/// What a pool's connections speak.
+protocol Wire: Sendable {
+    /// What the client offers in the TLS handshake (ALPN); empty: nothing.
+    var alpn: [String] { get }
+
+    /// What is said on a new connection.
+    func conversation(
+        _ terms: ConversationTerms,
+        sending deliveries: DeliveryQueue,
+        at now: MonotonicInstant
+    ) throws -> any Conversation
+}
+
+/// What a new connection starts with.
+struct ConversationTerms {
+    /// How many pushes may be in flight until the gateway has accepted the credential; nil: it has.
+    var acceptanceLimit: Int?
+    var authorization: Authorization?
+    /// How many answers the previous connection gave before it was lost, if that was early in its life.
+    var expectedAnswers: Int?
+}
+
+/// What is said on one connection, without its socket: pushes, bytes that arrived and the time go in; bytes to send and
+/// outcomes come out.
+///
+/// Each push that it takes from the deliveries it gives back exactly once, with its outcome or to be sent again. The pool
+/// calls it for each batch and each read, never for each push.
+protocol Conversation: AnyObject {
+    var life: ConnectionLife { get }
+    var room: ConnectionStatus.Room { get }
+    /// An answer has shown that the gateway accepts the credential.
+    var isAccepted: Bool { get }
+    /// It takes as many pushes as the gateway allows.
+    var isProven: Bool { get }
+    /// The provider token that the gateway called too old.
+    var refusedToken: ProviderToken? { get }
+    /// When `passed` must be called, if nothing happens before.
+    var due: MonotonicInstant { get }
+
+    /// The pushes to come carry this provider token.
+    func authorize(_ authorization: Authorization)
+
+    /// The TLS handshake is done.
+    func connected(at now: MonotonicInstant)
+
+    /// Takes up to that many of the waiting pushes. False if it takes no more of them now.
+    func submit(_ count: Int, at now: MonotonicInstant) -> Bool
+
+    /// Whether there are bytes to drain, as far as is known without trying.
+    var wantsToWrite: Bool { get }
+
+    /// Appends bytes to send, up to that many in all.
+    func drain(into output: inout [UInt8], limit: Int) throws(ConnectionEnd)
+
+    /// The kernel has taken that many of the drained bytes.
+    func sent(_ count: Int)
+
+    /// Bytes were drained and sent. Stalled: the kernel had no room for all of them.
+    func wrote(isStalled: Bool, at now: MonotonicInstant)
+
+    func received(_ bytes: RawSpan, at now: MonotonicInstant)
+
+    func passed(to now: MonotonicInstant)
+
+    /// Takes no more pushes; those in flight may still be answered.
+    func retire(_ end: ConnectionEnd)
+
+    /// Ends every push in flight. Returns the last bytes to the peer, to be sent if nothing else waits to be.
+    func end(_ end: ConnectionEnd) -> [UInt8]
+
+    func report(to meter: TrafficMeter)
+}

@@ -1,0 +1,141 @@
+import IO
+import Testing
+
+@testable import ApplePush
+
+@Suite struct HTTP2WatchTests {
+    private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+
+    /// A connection and its watch.
+    private struct Connection {
+        var life = ConnectionLife(ConnectionLife.Limits(writing: .seconds(10), age: .seconds(100_000)))
+        var watch: HTTP2Watch
+
+        init(at now: MonotonicInstant, isReady: Bool = true) {
+            let limits = HTTP2Watch.Limits(
+                settings: .seconds(5),
+                acknowledgement: .seconds(10),
+                pingAfter: .seconds(15),
+                ping: .seconds(5),
+                starvation: .seconds(10)
+            )
+            watch = HTTP2Watch(limits, at: now)
+            life.connected(at: now)
+            watch.connected(at: now)
+            if isReady {
+                settle()
+                watch.acknowledged()
+            }
+        }
+
+        mutating func settle() {
+            watch.settled()
+            life.opened()
+        }
+
+        /// True if a ping is to be sent.
+        mutating func passes(to now: MonotonicInstant, inFlight: Int) -> Bool {
+            watch.passed(to: now, &life, inFlight: inFlight)
+        }
+
+        func due(inFlight: Int) -> MonotonicInstant { watch.due(life, inFlight: inFlight) }
+    }
+
+    @Test func `a connection takes pushes only after the server has sent its settings`() {
+        var connection = Connection(at: start, isReady: false)
+        #expect(connection.life.phase == .opening)
+        connection.settle()
+        #expect(connection.life.isReady)
+    }
+
+    @Test func `a server that does not send its settings in time is disconnected`() {
+        var connection = Connection(at: start, isReady: false)
+        _ = connection.passes(to: start + .seconds(4), inFlight: 0)
+        #expect(connection.life.phase == .opening)
+        _ = connection.passes(to: start + .seconds(5), inFlight: 0)
+        #expect(connection.life.phase == .closed(.settingsMissing))
+    }
+
+    @Test func `a silent server with pushes in flight gets a ping, and is disconnected if it does not answer`() {
+        var connection = Connection(at: start)
+        let pings = [(14, 1), (20, 0), (20, 1), (24, 1)].map {
+            connection.passes(to: start + .seconds($0.0), inFlight: $0.1)
+        }
+        #expect(pings == [false, false, true, false])
+        #expect(connection.life.isReady)
+        let ping = connection.passes(to: start + .seconds(25), inFlight: 1)
+        #expect(!ping)
+        #expect(connection.life.phase == .closed(.silent))
+    }
+
+    @Test func `any bytes answer a ping`() {
+        var connection = Connection(at: start)
+        var pings = [15, 16].map { connection.watch.willSend(at: start + .seconds($0)) }
+        #expect(pings == [true, false])
+        connection.watch.heard(at: start + .seconds(17))
+        pings = [connection.passes(to: start + .seconds(30), inFlight: 1)]
+        pings.append(connection.watch.willSend(at: start + .seconds(32)))
+        #expect(pings == [false, true])
+    }
+
+    @Test func `a server that does not acknowledge our settings gets no more pushes, and may still answer`() {
+        var connection = Connection(at: start, isReady: false)
+        connection.settle()
+        #expect(connection.due(inFlight: 0) == start + .seconds(10))
+        _ = connection.passes(to: start + .seconds(9), inFlight: 1)
+        #expect(connection.life.isReady)
+        _ = connection.passes(to: start + .seconds(10), inFlight: 1)
+        #expect(connection.life.phase == .draining(.settingsUnacknowledged))
+    }
+
+    @Test func `a server that allows no streams for too long gets no more pushes`() {
+        var connection = Connection(at: start)
+        connection.watch.offered(0, at: start)
+        connection.watch.offered(0, at: start + .seconds(9))
+        connection.watch.offered(1, at: start + .seconds(9))
+        connection.watch.offered(0, at: start + .seconds(9))
+        #expect(connection.due(inFlight: 0) == start + .seconds(19))
+        _ = connection.passes(to: start + .seconds(18), inFlight: 0)
+        #expect(connection.life.isReady)
+        _ = connection.passes(to: start + .seconds(19), inFlight: 0)
+        #expect(connection.life.phase == .draining(.starved))
+    }
+
+    @Test func `a server that opens no window gets no more pushes when not one byte was sent for too long`() {
+        var connection = Connection(at: start)
+        connection.watch.held(back: true, after: 100, at: start)
+        connection.watch.held(back: true, after: 101, at: start + .seconds(9))
+        #expect(connection.due(inFlight: 1) == start + .seconds(15))
+        _ = connection.passes(to: start + .seconds(10), inFlight: 0)
+        #expect(connection.life.isReady)
+        connection.watch.held(back: false, after: 101, at: start + .seconds(11))
+        connection.watch.held(back: true, after: 101, at: start + .seconds(12))
+        _ = connection.passes(to: start + .seconds(21), inFlight: 0)
+        #expect(connection.life.isReady)
+        _ = connection.passes(to: start + .seconds(22), inFlight: 0)
+        #expect(connection.life.phase == .draining(.windowClosed))
+    }
+
+    @Test func `stream numbers are not used up`() {
+        var connection = Connection(at: start)
+        connection.watch.opened((1 << 30) - 1, &connection.life)
+        #expect(connection.life.isReady)
+        connection.watch.opened((1 << 30) + 1, &connection.life)
+        #expect(connection.life.phase == .draining(.exhausted))
+    }
+
+    @Test func `the next time limit is known`() {
+        var connection = Connection(at: start, isReady: false)
+        #expect(connection.due(inFlight: 0) == start + .seconds(5))
+        connection.settle()
+        connection.watch.acknowledged()
+        #expect(connection.due(inFlight: 1) == start + .seconds(15))
+        _ = connection.watch.willSend(at: start + .seconds(20))
+        #expect(connection.watch.isInDoubt)
+        #expect(connection.due(inFlight: 1) == start + .seconds(25))
+        connection.watch.heard(at: start + .seconds(21))
+        #expect(!connection.watch.isInDoubt)
+        connection.life.close(.idle)
+        #expect(connection.due(inFlight: 1) == .distantFuture)
+    }
+}
