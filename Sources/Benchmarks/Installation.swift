@@ -46,14 +46,12 @@ struct Installation {
     private static func addApp(for scene: Scene, _ connection: PostgresConnection) async throws -> Int32 {
         let text = CredentialText(privateKey: scene.team.keyPEM, keyID: Team.keyID, teamID: Team.teamID)
         _ = try await CredentialStore(connection).save(text, as: "bench")
-        let app = NewApp(
-            name: "bench",
-            topic: Team.topic,
-            credential: "bench",
-            gateway: "127.0.0.1:\(scene.simulator.port)",
-            gatewayCA: scene.simulator.rootPEM
-        )
-        return try await AppStore(connection).add(app).id
+        return try await AppStore(connection).add("bench") { app in
+            app.topic = Team.topic
+            app.credential = "bench"
+            app.gateway = "127.0.0.1:\(scene.simulator.port)"
+            app.gatewayCA = scene.simulator.rootPEM
+        }.id
     }
 
     /// Adds apps like the first, which share its connections, unless they have another gateway.

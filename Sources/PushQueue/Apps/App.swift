@@ -1,28 +1,81 @@
 package import ApplePush
+package import Postgres
 
-/// An app as a worker needs it.
-package struct App: Sendable {
-    package let id: Int32
-    package let name: String
-    /// Its bundle identifier, the topic of alerts that name none.
-    let topic: [UInt8]
-    package let isPaused: Bool
-    /// Pushes a second of the whole fleet.
-    package let mostRate: Int32?
-    package let mostAttempts: Int16
-    let certificate: Int32?
-    /// Or why it cannot send.
-    package let route: Result<Route, Trouble>
-
-    /// The topic of messages that name none. Apple derives it from the bundle identifier and the push type.
-    func topic(for pushType: PushType?) -> [UInt8] {
-        guard let pushType, pushType != .alert, !topic.isEmpty else { return topic }
-        let suffix = Array(pushType.topicSuffix.utf8)
-        return topic.suffix(suffix.count).elementsEqual(suffix) ? topic : topic + suffix
-    }
-
+/// A row of `apps`, with the name of its credential.
+@dynamicMemberLookup
+package struct App: Equatable, Identifiable, Sendable {
+    /// Where the pushes of an app go, and what authenticates them.
     package struct Route: Hashable, Sendable {
         package let gateway: Gateway
         package let credential: Credential
+    }
+
+    package let id: Int32
+    package internal(set) var settings: AppSettings
+    /// The id of its credential.
+    var certificate: Int32?
+    package internal(set) var isPaused = false
+    /// Why it is paused, if known.
+    package internal(set) var pauseReason: String?
+    /// Microseconds since 1970.
+    package internal(set) var createdAt: Int64 = 0
+    package internal(set) var updatedAt: Int64 = 0
+
+    package subscript<Value>(dynamicMember setting: KeyPath<AppSettings, Value>) -> Value { settings[keyPath: setting] }
+
+    /// The gateway of its pushes.
+    func gateway() throws(Trouble) -> Gateway {
+        guard settings.protocol == "http2" else {
+            throw Trouble(
+                .setting,
+                "App “\(settings.name)” asks for the binary protocol; Apple has switched it off. Set it to http2."
+            )
+        }
+        let apple: Gateway = settings.environment == "sandbox" ? .sandbox : .production
+        return try settings.gateway.map { address throws(Trouble) in try gateway(at: address) } ?? apple
+    }
+
+    /// The gateway of its legacy feedback list.
+    func feedbackGateway() throws(Trouble) -> Gateway {
+        let apple: Gateway = settings.environment == "sandbox" ? .feedbackSandbox : .feedback
+        return try settings.feedbackGateway.map { address throws(Trouble) in try gateway(at: address) } ?? apple
+    }
+
+    private func gateway(at address: String) throws(Trouble) -> Gateway {
+        do {
+            return try Gateway(address, trust: settings.gatewayCA.map { .pem($0) } ?? .system)
+        } catch {
+            throw Trouble(.setting, error.message)
+        }
+    }
+}
+
+extension App: RowReadable {
+    /// What a statement selects to read apps, with `tables`.
+    static let columns = """
+        a.id, a.name, a.topic, a.certificate_id, c.name AS credential, a.environment, a.protocol, a.gateway, a.gateway_ca,
+        a.feedback_gateway, a.max_rate, a.max_attempts, a.reap_bad_tokens, a.paused, a.paused_reason, a.created_at,
+        a.updated_at
+        """
+    static let tables = "carillon.apps a LEFT JOIN carillon.certificates c ON c.id = a.certificate_id"
+
+    package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        id = try rows.int32(row, "id")
+        settings = AppSettings(name: try rows.string(row, "name"))
+        settings.topic = try rows.stringIfPresent(row, "topic")
+        settings.credential = try rows.stringIfPresent(row, "credential")
+        settings.environment = try rows.string(row, "environment")
+        settings.protocol = try rows.string(row, "protocol")
+        settings.gateway = try rows.stringIfPresent(row, "gateway")
+        settings.gatewayCA = try rows.stringIfPresent(row, "gateway_ca")
+        settings.feedbackGateway = try rows.stringIfPresent(row, "feedback_gateway")
+        settings.maxRate = try rows.int32IfPresent(row, "max_rate")
+        settings.maxAttempts = try rows.int32(row, "max_attempts")
+        settings.reapsBadTokens = try rows.bool(row, "reap_bad_tokens")
+        certificate = try rows.int32IfPresent(row, "certificate_id")
+        isPaused = try rows.bool(row, "paused")
+        pauseReason = try rows.stringIfPresent(row, "paused_reason")
+        createdAt = try rows.timestamp(row, "created_at")
+        updatedAt = try rows.timestamp(row, "updated_at")
     }
 }

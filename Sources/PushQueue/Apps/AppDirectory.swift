@@ -1,18 +1,18 @@
 import ApplePush
 import Postgres
 
-/// The apps that this worker has met, as their rows were read last.
+/// The apps of the lanes that this worker has found, as their rows were read last.
 struct AppDirectory: Sendable {
     enum Entry: Sendable {
-        case known(App)
+        case known(RoutedApp)
         /// The database has no such app.
         case absent
         case unread
     }
 
-    /// What reading rows has changed.
+    /// What has changed since the rows were read before.
     struct News: Sendable {
-        /// Apps whose route to the gateway is another.
+        /// Apps with another route than before.
         var rerouted: [Int32] = []
         var findings: [CredentialNotes.Finding] = []
         /// Credentials that no app uses any more.
@@ -25,9 +25,9 @@ struct AppDirectory: Sendable {
         let credential: Result<Credential, Trouble>
     }
 
-    /// Of the tables as a whole: it differs when anything in them has changed.
+    /// See `AppRow.fingerprint`.
     var fingerprint: [Int64] = []
-    private var apps: [Int32: App] = [:]
+    private var apps: [Int32: RoutedApp] = [:]
     private var absent: Set<Int32> = []
     private var certificates: [Int32: Certificate] = [:]
 
@@ -49,14 +49,14 @@ struct AppDirectory: Sendable {
     }
 
     func parameters(for ids: [Int32]) -> Parameters {
-        var parameters = Parameters(PostgresArray(ids))
-        let known = certificates.map { ($0.key, $0.value.version) }
-        parameters.append(PostgresArray(known.map(\.0)))
-        parameters.append(PostgresArray(known.map(\.1)))
-        return parameters
+        Parameters(
+            PostgresArray(ids),
+            PostgresArray(certificates.keys),
+            PostgresArray(certificates.values.lazy.map(\.version))
+        )
     }
 
-    /// Which row holds the credential with that digest, and since when. Of several rows all workers find the same one.
+    /// The row of the credential with that digest, and when it was written. Of several rows, every worker takes the lowest.
     func row(holding digest: [UInt8]) -> (certificate: Int32, since: Int64)? {
         var found: (certificate: Int32, since: Int64)?
         for (id, certificate) in certificates where found.map({ id < $0.certificate }) ?? true {
@@ -67,23 +67,23 @@ struct AppDirectory: Sendable {
         return found
     }
 
-    /// Takes in the rows of the apps that were asked for. Those without a row are absent.
+    /// The rows of these apps were read. Apps without a row are absent.
     mutating func read(_ rows: [AppRow], of ids: [Int32]) -> News {
         var news = News()
         var left: Set<Credential> = []
-        let present = Set(rows.map(\.id))
+        let present = Set(rows.map(\.app.id))
         for id in ids where !present.contains(id) {
             if case .success(let route) = apps.removeValue(forKey: id)?.route { left.insert(route.credential) }
             absent.insert(id)
         }
         for row in rows {
-            let app = app(row, &news)
-            if let before = apps[app.id], before.route != app.route {
-                news.rerouted.append(app.id)
+            let id = row.app.id
+            let app = RoutedApp(row.app, route(of: row, &news))
+            if let before = apps.updateValue(app, forKey: id), before.route != app.route {
+                news.rerouted.append(id)
                 if case .success(let route) = before.route { left.insert(route.credential) }
             }
-            apps[app.id] = app
-            absent.remove(app.id)
+            absent.remove(id)
         }
         if !left.isEmpty { news.unused = left.filter { !isInUse($0) } }
         return news
@@ -95,40 +95,23 @@ struct AppDirectory: Sendable {
         }
     }
 
-    private mutating func app(_ row: AppRow, _ news: inout News) -> App {
-        let route: Result<App.Route, Trouble>
+    private mutating func route(of row: AppRow, _ news: inout News) -> Result<App.Route, Trouble> {
         do throws(Trouble) {
-            let gateway = try row.destination()
-            route = .success(App.Route(gateway: gateway, credential: try credential(row, &news)))
+            let gateway = try row.app.gateway()
+            return .success(App.Route(gateway: gateway, credential: try credential(row, &news)))
         } catch {
-            route = .failure(error)
+            return .failure(error)
         }
-        return App(
-            id: row.id,
-            name: row.name,
-            topic: Array((row.topic ?? "").utf8),
-            isPaused: row.isPaused,
-            mostRate: row.mostRate,
-            mostAttempts: Int16(clamping: row.mostAttempts),
-            certificate: row.certificate,
-            route: route
-        )
     }
 
     private mutating func credential(_ row: AppRow, _ news: inout News) throws(Trouble) -> Credential {
-        guard let id = row.certificate, let version = row.version else { throw row.hasNoCredential }
+        guard let id = row.app.certificate, let version = row.version else { throw row.hasNoCredential }
         if let secret = row.secret {
-            let credential: Result<Credential, Trouble>
-            do throws(Trouble) {
-                credential = .success(try secret.credential())
-            } catch {
-                credential = .failure(error)
-            }
-            let since = row.credentialSince ?? 0
-            certificates[id] = Certificate(version: version, since: since, credential: credential)
+            let credential = Result { () throws(Trouble) in try secret.usable() }
+            certificates[id] = Certificate(version: version, since: row.credentialSince ?? 0, credential: credential)
         }
         guard let certificate = certificates[id] else {
-            throw Trouble(.setting, "The credential of app “\(row.name)” was not read.")
+            throw Trouble(.setting, "The credential of app “\(row.app.settings.name)” was not read.")
         }
         if row.isUnjudged {
             news.findings.append(

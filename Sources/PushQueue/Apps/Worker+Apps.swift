@@ -20,7 +20,7 @@ extension Worker {
                 let isNews = state.limits.apps.fingerprint != fingerprint
                 if isNews {
                     let unjudged = try await ask(connection, AppRow.unjudged, Parameters()) { rows in
-                        try rows.indices.map { try rows.int32($0, 0) }
+                        try rows.indices.map { try rows.int32($0, "id") }
                     }
                     state.pausedRuns = try await ask(connection, WorkerStatements.pausedRuns, Parameters()) {
                         rows in
@@ -51,7 +51,7 @@ extension Worker {
         }
         let unused = state.read(rows, of: ids)
         count { counters in
-            for row in rows { counters.names[row.id] = row.name }
+            for row in rows { counters.names[row.app.id] = row.app.settings.name }
         }
         notesBell.ring()
         // Their connections end with the last push in flight on them.

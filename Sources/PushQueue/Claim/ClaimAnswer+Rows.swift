@@ -81,7 +81,7 @@ extension ClaimAnswer {
     package init(
         _ rows: borrowing Rows,
         _ plan: ClaimPlan,
-        app: App?,
+        app: RoutedApp?,
         installation: (UInt64, UInt64)
     ) throws(PostgresError) {
         var seen = TokenSet()
@@ -118,7 +118,7 @@ extension ClaimedJobs {
     fileprivate mutating func read(
         _ rows: borrowing Rows,
         _ row: Int,
-        of app: App?,
+        of app: RoutedApp?,
         unlessIn seen: inout TokenSet
     ) throws(PostgresError) {
         var reference: Extent?

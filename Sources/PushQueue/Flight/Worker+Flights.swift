@@ -69,7 +69,7 @@ extension Worker {
         defer { if isLarge { passTurn() } }
         // Since the claim was planned, the connection may have been lost.
         guard let connection else { return .claimFailed(wasTooLarge: false) }
-        let app: App? = if case .known(let app) = state.limits.apps[plan.lane.app] { app } else { nil }
+        let app: RoutedApp? = if case .known(let app) = state.limits.apps[plan.lane.app] { app } else { nil }
         let installation = state.installation
         let parameters = ClaimAnswer.parameters(plan, worker: worker, mostBytes: options.mostBytes)
         do throws(PostgresError) {

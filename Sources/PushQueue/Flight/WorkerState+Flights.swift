@@ -18,7 +18,7 @@ extension WorkerState {
             case .known(let app) = limits.apps[jobs.app],
             case .success(let route) = app.route
         else { return .giveBack }
-        return .send(route, mostAttempts: app.mostAttempts)
+        return .send(route, mostAttempts: Int16(clamping: app.row.settings.maxAttempts))
     }
 
     /// The outcomes of a claim are known, or some of them. Answers with what is to be written.
@@ -72,14 +72,14 @@ extension WorkerState {
         guard !causes.isEmpty || !refusals.isEmpty, case .known(let app) = limits.apps[jobs.app] else { return [] }
         var events: [WorkerEvent] = []
         for (cause, pushes) in causes {
-            if let untold = retries.add(pushes, of: AppCause(app: app.id, cause: cause), at: now) {
-                events.append(.retrying(app: app.id, name: app.name, cause, pushes: untold))
+            if let untold = retries.add(pushes, of: AppCause(app: jobs.app, cause: cause), at: now) {
+                events.append(.retrying(app: jobs.app, name: app.name, cause, pushes: untold))
             }
         }
         for item in refusals {
             events.append(
                 .topicRefused(
-                    app: app.id,
+                    app: jobs.app,
                     name: app.name,
                     topic: jobs.batch.topic(of: Int(item.refusal.first)),
                     status: item.refusal.status,

@@ -16,7 +16,8 @@ extension WorkerState {
     /// Holds the apps of these lanes that have no way to a gateway.
     mutating func holdUnusable(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
         lanes.compactMap { lane in
-            guard case .known(let app) = limits.apps[lane.app], !app.isPaused, case .failure(let trouble) = app.route
+            guard case .known(let app) = limits.apps[lane.app], !app.row.isPaused,
+                case .failure(let trouble) = app.route
             else { return nil }
             return hold(lane.app, for: trouble, at: now)
         }
@@ -29,7 +30,7 @@ extension WorkerState {
             let wait = limits.holds.hold(id, for: trouble, at: now, using: &random)
         else { return nil }
         notes.add(.hold(app: id, (trouble, wait)))
-        if trouble.isOfCredential, let certificate = app.certificate {
+        if trouble.isOfCredential, let certificate = app.row.certificate {
             let status: String? =
                 switch (trouble.kind, app.route) {
                 case (.credential, .failure): "invalid"
@@ -47,7 +48,7 @@ extension WorkerState {
         guard case .known(let app) = limits.apps[id], limits.holds.end(id) else { return nil }
         board.freed(id)
         notes.add(.hold(app: id, nil))
-        if let certificate = app.certificate { notes.add(.status(of: certificate, "ok", error: nil)) }
+        if let certificate = app.row.certificate { notes.add(.status(of: certificate, "ok", error: nil)) }
         return .troubleOver(app: id, name: app.name)
     }
 }

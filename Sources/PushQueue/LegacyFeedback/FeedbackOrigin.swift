@@ -18,7 +18,7 @@ struct FeedbackOrigin: Sendable {
 
     /// - Parameter app: nil: the lists of all apps.
     static func read(of app: String?, on connection: PostgresConnection) async throws(PostgresError) -> [Self] {
-        let ids = try await connection.ask(Self.listed) { rows in try rows.indices.map { try rows.int32($0, 0) } }
+        let ids = try await connection.ask(Self.listed) { rows in try rows.indices.map { try rows.int32($0, "id") } }
         if ids.isEmpty { return [] }
         let parameters = Parameters(PostgresArray(ids), PostgresArray([Int32]()), PostgresArray([Int64]()))
         let origins = try await connection.ask(AppRow.statement, parameters) { rows in
@@ -44,12 +44,12 @@ struct FeedbackOrigin: Sendable {
     }
 
     private init(_ row: AppRow) {
-        apps = [row.id]
-        names = [row.name]
+        apps = [row.app.id]
+        names = [row.app.settings.name]
         do throws(Trouble) {
             guard let secret = row.secret else { throw row.hasNoCredential }
-            let gateway = try row.feedbackDestination()
-            route = .success(App.Route(gateway: gateway, credential: try secret.credential()))
+            let gateway = try row.app.feedbackGateway()
+            route = .success(App.Route(gateway: gateway, credential: try secret.usable()))
         } catch {
             route = .failure(error)
         }

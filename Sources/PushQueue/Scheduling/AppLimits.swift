@@ -28,11 +28,11 @@ struct AppLimits: Sendable {
         case .unread: return .blocked(until: nil)
         case .absent: return .pushes(room: room)
         case .known(let app):
-            guard !app.isPaused, case .success = app.route else { return .blocked(until: nil) }
+            guard !app.row.isPaused, case .success = app.route else { return .blocked(until: nil) }
             if let end = holds.end(of: id, at: now) { return .blocked(until: end) }
             var most = capacities.room(for: id, inFlight: admission.inFlight(of: id))
             guard most > 0 else { return .blocked(until: nil) }
-            if let rate = app.mostRate {
+            if let rate = app.row.settings.maxRate {
                 guard rates.mayClaim(id) else { return .blocked(until: nil) }
                 if let end = rates.restEnd(of: id, at: now) { return .blocked(until: end) }
                 most = min(most, RateLimits.turn(of: rate, workers: workersAlive))
@@ -51,19 +51,19 @@ struct AppLimits: Sendable {
         case .unread, .absent: return true
         case .known(let app):
             guard case .success = app.route else { return false }
-            return !app.isPaused && !holds.isInTrouble(lane.app)
+            return !app.row.isPaused && !holds.isInTrouble(lane.app)
         }
     }
 
     /// Whether the app has a rate.
     func isPaced(_ id: Int32) -> Bool {
-        if case .known(let app) = apps[id] { app.mostRate != nil } else { false }
+        if case .known(let app) = apps[id] { app.row.settings.maxRate != nil } else { false }
     }
 
     /// A row of the app with more pushes is cut: it would wait, with all behind it, until there is room for it at once.
     func mostPushes(of id: Int32) -> Int {
         let most = min(admission.most, Self.largest)
-        guard case .known(let app) = apps[id], let rate = app.mostRate else { return most }
+        guard case .known(let app) = apps[id], let rate = app.row.settings.maxRate else { return most }
         return min(most, RateLimits.mostPushes(of: rate))
     }
 

@@ -2,6 +2,18 @@ package import Postgres
 
 /// The apps in the database.
 package struct AppStore: Sendable {
+    /// What the removal of an app would delete.
+    package struct Removal: Sendable {
+        package let app: App
+        package let tokens: Int64
+        package let feedback: Int64
+        package let dedupeKeys: Int64
+        /// Tables of the owner in which feedback passes delete.
+        package let watchedTables: Int64
+        /// Rows of `results` and `failures`, which stay.
+        package let history: Int64
+    }
+
     private let connection: PostgresConnection
 
     /// Only this store uses the connection meanwhile.
@@ -9,13 +21,75 @@ package struct AppStore: Sendable {
         self.connection = connection
     }
 
+    // MARK: Reading
+
+    private static let list = Statement("app_list", "SELECT \(App.columns) FROM \(App.tables) ORDER BY a.name")
+
+    private static let names = Statement("app_names", "SELECT a.name FROM carillon.apps a ORDER BY a.name")
+
+    /// Every app, by name.
+    package func list() async throws(SettingsError) -> [App] {
+        try await settings { try await connection.values(of: Self.list) }
+    }
+
+    /// The app of that name.
+    package func find(_ name: String) async throws(SettingsError) -> App {
+        let apps = try await list()
+        guard let app = apps.first(where: { $0.name == name }) else {
+            throw .unknown("app", name, known: apps.map(\.name))
+        }
+        return app
+    }
+
+    /// Throws if there is no app of that name. Reads only names, which every role may.
+    package func require(_ name: String) async throws(SettingsError) {
+        try await settings {
+            let names = try await connection.query(Self.names) { rows in
+                try rows.indices.map { try rows.string($0, "name") }
+            }
+            if !names.contains(name) { throw SettingsError.unknown("app", name, known: names) }
+        }
+    }
+
+    // MARK: Adding and changing
+
+    private static let add = Statement(
+        "app_add",
+        """
+        INSERT INTO carillon.apps (name, topic, certificate_id, environment, protocol, gateway, gateway_ca,
+            feedback_gateway, max_rate, max_attempts, reap_bad_tokens)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+        """
+    )
+
+    /// Locks the row until it is changed.
+    private static let lock = Statement(
+        "app_lock",
+        "SELECT \(App.columns) FROM \(App.tables) WHERE a.name = $1 FOR UPDATE OF a"
+    )
+
+    private static let change = Statement(
+        "app_change",
+        """
+        UPDATE carillon.apps SET name = $1, topic = $2, certificate_id = $3, environment = $4, protocol = $5,
+            gateway = $6, gateway_ca = $7, feedback_gateway = $8, max_rate = $9, max_attempts = $10, reap_bad_tokens = $11
+        WHERE name = $12
+        """
+    )
+
+    private static let setPaused = Statement("app_set_paused", "UPDATE carillon.apps SET paused = $2 WHERE name = $1")
+
+    /// Adds an app with these settings, or with the defaults.
     @discardableResult
-    package func add(_ app: NewApp) async throws(SettingsError) -> StoredApp {
+    package func add(
+        _ name: String,
+        _ set: (inout AppSettings) -> Void = { _ in }
+    ) async throws(SettingsError) -> App {
+        var app = AppSettings(name: name)
+        set(&app)
         do {
-            let credential = try await self.credential(of: app)
-            if let problem = app.problem(with: credential) { throw problem }
-            try await connection.execute(AppStatements.add, AppStatements.parameters(app, credential?.id))
-            return try await self.app(named: app.name)
+            try await connection.execute(Self.add, try await parameters(of: app))
+            return try await find(app.name)
         } catch let error as PostgresError where error.constraint == "apps_name_is_unique" {
             throw SettingsError(
                 .nameTaken,
@@ -27,27 +101,25 @@ package struct AppStore: Sendable {
         }
     }
 
-    /// Changes what is set of an app; all of it, or nothing.
+    /// Changes settings of an app; all of them, or none.
     @discardableResult
-    package func change(_ name: String, _ change: AppChange) async throws(SettingsError) -> StoredApp {
+    package func change(
+        _ name: String,
+        _ set: @Sendable (inout AppSettings) -> Void
+    ) async throws(SettingsError) -> App {
         do {
-            let named = AppStatements.parameters(name: name)
             let changed = try await connection.transaction {
-                let settings = try await connection.query(AppStatements.settings, named) { rows in
-                    rows.isEmpty ? nil : try AppStatements.settings(rows, 0)
-                }
-                guard var app = settings else {
+                let apps: [App] = try await connection.values(of: Self.lock, Parameters(name))
+                guard var app = apps.first?.settings else {
                     throw SettingsError.unknown("app", name, known: try await list().map(\.name))
                 }
-                change.apply(to: &app)
-                let credential = try await self.credential(of: app)
-                if let problem = app.problem(with: credential) { throw problem }
-                var parameters = AppStatements.parameters(app, credential?.id)
+                set(&app)
+                var parameters = try await parameters(of: app)
                 parameters.append(name)
-                try await connection.execute(AppStatements.change, parameters)
+                try await connection.execute(Self.change, parameters)
                 return app.name
             }
-            return try await self.app(named: changed)
+            return try await find(changed)
         } catch let error as PostgresError where error.constraint == "apps_name_is_unique" {
             throw SettingsError(.nameTaken, "There is an app of that name already: choose another.", underlying: error)
         } catch {
@@ -55,52 +127,76 @@ package struct AppStore: Sendable {
         }
     }
 
-    /// The app of that name.
-    package func find(_ name: String) async throws(SettingsError) -> StoredApp {
-        try await settings {
-            try await app(named: name)
-        }
-    }
-
-    private static let names = Statement("app_names", "SELECT a.name FROM carillon.apps a ORDER BY a.name")
-
-    /// Fails when there is no app of that name. It reads names alone, which every role may.
-    package func require(_ name: String) async throws(SettingsError) {
-        try await settings {
-            let names = try await connection.query(Self.names) { rows in
-                try rows.indices.map { try rows.string($0, 0) }
-            }
-            guard !names.contains(name) else { return }
-            throw SettingsError.unknown("app", name, known: names)
-        }
-    }
-
-    /// Every app, in order of name.
-    package func list() async throws(SettingsError) -> [StoredApp] {
-        try await settings {
-            try await connection.query(AppStatements.list) { rows in
-                try rows.indices.map { try AppStatements.app(rows, $0) }
-            }
-        }
-    }
-
-    /// Keeps its pushes waiting until it is resumed.
+    /// Pushes of a paused app wait until it is resumed.
     @discardableResult
-    package func pause(_ name: String) async throws(SettingsError) -> StoredApp {
-        try await setPaused(true, name)
-    }
+    package func pause(_ name: String) async throws(SettingsError) -> App { try await setPaused(true, name) }
 
     @discardableResult
-    package func resume(_ name: String) async throws(SettingsError) -> StoredApp {
-        try await setPaused(false, name)
+    package func resume(_ name: String) async throws(SettingsError) -> App { try await setPaused(false, name) }
+
+    private func setPaused(_ paused: Bool, _ name: String) async throws(SettingsError) -> App {
+        try await settings {
+            try await connection.execute(Self.setPaused, Parameters(name, paused))
+            return try await find(name)
+        }
     }
 
-    /// What would go with an app, if it may be removed: it has nothing left to send, and no worker sends for it.
-    package func removal(of name: String) async throws(SettingsError) -> AppRemoval {
+    /// The columns of `add` and `change`, if the settings go together.
+    private func parameters(of app: AppSettings) async throws -> Parameters {
+        var credential: StoredCredential?
+        if let name = app.credential { credential = try await CredentialStore(connection).find(name) }
+        if let problem = app.problem(with: credential) { throw problem }
+        return Parameters(
+            app.name,
+            app.topic,
+            credential?.id,
+            app.environment,
+            app.protocol,
+            app.gateway,
+            app.gatewayCA,
+            app.feedbackGateway,
+            app.maxRate,
+            app.maxAttempts,
+            app.reapsBadTokens
+        )
+    }
+
+    // MARK: Removing
+
+    private static let pending = Statement(
+        "app_pending",
+        """
+        SELECT (SELECT count(*) FROM carillon.messages WHERE app_id = $1)
+            + (SELECT count(*) FROM carillon.scheduled WHERE app_id = $1)
+            + (SELECT coalesce(sum(cardinality(jobs)), 0) FROM carillon.inflight WHERE app_id = $1) AS jobs
+        """
+    )
+
+    private static let losses = Statement(
+        "app_losses",
+        """
+        SELECT (SELECT count(*) FROM carillon.tokens WHERE app_id = $1) AS tokens,
+            (SELECT count(*) FROM carillon.feedback WHERE app_id = $1) AS feedback,
+            (SELECT count(*) FROM carillon.dedupe WHERE app_id = $1) AS dedupe_keys,
+            (SELECT count(*) FROM carillon.watched_tables WHERE app_id = $1) AS watched_tables,
+            (SELECT count(*) FROM carillon.results WHERE app_id = $1)
+                + (SELECT count(*) FROM carillon.failures WHERE app_id = $1) AS history
+        """
+    )
+
+    private static let removal = [
+        Statement("app_remove_tokens", "DELETE FROM carillon.tokens WHERE app_id = $1"),
+        Statement("app_remove_feedback", "DELETE FROM carillon.feedback WHERE app_id = $1"),
+        Statement("app_remove_hold", "DELETE FROM carillon.holds WHERE app_id = $1"),
+        Statement("app_remove_keys", "DELETE FROM carillon.dedupe WHERE app_id = $1"),
+        Statement("app_remove", "DELETE FROM carillon.apps WHERE id = $1"),
+    ]
+
+    /// What would be deleted with an app. Throws if it may not be removed: it has jobs left, or workers send for it.
+    package func removal(of name: String) async throws(SettingsError) -> Removal {
         try await settings {
-            let app = try await self.app(named: name)
-            let parameters = AppStatements.parameters(id: app.id)
-            let pending = try await connection.query(AppStatements.pending, parameters) { try $0.int64(0, 0) }
+            let app = try await find(name)
+            let pending = try await pending(of: [app])
             guard pending == 0 else {
                 throw SettingsError(
                     .inUse,
@@ -117,83 +213,55 @@ package struct AppStore: Sendable {
                         + "the \(workers.count == 1 ? "worker" : "workers")."
                 )
             }
-            return try await connection.query(AppStatements.losses, parameters) { rows in
-                AppRemoval(
+            return try await connection.query(Self.losses, Parameters(app.id)) { rows in
+                Removal(
                     app: app,
                     tokens: try rows.int64(0, "tokens"),
                     feedback: try rows.int64(0, "feedback"),
                     dedupeKeys: try rows.int64(0, "dedupe_keys"),
                     watchedTables: try rows.int64(0, "watched_tables"),
-                    history: try rows.int64(0, "history"),
-                    workers: workers
+                    history: try rows.int64(0, "history")
                 )
             }
         }
     }
 
-    /// Removes an app that has nothing left to send, with its tokens and their feedback. Its history stays as long as
-    /// any.
+    /// Removes an app, with its tokens and their feedback. Its history stays until it expires.
     package func remove(_ name: String) async throws(SettingsError) {
         try await settings {
-            let parameters = AppStatements.parameters(id: try await removal(of: name).app.id)
+            let parameters = Parameters(try await removal(of: name).app.id)
             try await connection.transaction {
-                for statement in AppStatements.removal { try await connection.execute(statement, parameters) }
+                for statement in Self.removal { try await connection.execute(statement, parameters) }
             }
         }
     }
 
-    /// How many jobs of those apps have not ended.
-    package func pending(of apps: [StoredApp]) async throws(SettingsError) -> Int64 {
+    /// How many jobs of these apps have not ended.
+    package func pending(of apps: [App]) async throws(SettingsError) -> Int64 {
         try await settings {
             var jobs: Int64 = 0
             for app in apps {
-                let parameters = AppStatements.parameters(id: app.id)
-                jobs += try await connection.query(AppStatements.pending, parameters) { try $0.int64(0, 0) }
+                jobs += try await connection.query(Self.pending, Parameters(app.id)) { try $0.int64(0, "jobs") }
             }
             return jobs
         }
     }
-
-    private func setPaused(_ paused: Bool, _ name: String) async throws(SettingsError) -> StoredApp {
-        try await settings {
-            let parameters = Parameters(name, paused)
-            try await connection.execute(AppStatements.setPaused, parameters)
-            return try await app(named: name)
-        }
-    }
-
-    private func app(named name: String) async throws(SettingsError) -> StoredApp {
-        let apps = try await list()
-        guard let app = apps.first(where: { $0.name == name }) else {
-            throw .unknown("app", name, known: apps.map(\.name))
-        }
-        return app
-    }
-
-    private func credential(of app: NewApp) async throws(SettingsError) -> StoredCredential? {
-        guard let name = app.credential else { return nil }
-        let credentials = try await CredentialStore(connection).list()
-        guard let credential = credentials.first(where: { $0.name == name }) else {
-            throw .unknown("credential", name, known: credentials.map(\.name))
-        }
-        return credential
-    }
 }
 
-extension NewApp {
-    /// What no constraint of the table can say.
+extension AppSettings {
+    /// What no constraint of the table covers.
     fileprivate func problem(with credential: StoredCredential?) -> SettingsError? {
-        guard let credential else { return nil }
-        if self.protocol == "binary", credential.kind == .token {
+        guard let credential, credential.kind == .token else { return nil }
+        if self.protocol == "binary" {
             return SettingsError(
                 .invalid,
-                "The binary protocol knows certificates only, and \(credential.name) is a signing key."
+                "The binary protocol takes certificates only, and \(credential.name) is a signing key."
             )
         }
-        if topic == nil, credential.kind == .token {
+        if topic == nil {
             return SettingsError(
                 .invalid,
-                "An app with a signing key needs a topic: \(credential.name) does not say one, as a certificate does."
+                "An app with a signing key needs a topic: \(credential.name) does not name one, as a certificate does."
             )
         }
         return nil

@@ -1,7 +1,7 @@
 import ApplePush
 package import Postgres
 
-/// The credentials in the database: text that was checked before it was stored.
+/// The credentials in the database, each checked before it is stored.
 package struct CredentialStore: Sendable {
     private let connection: PostgresConnection
 
@@ -10,80 +10,62 @@ package struct CredentialStore: Sendable {
         self.connection = connection
     }
 
-    /// Checks a credential and stores it under a name, in place of what was there. Workers use it within seconds.
+    // MARK: Storing
+
+    private static let save = Statement(
+        "credential_save",
+        """
+        INSERT INTO carillon.certificates (name, certificate, private_key, passphrase, key_id, team_id)
+        VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT (name) DO UPDATE SET certificate = excluded.certificate, private_key = excluded.private_key,
+            passphrase = excluded.passphrase, key_id = excluded.key_id, team_id = excluded.team_id
+        """
+    )
+
+    /// The database's clock says what has expired.
+    private static let expiry = Statement(
+        "credential_expiry",
+        "SELECT CASE WHEN $1 <= now() THEN to_char($1 AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI') END"
+    )
+
+    private static let remove = Statement("credential_remove", "DELETE FROM carillon.certificates WHERE name = $1")
+
+    /// Checks a credential and stores it under a name, in place of the earlier one. Workers use it within seconds.
     @discardableResult
     package func save(_ text: CredentialText, as name: String) async throws(SettingsError) -> StoredCredential {
         let facts = try text.credential().facts
         return try await settings {
             try await refuseExpired(facts)
             try await connection.transaction {
-                try await connection.execute(
-                    CredentialStatements.save,
-                    CredentialStatements.parameters(text, name)
+                let parameters = Parameters(
+                    name,
+                    text.certificate,
+                    text.privateKey,
+                    text.passphrase,
+                    text.keyID,
+                    text.teamID
                 )
+                try await connection.execute(Self.save, parameters)
                 try await record(facts, of: name)
             }
-            return try await credential(named: name)
+            return try await find(name)
         }
     }
 
-    /// Every credential, in order of name.
-    package func list() async throws(SettingsError) -> [StoredCredential] {
-        try await settings {
-            try await connection.query(CredentialStatements.list) { rows in
-                try rows.indices.map { try CredentialStatements.credential(rows, $0) }
-            }
-        }
-    }
-
-    /// Looks at a stored credential again, and writes down what it finds.
-    package func check(_ name: String) async throws(SettingsError) -> StoredCredential {
-        try await settings {
-            let text = try await self.text(of: name)
-            do {
-                try await record(try text.credential().facts, of: name)
-            } catch let error as SettingsError where error.code == .invalid {
-                let parameters = Parameters(name, error.message)
-                try await connection.execute(CredentialStatements.recordError, parameters)
-            }
-            return try await credential(named: name)
-        }
-    }
-
-    /// Every credential as it is now by its text and the clock; nothing is written down. What the gateway has said of one
-    /// stays.
-    package func inspect() async throws(SettingsError) -> [StoredCredential] {
-        try await settings {
-            var credentials = try await list()
-            for place in credentials.indices where credentials[place].status != "rejected" {
-                let text = try await self.text(of: credentials[place].name)
-                do {
-                    let facts = try text.credential().facts
-                    let notAfter = facts.notAfter.map { $0 * 1_000_000 }
-                    let parameters = CredentialStatements.parameters(until: notAfter)
-                    credentials[place].notAfter = notAfter
-                    credentials[place].topics = facts.topics
-                    credentials[place].lastError = nil
-                    credentials[place].status = try await connection.query(
-                        CredentialStatements.validity,
-                        parameters
-                    ) { rows in try rows.string(0, 0) }
-                } catch let error as SettingsError where error.code == .invalid {
-                    credentials[place].status = "invalid"
-                    credentials[place].lastError = error.message
-                }
-            }
-            return credentials
-        }
+    private func refuseExpired(_ facts: Credential.Facts) async throws {
+        guard let notAfter = facts.notAfter else { return }
+        let parameters = Parameters(Timestamp(notAfter * 1_000_000))
+        let expiry = try await connection.query(Self.expiry, parameters) { try $0.stringIfPresent(0, 0) }
+        guard let expiry else { return }
+        throw SettingsError(.invalid, "The certificate expired on \(expiry) UTC: import a newer one.")
     }
 
     /// Removes a credential that no app uses.
     package func remove(_ name: String) async throws(SettingsError) {
         do {
-            let credential = try await self.credential(named: name)
+            let credential = try await find(name)
             guard credential.apps.isEmpty else { throw inUse(credential) }
-            let parameters = Parameters(name)
-            try await connection.execute(CredentialStatements.remove, parameters)
+            try await connection.execute(Self.remove, Parameters(name))
         } catch let error as PostgresError where error.sqlState == "23503" {  // an app has just begun to use it
             throw SettingsError(.inUse, "Credential \(name) is in use.", underlying: error)
         } catch {
@@ -100,37 +82,109 @@ package struct CredentialStore: Sendable {
         )
     }
 
-    private func refuseExpired(_ facts: Credential.Facts) async throws {
-        guard let notAfter = facts.notAfter else { return }
-        let parameters = Parameters(Timestamp(notAfter * 1_000_000))
-        let expiry = try await connection.query(CredentialStatements.expiry, parameters) { rows in
-            try rows.stringIfPresent(0, 0)
-        }
-        guard let expiry else { return }
-        throw SettingsError(.invalid, "The certificate expired on \(expiry) UTC: import a newer one.")
+    // MARK: Reading
+
+    private static let list = Statement(
+        "credential_list",
+        """
+        SELECT c.id, c.name, c.key_id, c.team_id, c.not_after, coalesce(c.topics, '{}') AS topics, c.status, c.last_error,
+            c.updated_at, ARRAY(SELECT a.name FROM carillon.apps a WHERE a.certificate_id = c.id ORDER BY a.name) AS apps
+        FROM carillon.certificates c ORDER BY c.name
+        """
+    )
+
+    private static let text = Statement(
+        "credential_text",
+        "SELECT certificate, private_key, passphrase, key_id, team_id FROM carillon.certificates WHERE name = $1"
+    )
+
+    /// Every credential, by name.
+    package func list() async throws(SettingsError) -> [StoredCredential] {
+        try await settings { try await connection.values(of: Self.list) }
     }
 
-    private func record(_ facts: Credential.Facts, of name: String) async throws {
-        let parameters = Parameters(name, Timestamp(facts.notAfter.map { $0 * 1_000_000 }), PostgresArray(facts.topics))
-        try await connection.execute(CredentialStatements.record, parameters)
-    }
-
-    private func text(of name: String) async throws -> CredentialText {
-        let parameters = Parameters(name)
-        let text = try await connection.query(CredentialStatements.text, parameters) { rows in
-            rows.isEmpty ? nil : try CredentialStatements.text(rows, 0)
-        }
-        guard let text else { throw try await unknown(name) }
-        return text
-    }
-
-    private func credential(named name: String) async throws -> StoredCredential {
+    func find(_ name: String) async throws(SettingsError) -> StoredCredential {
         let credentials = try await list()
-        guard let credential = credentials.first(where: { $0.name == name }) else { throw try await unknown(name) }
+        guard let credential = credentials.first(where: { $0.name == name }) else {
+            throw .unknown("credential", name, known: credentials.map(\.name))
+        }
         return credential
     }
 
-    private func unknown(_ name: String) async throws -> SettingsError {
-        .unknown("credential", name, known: try await list().map(\.name))
+    private func text(of name: String) async throws -> CredentialText {
+        let text = try await connection.query(Self.text, Parameters(name)) { rows in
+            rows.isEmpty ? nil : try CredentialText(rows, 0)
+        }
+        guard let text else {
+            throw SettingsError.unknown("credential", name, known: try await list().map(\.name))
+        }
+        return text
+    }
+
+    // MARK: Checking
+
+    private static let validity = Statement(
+        "credential_validity",
+        """
+        SELECT CASE WHEN $1 <= now() THEN 'expired' WHEN $1 <= now() + interval '30 days' THEN 'expiring' ELSE 'ok' END
+        """
+    )
+
+    private static let record = Statement(
+        "credential_record",
+        """
+        UPDATE carillon.certificates SET not_after = $2, topics = $3, last_error = NULL, status = CASE
+            WHEN $2 <= now() THEN 'expired' WHEN $2 <= now() + interval '30 days' THEN 'expiring' ELSE 'ok' END
+        WHERE name = $1
+        """
+    )
+
+    private static let recordError = Statement(
+        "credential_record_error",
+        "UPDATE carillon.certificates SET status = 'invalid', last_error = $2 WHERE name = $1"
+    )
+
+    /// Checks a stored credential again, and records the result in its row.
+    package func check(_ name: String) async throws(SettingsError) -> StoredCredential {
+        try await settings {
+            let text = try await self.text(of: name)
+            do {
+                try await record(try text.credential().facts, of: name)
+            } catch let error as SettingsError where error.code == .invalid {
+                try await connection.execute(Self.recordError, Parameters(name, error.message))
+            }
+            return try await find(name)
+        }
+    }
+
+    private func record(_ facts: Credential.Facts, of name: String) async throws {
+        let notAfter = Timestamp(facts.notAfter.map { $0 * 1_000_000 })
+        try await connection.execute(Self.record, Parameters(name, notAfter, PostgresArray(facts.topics)))
+    }
+
+    /// Every credential with its status now, by its text and the database's clock. Records nothing. A credential that the
+    /// gateway has rejected stays rejected.
+    package func inspect() async throws(SettingsError) -> [StoredCredential] {
+        try await settings {
+            var credentials = try await list()
+            for place in credentials.indices where credentials[place].status != "rejected" {
+                let text = try await self.text(of: credentials[place].name)
+                do {
+                    let facts = try text.credential().facts
+                    let notAfter = facts.notAfter.map { $0 * 1_000_000 }
+                    let parameters = Parameters(Timestamp(notAfter))
+                    credentials[place].notAfter = notAfter
+                    credentials[place].topics = facts.topics
+                    credentials[place].lastError = nil
+                    credentials[place].status = try await connection.query(Self.validity, parameters) {
+                        try $0.string(0, 0)
+                    }
+                } catch let error as SettingsError where error.code == .invalid {
+                    credentials[place].status = "invalid"
+                    credentials[place].lastError = error.message
+                }
+            }
+            return credentials
+        }
     }
 }

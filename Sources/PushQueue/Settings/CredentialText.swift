@@ -1,4 +1,5 @@
 package import ApplePush
+import Postgres
 
 /// A credential as text, as it is imported and stored: a certificate with its key, or a signing key.
 package struct CredentialText: Sendable {
@@ -49,6 +50,15 @@ package struct CredentialText: Sendable {
         )
     }
 
+    /// The same for a worker, which holds apps with a credential that cannot be used.
+    func usable() throws(Trouble) -> Credential {
+        do {
+            return try credential()
+        } catch {
+            throw Trouble(.credential, error.message)
+        }
+    }
+
     private func signingKey() throws -> Credential {
         guard let keyID, let teamID else {
             throw SettingsError(.invalid, "Key id and team id go together: a signing key needs both.")
@@ -64,6 +74,16 @@ package struct CredentialText: Sendable {
             )
         }
         return try Credential(signingKey: privateKey, keyID: keyID, teamID: teamID)
+    }
+}
+
+extension CredentialText {
+    init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        certificate = try rows.stringIfPresent(row, "certificate")
+        privateKey = try rows.stringIfPresent(row, "private_key")
+        passphrase = try rows.stringIfPresent(row, "passphrase")
+        keyID = try rows.stringIfPresent(row, "key_id")
+        teamID = try rows.stringIfPresent(row, "team_id")
     }
 }
 

@@ -1,5 +1,7 @@
-/// What is known of a stored credential, without its secrets.
-package struct StoredCredential: Sendable, Equatable, Identifiable {
+package import Postgres
+
+/// A row of `certificates`, without its secrets.
+package struct StoredCredential: Equatable, Identifiable, RowReadable {
     package enum Kind: String, Sendable {
         case certificate
         case token
@@ -7,7 +9,6 @@ package struct StoredCredential: Sendable, Equatable, Identifiable {
 
     package let id: Int32
     package let name: String
-    package let kind: Kind
     package let keyID: String?
     package let teamID: String?
     /// Microseconds since 1970; signing keys do not expire.
@@ -20,4 +21,19 @@ package struct StoredCredential: Sendable, Equatable, Identifiable {
     package let updatedAt: Int64
     /// The apps that use it.
     package let apps: [String]
+
+    package var kind: Kind { keyID == nil ? .certificate : .token }
+
+    package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
+        id = try rows.int32(row, "id")
+        name = try rows.string(row, "name")
+        keyID = try rows.stringIfPresent(row, "key_id")
+        teamID = try rows.stringIfPresent(row, "team_id")
+        notAfter = try rows.timestampIfPresent(row, "not_after")
+        topics = try rows.strings(row, "topics").compactMap { $0 }
+        status = try rows.stringIfPresent(row, "status")
+        lastError = try rows.stringIfPresent(row, "last_error")
+        updatedAt = try rows.timestamp(row, "updated_at")
+        apps = try rows.strings(row, "apps").compactMap { $0 }
+    }
 }

@@ -26,16 +26,9 @@ import Testing
 
     private func claim(as worker: Int64, in database: TestDatabase) async throws -> ClaimedJobs {
         let plan = ClaimPlan(lane: Lane(app: 1, number: 1), depth: .deep, floor: 0, rows: 100, pushes: 100)
-        let app = App(
-            id: 1,
-            name: "demo",
-            topic: Array("com.example.demo".utf8),
-            isPaused: false,
-            mostRate: nil,
-            mostAttempts: 10,
-            certificate: nil,
-            route: .failure(Trouble(.setting, "none"))
-        )
+        var settings = AppSettings(name: "demo")
+        settings.topic = "com.example.demo"
+        let app = RoutedApp(App(id: 1, settings: settings), .failure(Trouble(.setting, "none")))
         let parameters = ClaimAnswer.parameters(plan, worker: worker, mostBytes: 100_000)
         let answer = try await database.connection.query(ClaimAnswer.statement, parameters) { rows in
             try ClaimAnswer(rows, plan, app: app, installation: (1, 2))

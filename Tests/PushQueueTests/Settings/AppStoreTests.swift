@@ -7,23 +7,23 @@ import Testing
     @Test func `an app is added with what it needs, and listed`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let store = AppStore(database.connection)
-            let plain = try await store.add(NewApp(name: "plain", topic: "a.b", credential: "main"))
+            let plain = try await store.add("plain") { app in
+                app.topic = "a.b"
+                app.credential = "main"
+            }
             #expect(plain.environment == "production" && plain.protocol == "http2" && plain.maxAttempts == 10)
             #expect(!plain.isPaused && plain.gateway == nil && plain.gatewayCA == nil && plain.maxRate == nil)
-            let own = try await store.add(
-                NewApp(
-                    name: "own",
-                    topic: "c.d",
-                    credential: "main",
-                    environment: "sandbox",
-                    protocol: "binary",
-                    gateway: "[::1]:2195",
-                    gatewayCA: "PEM",
-                    feedbackGateway: "localhost:2196",
-                    maxRate: 100,
-                    maxAttempts: 3
-                )
-            )
+            let own = try await store.add("own") { app in
+                app.topic = "c.d"
+                app.credential = "main"
+                app.environment = "sandbox"
+                app.protocol = "binary"
+                app.gateway = "[::1]:2195"
+                app.gatewayCA = "PEM"
+                app.feedbackGateway = "localhost:2196"
+                app.maxRate = 100
+                app.maxAttempts = 3
+            }
             #expect(own.environment == "sandbox" && own.protocol == "binary" && own.gateway == "[::1]:2195")
             #expect(own.gatewayCA != nil && own.feedbackGateway == "localhost:2196" && own.maxRate == 100)
             #expect(own.maxAttempts == 3 && own.credential == "main")
@@ -39,23 +39,29 @@ import Testing
                 """
             )
             let store = AppStore(database.connection)
-            let refusals: [(NewApp, SettingsError.Code, String)] = [
-                (NewApp(name: "demo"), .nameTaken, "already"), (NewApp(name: ""), .invalid, "needs a name"),
-                (NewApp(name: "x", credential: "nope"), .unknownName, "Known credentials: key, main"),
-                (NewApp(name: "x", topic: "a b"), .invalid, "visible ASCII"),
-                (NewApp(name: "x", environment: "staging"), .invalid, "production or sandbox"),
-                (NewApp(name: "x", protocol: "smtp"), .invalid, "http2 or binary"),
-                (NewApp(name: "x", gateway: "localhost"), .invalid, "host:port"),
-                (NewApp(name: "x", gateway: "http://localhost:1"), .invalid, "host:port"),
-                (NewApp(name: "x", feedbackGateway: ":1"), .invalid, "host:port"),
-                (NewApp(name: "x", gatewayCA: "PEM"), .invalid, "gateway of one's own"),
-                (NewApp(name: "x", maxRate: 0), .invalid, "above 0"),
-                (NewApp(name: "x", maxAttempts: 0), .invalid, "at least one attempt"),
-                (NewApp(name: "x", credential: "key", protocol: "binary"), .invalid, "certificates only"),
-                (NewApp(name: "x", credential: "key"), .invalid, "needs a topic"),
+            let refusals: [(String, @Sendable (inout AppSettings) -> Void, SettingsError.Code, String)] = [
+                ("demo", { _ in }, .nameTaken, "already"), ("", { _ in }, .invalid, "needs a name"),
+                ("x", { $0.credential = "nope" }, .unknownName, "Known credentials: key, main"),
+                ("x", { $0.topic = "a b" }, .invalid, "visible ASCII"),
+                ("x", { $0.environment = "staging" }, .invalid, "production or sandbox"),
+                ("x", { $0.protocol = "smtp" }, .invalid, "http2 or binary"),
+                ("x", { $0.gateway = "localhost" }, .invalid, "host:port"),
+                ("x", { $0.gateway = "http://localhost:1" }, .invalid, "host:port"),
+                ("x", { $0.feedbackGateway = ":1" }, .invalid, "host:port"),
+                ("x", { $0.gatewayCA = "PEM" }, .invalid, "gateway of one's own"),
+                ("x", { $0.maxRate = 0 }, .invalid, "above 0"),
+                ("x", { $0.maxAttempts = 0 }, .invalid, "at least one attempt"),
+                (
+                    "x",
+                    { app in
+                        app.credential = "key"
+                        app.protocol = "binary"
+                    }, .invalid, "certificates only"
+                ),
+                ("x", { $0.credential = "key" }, .invalid, "needs a topic"),
             ]
-            for (app, code, part) in refusals {
-                let error = await #expect(throws: SettingsError.self, "\(part)") { try await store.add(app) }
+            for (name, set, code, part) in refusals {
+                let error = await #expect(throws: SettingsError.self, "\(part)") { try await store.add(name, set) }
                 #expect(error?.code == code)
                 #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
             }

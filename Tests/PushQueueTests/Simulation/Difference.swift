@@ -198,17 +198,10 @@ struct Difference {
         )
     }
 
-    private static func app(_ id: Int32) -> App {
-        App(
-            id: id,
-            name: "",
-            topic: Array("org.example".utf8),
-            isPaused: false,
-            mostRate: nil,
-            mostAttempts: 3,
-            certificate: nil,
-            route: .failure(Trouble(.setting, ""))
-        )
+    private static func app(_ id: Int32) -> RoutedApp {
+        var settings = AppSettings(name: "")
+        settings.topic = "org.example"
+        return RoutedApp(App(id: id, settings: settings), .failure(Trouble(.setting, "")))
     }
 
     private mutating func floors() -> [(lane: Lane, id: Int64)] {

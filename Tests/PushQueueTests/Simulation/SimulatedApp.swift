@@ -9,13 +9,7 @@ enum SimulatedApp {
     /// Both apps, with a credential that is real and never used.
     static let directory = Swift::Result {
         let key = try SigningKey.generate().pem
-        let secret = AppRow.Secret(
-            certificate: nil,
-            privateKey: key,
-            passphrase: nil,
-            keyID: "ABCDE12345",
-            teamID: "TEAM123456"
-        )
+        let secret = CredentialText(privateKey: key, keyID: "ABCDE12345", teamID: "TEAM123456")
         var directory = AppDirectory()
         _ = directory.read([Self.row(1, secret: secret), Self.row(2, secret: secret)], of: [1, 2])
         return directory
@@ -25,20 +19,15 @@ enum SimulatedApp {
         _ id: Int32,
         isPaused: Bool = false,
         gateway: String? = nil,
-        secret: AppRow.Secret? = nil
+        secret: CredentialText? = nil
     ) -> AppRow {
-        AppRow(
-            id: id,
-            name: "app \(id)",
-            topic: "org.example.app",
-            environment: "production",
-            protocol: "http2",
-            gateway: gateway,
-            gatewayAuthority: nil,
-            isPaused: isPaused,
-            mostRate: id == 2 ? 40 : nil,
-            mostAttempts: Self.mostAttempts,
-            certificate: 1,
+        var settings = AppSettings(name: "app \(id)")
+        settings.topic = "org.example.app"
+        settings.gateway = gateway
+        settings.maxRate = id == 2 ? 40 : nil
+        settings.maxAttempts = Self.mostAttempts
+        return AppRow(
+            app: App(id: id, settings: settings, certificate: 1, isPaused: isPaused),
             version: 1,
             secret: secret
         )

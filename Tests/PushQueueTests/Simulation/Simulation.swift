@@ -213,7 +213,7 @@ final class Simulation {
         for worker in workers {
             worker.after(random.milliseconds(in: 0...1000)) {
                 let rows = [1, 2].map { SimulatedApp.row($0, isPaused: self.paused.contains($0)) }
-                _ = worker.state.read(rows, of: rows.map(\.id))
+                _ = worker.state.read(rows, of: rows.map(\.app.id))
                 worker.dispatch()
             }
         }

@@ -19,9 +19,11 @@ extension PostgresConnection {
             CredentialText(certificate: issued.certificate, privateKey: issued.privateKey),
             as: name
         )
-        var app = NewApp(name: name, topic: topic, credential: name)
-        app.gateway = gateway ?? "localhost:\(simulator.port)"
-        app.gatewayCA = root ?? simulator.rootPEM
-        try await AppStore(self).add(app)
+        try await AppStore(self).add(name) { app in
+            app.topic = topic
+            app.credential = name
+            app.gateway = gateway ?? "localhost:\(simulator.port)"
+            app.gatewayCA = root ?? simulator.rootPEM
+        }
     }
 }

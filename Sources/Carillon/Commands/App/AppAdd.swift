@@ -20,37 +20,20 @@ private struct AppAdd {
     let invocation: Invocation
 
     func run() async throws -> ExitStatus {
-        let app = try newApp()
-        let credential = try await DatabaseScope.with(invocation) { connection, _ in
-            try await AppStore(connection).add(app)
-            return try await CredentialStore(connection).list().first { $0.name == app.credential }
-        }
-        AppOptions.warn(invocation.console, of: app.topic, with: credential)
-        invocation.console.print("Added the app \(app.name).")
-        return .done
-    }
-
-    private func newApp() throws -> NewApp {
         let settings = invocation.settings
-        let options = AppOptions(settings: settings)
         guard settings.text(.gatewayCA) == nil || settings.text(.gateway) ?? settings.text(.feedbackGateway) != nil
         else {
             throw UsageError(
                 "--gateway-ca is the root certificate for --gateway: give that too. Apple's gateways need no --gateway-ca."
             )
         }
-        return NewApp(
-            name: invocation.name,
-            topic: settings.text(.topic),
-            credential: settings.text(.credential),
-            environment: settings.text(.environment) ?? "production",
-            protocol: settings.text(.protocol) ?? "http2",
-            gateway: try options.gateway(),
-            gatewayCA: try options.gatewayCA(),
-            feedbackGateway: try options.feedbackGateway(),
-            maxRate: settings.countIfAny(.maxRate).map(Int32.init),
-            maxAttempts: settings.countIfAny(.maxAttempts).map(Int32.init),
-            reapsBadTokens: settings.isOn(.reapBadTokens)
-        )
+        let options = try AppOptions(settings)
+        let (app, credential) = try await DatabaseScope.with(invocation) { connection, _ in
+            let app = try await AppStore(connection).add(invocation.name, options.apply)
+            return (app, try await CredentialStore(connection).list().first { $0.name == app.credential })
+        }
+        AppOptions.warn(invocation.console, of: app.topic, with: credential)
+        invocation.console.print("Added the app \(app.name).")
+        return .done
     }
 }

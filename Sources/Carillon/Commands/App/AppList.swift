@@ -31,7 +31,7 @@ extension Command {
     )
 }
 
-extension StoredApp {
+extension App {
     var members: [(String, JSONValue)] {
         [
             ("id", .int(Int64(id))), ("name", .string(self.name)), ("topic", JSONValue(self.topic)),
@@ -39,7 +39,8 @@ extension StoredApp {
             ("protocol", .string(self.protocol)), ("gateway", JSONValue(self.gateway)),
             ("feedback_gateway", JSONValue(self.feedbackGateway)), ("paused", .bool(isPaused)),
             ("paused_reason", JSONValue(pauseReason)),
-            ("max_rate", self.maxRate.map { .int(Int64($0)) } ?? .null), ("max_attempts", .int(Int64(maxAttempts))),
+            ("max_rate", self.maxRate.map { .int(Int64($0)) } ?? .null),
+            ("max_attempts", .int(Int64(self.maxAttempts))),
             ("reap_bad_tokens", .bool(self.reapsBadTokens)),
         ]
     }

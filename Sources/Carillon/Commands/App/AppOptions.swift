@@ -2,19 +2,51 @@ import ApplePush
 import PushQueue
 import TLS
 
-/// The options that describe an app, for `app add` and `app set`.
+/// The options that describe an app, for `app add` and `app set`, and what they change.
 struct AppOptions {
     static let all: [Option] = [
         .environment, .gateway, .gatewayCA, .feedbackGateway, .protocol, .maxRate, .maxAttempts, .reapBadTokens,
     ]
+    static let changes: [Option] = [.rename, .topic, .credential] + all + [.clear]
+    static let clearable: [Option] = [.topic, .gateway, .gatewayCA, .feedbackGateway, .maxRate]
 
-    let settings: Settings
+    private let settings: Settings
+    private let gateway: String?
+    private let feedbackGateway: String?
+    /// The PEM text of the root certificate.
+    private let gatewayCA: String?
 
-    func gateway() throws -> String? { try address(.gateway) }
+    init(_ settings: Settings) throws {
+        self.settings = settings
+        gateway = try Self.address(.gateway, in: settings)
+        feedbackGateway = try Self.address(.feedbackGateway, in: settings)
+        gatewayCA = try settings.text(.gatewayCA).map(Self.rootCertificate)
+    }
 
-    func feedbackGateway() throws -> String? { try address(.feedbackGateway) }
+    /// Changes the settings whose options were given.
+    func apply(to app: inout AppSettings) {
+        let cleared = settings.isChosen(.clear) ? settings.texts(.clear) : []
+        func isCleared(_ option: Option) -> Bool { cleared.contains(option.flag) }
+        if isCleared(.topic) { app.topic = nil }
+        if isCleared(.gateway) { app.gateway = nil }
+        if isCleared(.feedbackGateway) { app.feedbackGateway = nil }
+        if isCleared(.maxRate) { app.maxRate = nil }
+        if settings.isChosen(.rename) { app.name = settings.text(.rename) ?? app.name }
+        app.topic = settings.text(.topic) ?? app.topic
+        app.credential = settings.text(.credential) ?? app.credential
+        if settings.isChosen(.environment) { app.environment = settings.text(.environment) ?? app.environment }
+        if settings.isChosen(.protocol) { app.protocol = settings.text(.protocol) ?? app.protocol }
+        app.gateway = gateway ?? app.gateway
+        app.feedbackGateway = feedbackGateway ?? app.feedbackGateway
+        app.maxRate = settings.countIfAny(.maxRate).map(Int32.init) ?? app.maxRate
+        app.maxAttempts = settings.countIfAny(.maxAttempts).map(Int32.init) ?? app.maxAttempts
+        if settings.isChosen(.reapBadTokens) { app.reapsBadTokens = settings.isOn(.reapBadTokens) }
+        // A trust root belongs to a gateway that is set.
+        let hasNone = app.gateway == nil && app.feedbackGateway == nil
+        app.gatewayCA = gatewayCA ?? (hasNone || isCleared(.gatewayCA) ? nil : app.gatewayCA)
+    }
 
-    private func address(_ option: Option) throws -> String? {
+    private static func address(_ option: Option, in settings: Settings) throws -> String? {
         guard let text = settings.text(option) else { return nil }
         do {
             return try Gateway(text).description
@@ -23,9 +55,7 @@ struct AppOptions {
         }
     }
 
-    /// The PEM text of the root certificate.
-    func gatewayCA() throws -> String? {
-        guard let path = settings.text(.gatewayCA) else { return nil }
+    private static func rootCertificate(_ path: String) throws -> String {
         let text = try SmallFile.read(path).text
         do {
             _ = try TLSContext.client(trust: .pem(text))

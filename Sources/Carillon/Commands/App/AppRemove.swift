@@ -26,7 +26,7 @@ extension Command {
     )
 }
 
-extension AppRemoval {
+extension AppStore.Removal {
     fileprivate var losses: String {
         Counted.list(
             [Counted.text(tokens, "token"), Counted.text(feedback, "row of feedback", "rows of feedback")]

@@ -26,7 +26,7 @@ extension Command {
 
 /// An app with its credential and its status.
 private struct AppView {
-    let app: StoredApp
+    let app: App
     let credential: StoredCredential?
     let status: AppStatus?
 

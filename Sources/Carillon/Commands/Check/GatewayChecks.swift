@@ -9,9 +9,9 @@ struct GatewayChecks {
     let loop: EventLoop
 
     func run() async -> [Finding] {
-        let apps: [AppRoutes.Entry]
+        let apps: [RoutedApp]
         do {
-            apps = try await AppRoutes.read(on: connection)
+            apps = try await RoutedApp.all(on: connection)
         } catch {
             return [.failed("gateway", error)]
         }
@@ -22,10 +22,10 @@ struct GatewayChecks {
         var routes: [App.Route: [String]] = [:]
         for app in apps {
             switch app.route {
-            case .success(let route): routes[route, default: []].append(app.app)
+            case .success(let route): routes[route, default: []].append(app.name)
             case .failure(let trouble):
                 findings.append(
-                    .failed("app", "\(app.app): \(trouble.message)", remedy: Self.remedy(of: trouble, app.app))
+                    .failed("app", "\(app.name): \(trouble.message)", remedy: Self.remedy(of: trouble, app.name))
                 )
             }
         }

@@ -21,15 +21,12 @@ struct DemoDatabase: Sendable {
             CredentialText(certificate: issued.certificate, privateKey: issued.privateKey),
             as: name
         )
-        try await AppStore(connection).add(
-            NewApp(
-                name: name,
-                topic: topic,
-                credential: name,
-                gateway: "localhost:\(gateway.port)",
-                gatewayCA: gateway.rootPEM
-            )
-        )
+        try await AppStore(connection).add(name) { app in
+            app.topic = topic
+            app.credential = name
+            app.gateway = "localhost:\(gateway.port)"
+            app.gatewayCA = gateway.rootPEM
+        }
     }
 
     // MARK: Enqueueing

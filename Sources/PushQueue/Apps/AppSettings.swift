@@ -1,0 +1,27 @@
+/// What a person sets for an app.
+package struct AppSettings: Equatable, Sendable {
+    package var name: String
+    /// The bundle identifier, as a rule; nil: the topic of the certificate.
+    package var topic: String?
+    /// The name of its credential.
+    package var credential: String?
+    /// "production" or "sandbox".
+    package var environment = "production"
+    /// "http2" or "binary".
+    package var `protocol` = "http2"
+    /// `host:port` in place of Apple's gateway.
+    package var gateway: String?
+    /// PEM, the trust root of the gateways that are set here.
+    package var gatewayCA: String?
+    /// `host:port` in place of Apple's feedback service.
+    package var feedbackGateway: String?
+    /// Pushes a second of the whole fleet.
+    package var maxRate: Int32?
+    package var maxAttempts: Int32 = 10
+    /// Also delete tokens that fail as BadDeviceToken.
+    package var reapsBadTokens = false
+
+    package init(name: String) {
+        self.name = name
+    }
+}

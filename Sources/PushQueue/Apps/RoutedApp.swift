@@ -1,0 +1,35 @@
+import ApplePush
+package import Postgres
+
+/// An app as a worker uses it. It is an object, since a look at many lanes must not copy the row of each app.
+package final class RoutedApp: Sendable {
+    package let row: App
+    /// Why it cannot send, if so.
+    package let route: Result<App.Route, Trouble>
+    private let topic: [UInt8]
+
+    init(_ row: App, _ route: Result<App.Route, Trouble>) {
+        self.row = row
+        self.route = route
+        topic = Array((row.settings.topic ?? "").utf8)
+    }
+
+    package var name: String { row.settings.name }
+
+    /// The topic of messages that name none. Apple derives it from the bundle identifier and the push type.
+    func topic(for pushType: PushType?) -> [UInt8] {
+        guard let pushType, pushType != .alert, !topic.isEmpty else { return topic }
+        let suffix = Array(pushType.topicSuffix.utf8)
+        return topic.suffix(suffix.count).elementsEqual(suffix) ? topic : topic + suffix
+    }
+
+    private static let ids = Statement("route_apps", "SELECT a.id FROM carillon.apps a ORDER BY a.name")
+
+    /// Every app, by name, as a worker would find it.
+    package static func all(on connection: PostgresConnection) async throws -> [RoutedApp] {
+        let ids = try await connection.query(Self.ids) { rows in try rows.indices.map { try rows.int32($0, "id") } }
+        var directory = AppDirectory()
+        _ = directory.read(try await connection.values(of: AppRow.statement, directory.parameters(for: ids)), of: ids)
+        return ids.compactMap { if case .known(let app) = directory[$0] { app } else { nil } }
+    }
+}
