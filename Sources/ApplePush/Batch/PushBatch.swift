@@ -95,16 +95,19 @@ public struct PushBatch: Sendable {
 
     /// Adds a push of a message to one device.
     ///
-    /// A token that is no hexadecimal number is never sent: its outcome says `Reason.malformedToken`.
+    /// A token that is not 1 to 256 bytes in hexadecimal is never sent: its outcome says `Reason.malformedToken`.
     ///
     /// - Parameters:
     ///   - token: The device token in hexadecimal digits.
     ///   - heading: What `addHeading` returned.
     ///   - id: The identity of the push.
     public mutating func addPush(token: RawSpan, heading: Int, id: PushID) {
+        addPush(token: token, heading: heading, id: id, isMalformed: DeviceToken.Form(token) == .malformed)
+    }
+
+    /// The same for a caller that has checked the token.
+    package mutating func addPush(token: RawSpan, heading: Int, id: PushID, isMalformed: Bool) {
         precondition(headings.indices.contains(heading), "There is no heading \(heading) in this batch.")
-        var isMalformed = token.byteCount == 0 || token.byteCount > 512
-        for offset in token.byteOffsets where !Self.isHexadecimal(token[byte: offset]) { isMalformed = true }
         let push = Push(id: id, token: store(token), heading: Int32(heading), isMalformed: isMalformed)
         pushes.append(push)
     }
@@ -121,14 +124,5 @@ public struct PushBatch: Sendable {
             return false
         }
         return true
-    }
-
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
     }
 }

@@ -164,7 +164,7 @@ package struct ClaimedJobs: Sendable {
     /// Adds a token to the job that was begun last.
     mutating func add(_ token: RawSpan, unlessIn seen: inout TokenSet) {
         let last = jobs.count - 1
-        let form = TokenForm(token)
+        let form = DeviceToken.Form(token)
         let id = identity(of: token, form, in: jobs[last].message)
         guard seen.insert(id) else { return }
         tokens += 1
@@ -175,20 +175,18 @@ package struct ClaimedJobs: Sendable {
             refusals.append(Refusal(job: Int32(last), token: store(token), id: id, reason: reason))
         } else {
             jobs[last].pushes += 1
-            batch.addPush(token: token, heading: current.heading, id: id)
+            batch.addPush(token: token, heading: current.heading, id: id, isMalformed: false)
         }
     }
 
     /// A token is the same in upper and in lower case, so its pushes have one identity.
-    private func identity(of token: RawSpan, _ form: TokenForm, in message: Int64) -> PushID {
+    private func identity(of token: RawSpan, _ form: DeviceToken.Form, in message: Int64) -> PushID {
         guard form == .mixedCase else {
             return .derived(installation: installation, message: message, token: token)
         }
         var lower: [UInt8] = []
         lower.append(copying: token)
-        for place in lower.indices where (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(lower[place]) {
-            lower[place] |= 0x20
-        }
+        for place in lower.indices { lower[place] = DeviceToken.digit(lower[place]) ?? lower[place] }
         // A span of bytes has no padding that could be read uninitialised, which is what makes `bytes` unsafe.
         return .derived(installation: installation, message: message, token: unsafe lower.span.bytes)
     }

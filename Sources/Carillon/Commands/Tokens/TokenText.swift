@@ -1,7 +1,7 @@
+import ApplePush
+
 /// A device token as people write it.
 enum TokenText {
-    static let longest = 512
-
     private static let open = UInt8(ascii: "<")
     private static let close = UInt8(ascii: ">")
 
@@ -18,15 +18,13 @@ enum TokenText {
             text = text.dropFirst(2)
         }
         for byte in text {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): digits.append(byte)
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): digits.append(byte | 0x20)
-            case UInt8(ascii: " ") where isPrintedData: continue
-            default: return "the token has characters that are no hex digits"
-            }
+            if isPrintedData, byte == UInt8(ascii: " ") { continue }
+            guard let digit = DeviceToken.digit(byte) else { return "the token has characters that are no hex digits" }
+            digits.append(digit)
         }
         if digits.isEmpty { return "there is no token" }
-        if digits.count > longest { return "the token has more than \(longest) digits" }
+        let most = DeviceToken.counts.upperBound
+        if digits.count > most { return "the token has more than \(most) digits" }
         return digits.count.isMultiple(of: 2) ? nil : "the token has an odd number of digits"
     }
 }
