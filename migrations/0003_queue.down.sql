@@ -1,5 +1,5 @@
 DROP TABLE carillon.chores, carillon.dedupe, carillon.unknown_outcomes, carillon.cancelled, carillon.broadcasts,
     carillon.unfinished, carillon.inflight, carillon.workers, carillon.scheduled, carillon.messages;
-DROP TYPE carillon.job, carillon.message_key;
+DROP TYPE carillon.job;
 
 DELETE FROM carillon.schema_migrations WHERE version = 3;

@@ -90,9 +90,6 @@ ALTER TABLE carillon.scheduled SET (
     toast.autovacuum_vacuum_cost_delay = 0
 );
 
--- Identifies a message. One sequence gives ids, but an INSERT may bring its own, and two apps may have the same.
-CREATE TYPE carillon.message_key AS (app_id integer, id bigint);
-
 -- A job in flight. A type of its own, so that stored rows do not block later changes of messages.
 CREATE TYPE carillon.job AS (
     id           bigint,

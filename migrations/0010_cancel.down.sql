@@ -1,6 +1,6 @@
 DROP VIEW carillon.cancelling;
 DROP FUNCTION carillon.cancel_broadcast, carillon.cancel, carillon.cancel_messages, carillon.waiting_parts,
-    carillon.take_back, carillon.remnants, carillon.write_off, carillon.record_cancelled, carillon.hold_off_cancels,
+    carillon.take_back, carillon.remnants, carillon.record_cancelled, carillon.hold_off_cancels,
     carillon.lock_for_cancel;
 DROP TYPE carillon.remnant, carillon.withdrawn;
 

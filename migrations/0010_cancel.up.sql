@@ -3,10 +3,10 @@
 -- Functions for callers run as their owner: an app may cancel, but not delete rows of the queue. An id selects the
 -- whole message that it belongs to, of the app that is named, or of every app that the caller may use.
 --
--- All sessions take locks in one order, so they cannot deadlock: advisory locks of apps, then those of messages,
--- cancelling, rows of broadcasts, rows of messages and scheduled app by app, and last, once in a call and sorted,
--- rows of unfinished. Workers skip locked rows and locks of the first kinds, and wait for unfinished only, which they
--- lock in the same order. A transaction that calls several of these functions can break the order: cancel_messages
+-- All sessions take locks in one order, so they cannot deadlock. They lock app by app, in the order of app ids. Of an
+-- app they lock first its advisory lock, then those of messages, cancelling, rows of broadcasts, rows of messages and
+-- scheduled, and last, once and sorted, rows of unfinished. Workers skip locked rows and locks of the first kinds, and
+-- wait for unfinished only. A transaction that calls several of these functions can break the order: cancel_messages
 -- cancels any number of messages in one call.
 --
 -- Workers see a cancel after its commit, so a job that returns to the queue before that would be sent. Therefore one
@@ -19,18 +19,16 @@
 CREATE VIEW carillon.cancelling AS SELECT;
 
 -- Takes the advisory locks for a cancel, until the transaction ends. The server's lock table has limited room, so a
--- list of more than 1,000 ids takes one lock for each app and waits for all other cancels of that app.
-CREATE FUNCTION carillon.lock_for_cancel(apps integer[], ids bigint[]) RETURNS void
+-- list of more than 1,000 ids takes the lock of the app and waits for all other cancels of that app.
+CREATE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     class CONSTANT integer := hashtext('carillon.cancel');
 BEGIN
     IF cardinality(ids) > 1000 THEN
-        PERFORM pg_advisory_xact_lock(class, a.app)
-        FROM (SELECT DISTINCT u.app FROM unnest(apps) AS u(app) ORDER BY 1) AS a;
+        PERFORM pg_advisory_xact_lock(class, app);
     ELSE
-        PERFORM pg_advisory_xact_lock_shared(class, a.app)
-        FROM (SELECT DISTINCT u.app FROM unnest(apps) AS u(app) ORDER BY 1) AS a;
+        PERFORM pg_advisory_xact_lock_shared(class, app);
         PERFORM pg_advisory_xact_lock(hashtextextended('carillon.cancel', i.id))
         FROM (SELECT DISTINCT u.id FROM unnest(ids) AS u(id) ORDER BY 1) AS i;
     END IF;
@@ -42,31 +40,21 @@ $$;
 -- Makes cancels of these messages wait until this transaction ends, which puts their jobs into the queue. Returns
 -- those that are being cancelled already. It never waits.
 --
--- Without any cancel at work, one table lock suffices. Otherwise each message takes its own lock, as in
--- lock_for_cancel(). The server's lock table has limited room: messages beyond the first 500 count as being
--- cancelled.
-CREATE FUNCTION carillon.hold_off_cancels(apps integer[], messages bigint[]) RETURNS carillon.message_key[]
+-- Each message takes its own lock, as in lock_for_cancel(). The server's lock table has limited room: messages beyond
+-- the first 500 of a transaction count as being cancelled.
+CREATE FUNCTION carillon.hold_off_cancels(app integer, messages bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    class CONSTANT integer := hashtext('carillon.cancel');
-    most CONSTANT integer := 500;
+    room CONSTANT bigint := 500 - (
+        SELECT count(*) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.pid = pg_backend_pid());
+    is_held CONSTANT boolean := pg_try_advisory_xact_lock_shared(hashtext('carillon.cancel'), app);
 BEGIN
-    BEGIN
-        LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE NOWAIT;
-        RETURN '{}';
-    EXCEPTION
-        WHEN lock_not_available THEN NULL;
-    END;
     RETURN ARRAY(
         WITH wanted AS MATERIALIZED (
-            SELECT k.app, k.id, row_number() OVER (ORDER BY k.app, k.id) <= most AS is_tried
-            FROM (SELECT DISTINCT m.app, m.id FROM unnest(apps, messages) AS m(app, id)) AS k
-        ), app AS MATERIALIZED (
-            SELECT a.app, pg_try_advisory_xact_lock_shared(class, a.app) AS is_held
-            FROM (SELECT DISTINCT w.app FROM wanted w WHERE w.is_tried) AS a
+            SELECT k.id, is_held AND row_number() OVER (ORDER BY k.id) <= room AS is_tried
+            FROM (SELECT DISTINCT m.id FROM unnest(messages) AS m(id)) AS k
         )
-        SELECT (w.app, w.id)::carillon.message_key FROM wanted w LEFT JOIN app a ON a.app = w.app
-        WHERE CASE WHEN w.is_tried AND a.is_held
+        SELECT w.id FROM wanted w WHERE CASE WHEN w.is_tried
             THEN NOT pg_try_advisory_xact_lock_shared(hashtextextended('carillon.cancel', w.id)) ELSE true END
     );
 END
@@ -121,24 +109,6 @@ BEGIN
     SELECT e.message_id, e.app_id, e.reference, e.broadcast_id, e.sent, e.failed, e.expired, e.cancelled, e.attempts,
         e.last_status, e.last_reason
     FROM ended e;
-END
-$$;
-
--- Records cancelled jobs of several apps. It locks all rows of unfinished that will change at once and sorted, as a
--- take-over does.
-CREATE FUNCTION carillon.write_off(apps integer[], taken carillon.withdrawn[]) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
-BEGIN
-    PERFORM FROM carillon.unfinished u JOIN (
-        SELECT DISTINCT t.app, t.message_id FROM unnest(apps, taken)
-            AS t(app, message_id, tokens, reference, broadcast_id, attempt, last_status, last_reason)
-    ) AS k ON k.app = u.app_id AND k.message_id = u.message_id
-    ORDER BY u.app_id, u.message_id FOR UPDATE OF u;
-    PERFORM carillon.record_cancelled(a.app, a.taken) FROM (
-        SELECT t.app, array_agg((t.message_id, t.tokens, t.reference, t.broadcast_id, t.attempt, t.last_status,
-            t.last_reason)::carillon.withdrawn) AS taken
-        FROM unnest(apps, taken) AS t(app, message_id, tokens, reference, broadcast_id, attempt, last_status, last_reason)
-        GROUP BY t.app ORDER BY t.app) AS a;
 END
 $$;
 
@@ -265,41 +235,33 @@ SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_cust
 DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(cancel_messages.app);
     refusal carillon.refusal;
-    whole carillon.message_key[];  -- messages of one job
-    cut carillon.message_key[];
-    one record;
-    more carillon.withdrawn[];
-    apps integer[] := '{}';
-    taken carillon.withdrawn[] := '{}';
+    target record;
+    taken carillon.withdrawn[];
+    jobs integer := 0;
 BEGIN
     IF cancel_messages.app IS NOT NULL AND cardinality(chosen) = 0 THEN
         refusal := carillon.unknown_app(cancel_messages.app);
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
     END IF;
-    SELECT coalesce(array_agg(DISTINCT (f.app_id, f.message_id)::carillon.message_key) FILTER (WHERE b.id IS NULL), '{}'),
-        coalesce(array_agg(DISTINCT (b.app_id, b.id)::carillon.message_key) FILTER (WHERE b.id IS NOT NULL), '{}')
-    INTO whole, cut
-    FROM carillon.messages_of(message_ids) f
-    LEFT JOIN carillon.broadcasts b ON b.app_id = f.app_id AND b.id = f.broadcast_id
-    WHERE chosen IS NULL OR f.app_id = ANY (chosen);
-    PERFORM carillon.lock_for_cancel(array_agg(k.app_id), array_agg(k.id)) FROM unnest(whole || cut) AS k;
-    PERFORM FROM carillon.broadcasts b JOIN unnest(cut) AS k ON k.app_id = b.app_id AND k.id = b.id
-    ORDER BY b.app_id, b.id FOR UPDATE OF b;
-    UPDATE carillon.broadcasts b SET cancelled_at = now() FROM unnest(cut) AS k
-    WHERE b.app_id = k.app_id AND b.id = k.id AND b.cancelled_at IS NULL;
-    FOR one IN
-        SELECT k.app_id, coalesce(array_agg(k.id) FILTER (WHERE NOT k.is_cut), '{}') AS whole,
-            coalesce(array_agg(k.id) FILTER (WHERE k.is_cut), '{}') AS cut
-        FROM (SELECT w.*, false AS is_cut FROM unnest(whole) AS w UNION ALL SELECT c.*, true FROM unnest(cut) AS c) AS k
-        GROUP BY k.app_id ORDER BY k.app_id
+    FOR target IN
+        SELECT f.app_id, coalesce(array_agg(DISTINCT f.message_id) FILTER (WHERE b.id IS NULL), '{}') AS whole,
+            coalesce(array_agg(DISTINCT b.id) FILTER (WHERE b.id IS NOT NULL), '{}') AS cut
+        FROM carillon.messages_of(message_ids) f
+        LEFT JOIN carillon.broadcasts b ON b.app_id = f.app_id AND b.id = f.broadcast_id
+        WHERE chosen IS NULL OR f.app_id = ANY (chosen) GROUP BY f.app_id ORDER BY f.app_id
     LOOP
-        more := carillon.take_back(one.app_id, one.whole || carillon.waiting_parts(one.app_id, one.cut), one.whole);
-        apps := apps || array_fill(one.app_id, ARRAY[cardinality(more)]);
-        taken := taken || more;
+        PERFORM carillon.lock_for_cancel(target.app_id, target.whole || target.cut);
+        PERFORM FROM carillon.broadcasts b WHERE b.app_id = target.app_id AND b.id = ANY (target.cut)
+        ORDER BY b.id FOR UPDATE;
+        UPDATE carillon.broadcasts b SET cancelled_at = now()
+        WHERE b.app_id = target.app_id AND b.id = ANY (target.cut) AND b.cancelled_at IS NULL;
+        taken := carillon.take_back(target.app_id,
+            target.whole || carillon.waiting_parts(target.app_id, target.cut), target.whole);
+        PERFORM carillon.record_cancelled(target.app_id, taken);
+        jobs := jobs + cardinality(taken);
     END LOOP;
-    PERFORM carillon.write_off(apps, taken);
-    RETURN cardinality(taken);
+    RETURN jobs;
 END
 $$;
 COMMENT ON FUNCTION carillon.cancel_messages IS

@@ -180,10 +180,9 @@ BEGIN
     END IF;
     IF cardinality(again) > 0 THEN
         SELECT o.* INTO off FROM (
-            SELECT array_agg(app) AS apps, array_agg(coalesce(j.origin, j.id)) AS messages,
-                array_agg(j.broadcast_id) AS broadcasts
+            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
             FROM unnest(held) AS j WHERE j.id = ANY (again)
-        ) AS a, carillon.called_off(a.apps, a.messages, a.broadcasts, part,
+        ) AS a, carillon.called_off(app, a.messages, a.broadcasts, part,
             requeues => cardinality(again_after) < cardinality(again) OR array_position(again_after, NULL) IS NOT NULL
         ) AS o;
     END IF;
@@ -202,7 +201,7 @@ BEGIN
             SELECT t.place, array_agg(t.token) AS list FROM unnest(again_place, again_token) AS t(place, token)
             GROUP BY t.place
         ), job AS (
-            SELECT a.after, (app, coalesce(j.origin, j.id))::carillon.message_key = ANY (off.gone) AS is_off, ROW(
+            SELECT a.after, coalesce(j.origin, j.id) = ANY (off.gone) AS is_off, ROW(
                 CASE WHEN a.whole THEN j.id ELSE nextval('carillon.messages_id_seq') END, j.lane,
                 coalesce(t.list, j.tokens), j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
                 j.reference, j.on_unknown, a.attempt, 0, CASE WHEN a.whole THEN j.origin ELSE coalesce(j.origin, j.id) END,

@@ -17,92 +17,86 @@ $$;
 
 -- Locks the rows of unfinished of messages, sorted by id, without waiting. Returns the messages whose rows another
 -- session has locked.
-CREATE FUNCTION carillon.lock_unfinished(messages carillon.message_key[]) RETURNS carillon.message_key[]
+CREATE FUNCTION carillon.lock_unfinished(app integer, messages bigint[]) RETURNS bigint[]
 LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WITH known AS MATERIALIZED (
-        SELECT u.app_id, u.message_id FROM carillon.unfinished u
-        JOIN unnest(messages) AS m ON m.app_id = u.app_id AND m.id = u.message_id
+        SELECT u.message_id FROM unnest(messages) AS m(id)
+        JOIN carillon.unfinished u ON u.app_id = app AND u.message_id = m.id
     ), locked AS MATERIALIZED (
-        SELECT u.app_id, u.message_id FROM carillon.unfinished u
-        JOIN unnest(messages) AS m ON m.app_id = u.app_id AND m.id = u.message_id
-        ORDER BY u.app_id, u.message_id FOR UPDATE OF u SKIP LOCKED
+        SELECT u.message_id FROM unnest(messages) AS m(id)
+        JOIN carillon.unfinished u ON u.app_id = app AND u.message_id = m.id
+        ORDER BY u.message_id FOR UPDATE OF u SKIP LOCKED
     )
-    SELECT coalesce(array_agg((k.app_id, k.message_id)::carillon.message_key), '{}') FROM known k
-    WHERE NOT EXISTS (SELECT FROM locked l WHERE l.app_id = k.app_id AND l.message_id = k.message_id)
+    SELECT coalesce(array_agg(k.message_id), '{}') FROM known k
+    WHERE k.message_id NOT IN (SELECT l.message_id FROM locked l)
 $$;
 
--- Which messages were cancelled (`gone`), and of which it is unknown, because they are being cancelled (`unsure`).
--- Callers give each message with its app and its broadcast. A cancel that finds a row of broadcasts locked here waits
+-- Which messages of an app were cancelled (`gone`), and of which it is unknown, because they are being cancelled
+-- (`unsure`). Callers give each message with its broadcast. A cancel that finds a row of broadcasts locked here waits
 -- until the jobs are back; for messages of one job hold_off_cancels() does that. A caller with `requeues` false puts
 -- all jobs into scheduled and leaves it to promote(). If any message was cancelled, this locks the rows of unfinished
--- that will change: those of cancelled messages, and of the messages in `touched`, which belong to the first app. A
--- caller with `waits` false gets the cancelled messages whose rows are locked as `busy`. Runs as its owner: a row
--- lock takes the right to update, and workers cancel nothing.
+-- that will change: those of cancelled messages and of `touched`. A caller with `waits` false gets the cancelled
+-- messages whose rows are locked as `busy`. Runs as its owner: a row lock takes the right to update, and workers
+-- cancel nothing.
 CREATE FUNCTION carillon.called_off(
-    apps integer[], messages bigint[], broadcasts bigint[], touched bigint[], requeues boolean DEFAULT true,
-    waits boolean DEFAULT true,
-    OUT gone carillon.message_key[], OUT unsure carillon.message_key[], OUT busy carillon.message_key[]
+    app integer, messages bigint[], broadcasts bigint[], touched bigint[], requeues boolean DEFAULT true,
+    waits boolean DEFAULT true, OUT gone bigint[], OUT unsure bigint[], OUT busy bigint[]
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    wanted CONSTANT carillon.message_key[] := ARRAY(
-        SELECT DISTINCT (b.app, b.id)::carillon.message_key FROM unnest(apps, broadcasts) AS b(app, id)
-        WHERE b.id IS NOT NULL);
-    known carillon.message_key[];
-    over carillon.message_key[] := '{}';
-    held carillon.message_key[] := '{}';
-    -- Messages of one job.
-    alone_apps integer[] := apps;
-    alone bigint[] := messages;
+    wanted bigint[];
+    known bigint[];
+    over bigint[];
+    held bigint[] := '{}';
+    alone bigint[] := messages;  -- messages of one job
 BEGIN
     gone := '{}';
     unsure := '{}';
     busy := '{}';
-    IF cardinality(wanted) > 0 THEN
+    IF array_remove(broadcasts, NULL) <> '{}' THEN
+        wanted := ARRAY(SELECT DISTINCT b.id FROM unnest(broadcasts) AS b(id) WHERE b.id IS NOT NULL);
         WITH locked AS MATERIALIZED (
-            SELECT (b.app_id, b.id)::carillon.message_key AS key, b.cancelled_at FROM unnest(wanted) w
-            JOIN carillon.broadcasts b ON b.app_id = w.app_id AND b.id = w.id FOR SHARE OF b SKIP LOCKED
+            SELECT b.id, b.cancelled_at FROM unnest(wanted) AS w(id)
+            JOIN carillon.broadcasts b ON b.app_id = app AND b.id = w.id FOR SHARE OF b SKIP LOCKED
         )
-        SELECT coalesce(array_agg(l.key), '{}'), coalesce(array_agg(l.key) FILTER (WHERE l.cancelled_at IS NOT NULL), '{}')
+        SELECT coalesce(array_agg(l.id), '{}'), coalesce(array_agg(l.id) FILTER (WHERE l.cancelled_at IS NOT NULL), '{}')
         INTO known, over FROM locked l;
         IF cardinality(known) < cardinality(wanted) THEN
             held := ARRAY(
-                SELECT w FROM unnest(wanted) w JOIN carillon.broadcasts b ON b.app_id = w.app_id AND b.id = w.id
-                WHERE w <> ALL (known));
+                SELECT b.id FROM unnest(wanted) AS w(id) JOIN carillon.broadcasts b ON b.app_id = app AND b.id = w.id
+                WHERE b.id <> ALL (known));
         END IF;
-        SELECT array_agg(m.app) FILTER (WHERE m.is_alone), array_agg(m.id) FILTER (WHERE m.is_alone),
-            coalesce(array_agg((m.app, m.id)::carillon.message_key) FILTER (WHERE m.key = ANY (held)), '{}'),
-            coalesce(array_agg((m.app, m.id)::carillon.message_key) FILTER (WHERE m.key = ANY (over)), '{}')
-        INTO alone_apps, alone, unsure, gone
-        FROM (
-            SELECT u.app, u.id, k.key, (k.key = ANY (known || held)) IS NOT TRUE AS is_alone
-            FROM unnest(apps, messages, broadcasts) AS u(app, id, broadcast)
-            CROSS JOIN LATERAL (SELECT CASE WHEN u.broadcast IS NOT NULL
-                THEN (u.app, u.broadcast)::carillon.message_key END AS key) AS k
-        ) AS m;
+        SELECT array_agg(m.id) FILTER (WHERE (m.broadcast = ANY (known || held)) IS NOT TRUE),
+            coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (held)), '{}'),
+            coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (over)), '{}')
+        INTO alone, unsure, gone FROM unnest(messages, broadcasts) AS m(id, broadcast);
     END IF;
     IF requeues AND cardinality(alone) > 0 THEN
-        unsure := unsure || carillon.hold_off_cancels(alone_apps, alone);
+        BEGIN
+            -- Without any cancel at work, this lock suffices.
+            LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE NOWAIT;
+        EXCEPTION
+            WHEN lock_not_available THEN
+                unsure := unsure || carillon.hold_off_cancels(app, alone);
+        END;
     END IF;
     -- Read last: it has every cancel that committed before.
-    IF EXISTS (SELECT FROM carillon.cancelled) THEN
+    IF EXISTS (SELECT FROM carillon.cancelled c WHERE c.app_id = app) THEN
         gone := gone || ARRAY(
-            SELECT DISTINCT (c.app_id, c.message_id)::carillon.message_key FROM unnest(apps, messages) AS m(app, id)
-            JOIN carillon.cancelled c ON c.app_id = m.app AND c.message_id = m.id);
+            SELECT DISTINCT c.message_id FROM unnest(messages) AS m(id)
+            JOIN carillon.cancelled c ON c.app_id = app AND c.message_id = m.id);
     END IF;
     IF cardinality(gone) > 0 AND NOT waits THEN
         BEGIN
             LOCK TABLE carillon.unfinished, carillon.results IN ROW EXCLUSIVE MODE NOWAIT;
-            busy := carillon.lock_unfinished(gone);
+            busy := carillon.lock_unfinished(app, gone);
         EXCEPTION
             WHEN lock_not_available THEN
                 busy := gone;
         END;
     ELSIF cardinality(gone) > 0 THEN
-        PERFORM FROM carillon.unfinished u JOIN (
-            SELECT g.app_id, g.id FROM unnest(gone) g UNION SELECT apps[1], t.id FROM unnest(touched) AS t(id)
-        ) AS k ON k.app_id = u.app_id AND k.id = u.message_id
-        ORDER BY u.app_id, u.message_id FOR UPDATE OF u;
+        PERFORM FROM (SELECT DISTINCT t.id FROM unnest(gone || touched) AS t(id)) AS k
+        JOIN carillon.unfinished u ON u.app_id = app AND u.message_id = k.id ORDER BY u.message_id FOR UPDATE OF u;
     END IF;
 END
 $$;
@@ -157,9 +151,11 @@ DECLARE
     half CONSTANT integer := cardinality(jobs) / 2;
     placed bigint[] := '{}';
     refused carillon.job[];
+    path text;
 BEGIN
     BEGIN
-        PERFORM carillon.own_path();
+        -- own_path() without its two calls, on the hot path.
+        path := set_config('search_path', NULL, true);
         IF waits IS NULL THEN
             WITH put AS (
                 INSERT INTO carillon.messages (app_id, lane, id, tokens, payload, push_type, priority, expires_at,
@@ -187,7 +183,7 @@ BEGIN
             )
             SELECT coalesce(pg_catalog.array_agg(p.id), '{}') INTO placed FROM put p;
         END IF;
-        PERFORM pg_catalog.set_config('search_path', 'pg_catalog, carillon, pg_temp', true);
+        path := pg_catalog.set_config('search_path', 'pg_catalog, carillon, pg_temp', true);
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
         IF carillon.is_transient(SQLSTATE) THEN
@@ -215,23 +211,23 @@ END
 $$;
 
 -- Puts jobs back into messages or, with `waits` in milliseconds, into scheduled. No two have the same id. A job whose
--- id is in use gets another.
+-- id is in use gets another. It pins no search_path, which would cost each call: see own_path().
 CREATE FUNCTION carillon.put_back(app integer, jobs carillon.job[], waits integer[] DEFAULT NULL) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
+LANGUAGE plpgsql AS $$
 DECLARE
     is_new boolean := false;
     placed bigint[];
 BEGIN
     LOOP
         placed := carillon.place(app, jobs, waits, is_new);
-        EXIT WHEN cardinality(placed) >= cardinality(jobs);
+        EXIT WHEN pg_catalog.cardinality(placed) >= pg_catalog.cardinality(jobs);
         IF waits IS NOT NULL THEN
-            SELECT array_agg(j.wait) INTO waits FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, push_type, priority,
+            SELECT pg_catalog.array_agg(j.wait) INTO waits FROM unnest(jobs, waits) AS j(id, lane, tokens, payload, push_type, priority,
                 expires_at, collapse_id, topic, reference, on_unknown, attempt, claims, origin, broadcast_id, created_at,
                 last_status, last_reason, wait)
             WHERE j.id <> ALL (placed);
         END IF;
-        jobs := carillon.renumber(app, ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.id <> ALL (placed)));
+        jobs := carillon.renumber(app, ARRAY(SELECT j FROM pg_catalog.unnest(jobs) AS j WHERE j.id <> ALL (placed)));
         is_new := true;
     END LOOP;
 END
@@ -256,9 +252,7 @@ $$;
 
 -- Puts jobs back into the queue, except those that were cancelled. No two have the same id. Returns how many there
 -- were.
-CREATE FUNCTION carillon.restore(
-    app integer, jobs carillon.job[], gone carillon.message_key[], unsure carillon.message_key[]
-) RETURNS bigint
+CREATE FUNCTION carillon.restore(app integer, jobs carillon.job[], gone bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     restored CONSTANT bigint := cardinality(jobs);
@@ -266,22 +260,16 @@ DECLARE
     aside carillon.job[];
 BEGIN
     IF cardinality(gone) > 0 THEN
-        off := ARRAY(
-            SELECT j FROM unnest(jobs) AS j WHERE (app, coalesce(j.origin, j.id))::carillon.message_key = ANY (gone));
+        off := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(gone)));
     END IF;
     IF cardinality(off) > 0 THEN
         PERFORM carillon.call_off(app, off);
-        jobs := ARRAY(
-            SELECT j FROM unnest(jobs) AS j WHERE (app, coalesce(j.origin, j.id))::carillon.message_key <> ALL (gone));
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) NOT IN (SELECT unnest(gone)));
     END IF;
     IF cardinality(unsure) > 0 THEN
         -- Promotion checks again in a second.
-        aside := ARRAY(
-            SELECT j FROM unnest(jobs) AS j
-            WHERE (app, coalesce(j.origin, j.id)) IN (SELECT u.app_id, u.id FROM unnest(unsure) AS u));
-        jobs := ARRAY(
-            SELECT j FROM unnest(jobs) AS j
-            WHERE (app, coalesce(j.origin, j.id)) NOT IN (SELECT u.app_id, u.id FROM unnest(unsure) AS u));
+        aside := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(unsure)));
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) NOT IN (SELECT unnest(unsure)));
         PERFORM carillon.put_back(app, aside, array_fill(1000, ARRAY[cardinality(aside)])) WHERE cardinality(aside) > 0;
     END IF;
     PERFORM carillon.put_back(app, jobs);
@@ -293,26 +281,27 @@ $$;
 CREATE FUNCTION carillon.release(worker bigint, claims bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
+    target record;
     off record;
     claim record;
     released bigint := 0;
 BEGIN
-    SELECT o.* INTO off FROM (
-        SELECT array_agg(f.app_id) AS apps, array_agg(coalesce(j.origin, j.id)) AS messages,
-            array_agg(j.broadcast_id) AS broadcasts
-        FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker
-    ) AS a, carillon.called_off(a.apps, a.messages, a.broadcasts, '{}') AS o;
-    FOR claim IN
-        WITH taken AS (
-            DELETE FROM carillon.inflight f WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker
-            RETURNING f.app_id, f.jobs
-        )
-        SELECT t.app_id, t.jobs, ARRAY(
-            SELECT (t.app_id, coalesce(j.origin, j.id))::carillon.message_key FROM unnest(t.jobs) AS j
-            WHERE (t.app_id, coalesce(j.origin, j.id)) IN (SELECT u.app_id, u.id FROM unnest(off.unsure) AS u)) AS unsure
-        FROM taken t
+    FOR target IN
+        SELECT f.app_id, array_agg(f.id) AS claims FROM carillon.inflight f
+        WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker GROUP BY f.app_id ORDER BY f.app_id
     LOOP
-        released := released + carillon.restore(claim.app_id, claim.jobs, off.gone, claim.unsure);
+        SELECT o.* INTO off FROM (
+            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
+            FROM carillon.inflight f, unnest(f.jobs) AS j
+            WHERE f.app_id = target.app_id AND f.id = ANY (target.claims) AND f.worker_id = release.worker
+        ) AS a, carillon.called_off(target.app_id, a.messages, a.broadcasts, '{}') AS o;
+        FOR claim IN
+            DELETE FROM carillon.inflight f
+            WHERE f.app_id = target.app_id AND f.id = ANY (target.claims) AND f.worker_id = release.worker
+            RETURNING f.jobs
+        LOOP
+            released := released + carillon.restore(target.app_id, claim.jobs, off.gone, off.unsure);
+        END LOOP;
     END LOOP;
     RETURN released;
 END

@@ -15,25 +15,34 @@ EXCEPTION
 END
 $$;
 
--- Moves these rows of scheduled to messages, except those that were cancelled. Returns a row for each lane with new
--- jobs.
-CREATE FUNCTION carillon.move_due(due tid[], gone carillon.message_key[])
+-- Moves these rows of scheduled to messages, except those in `gone`, which were cancelled. Returns a row for each lane
+-- with new jobs.
+CREATE FUNCTION carillon.move_due(due tid[], gone tid[])
 RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     ready record;
 BEGIN
     FOR ready IN
-        WITH taken AS (DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (due) RETURNING s.*)
+        WITH taken AS (
+            DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (due)
+            RETURNING s.*, CASE WHEN s.ctid = ANY (gone) THEN coalesce(s.origin, s.id) END AS gone
+        )
         SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(ROW(t.id, t.lane, t.tokens, t.payload, t.push_type,
             t.priority, t.expires_at, t.collapse_id, t.topic, t.reference, t.on_unknown, t.attempt, t.claims, t.origin,
-            t.broadcast_id, t.created_at, t.last_status, t.last_reason)::carillon.job ORDER BY t.id) AS jobs
+            t.broadcast_id, t.created_at, t.last_status, t.last_reason)::carillon.job ORDER BY t.id) AS jobs,
+            array_agg(t.gone) FILTER (WHERE t.gone IS NOT NULL) AS gone
         FROM taken t GROUP BY t.app_id, t.lane
     LOOP
         app_id := ready.app_id;
         lane := ready.lane;
         lowest := ready.lowest;
-        jobs := carillon.restore(ready.app_id, ready.jobs, gone, '{}');
+        jobs := cardinality(ready.jobs);
+        IF ready.gone IS NULL THEN
+            PERFORM carillon.put_back(ready.app_id, ready.jobs);
+        ELSE
+            PERFORM carillon.restore(ready.app_id, ready.jobs, ready.gone, '{}');
+        END IF;
         RETURN NEXT;
     END LOOP;
 END
@@ -43,9 +52,10 @@ $$;
 -- remain while any transaction is open. Returns a row for each lane with new jobs: how many, and the lowest id. The
 -- last row has no lane: it is the place where the next call may begin.
 --
--- It is one statement for all apps, so it never waits long for a lock. A job stays in scheduled if it was cancelled
--- and its row of unfinished is locked, and if it is being cancelled. If an open transaction holds the id of a job or
--- its row of unfinished, jobs move one by one, and the rest stays after several such locks.
+-- One scan finds what is due of all apps: an index for each app would mean a scan for each. It never waits long for a
+-- lock. A job stays in scheduled if it was cancelled and its row of unfinished is locked, and if it is being
+-- cancelled. If an open transaction holds the id of a job or its row of unfinished, jobs move one by one, and the rest
+-- stays after several such locks.
 CREATE FUNCTION carillon.promote(
     most integer, after timestamptz DEFAULT '-infinity', after_id bigint DEFAULT -9223372036854775808
 )
@@ -56,27 +66,28 @@ DECLARE
     locks integer := 0;
     one tid;
     due tid[];
-    unsure tid[];
-    apps integer[];
-    messages bigint[];
-    broadcasts bigint[];
     is_large boolean;
-    off record;
+    gone tid[];
+    unsure tid[];
+    kept tid[];
 BEGIN
     -- The clock was set back.
     IF after > now() THEN
         after := '-infinity';
         after_id := -9223372036854775808;
     END IF;
-    due := ARRAY(
-        SELECT s.ctid FROM carillon.scheduled s WHERE s.run_at <= now() AND (s.run_at, s.id) > (after, after_id)
-        ORDER BY s.run_at, s.id LIMIT most FOR UPDATE SKIP LOCKED);
-    SELECT array_agg(s.app_id), array_agg(coalesce(s.origin, s.id)), array_agg(s.broadcast_id),
-        bool_or(pg_column_size(s.tokens) > 1048576)
-    INTO apps, messages, broadcasts, is_large FROM carillon.scheduled s WHERE s.ctid = ANY (due);
+    SELECT array_agg(d.ctid), bool_or(d.is_large) INTO due, is_large FROM (
+        SELECT s.ctid, pg_column_size(s.tokens) > 1048576 AS is_large FROM carillon.scheduled s
+        WHERE s.run_at <= now() AND (s.run_at, s.id) > (after, after_id)
+        ORDER BY s.run_at, s.id LIMIT most FOR UPDATE SKIP LOCKED
+    ) AS d;
     -- Due rows that are left are behind the last one that was taken.
     place := now();
     place_id := 9223372036854775807;
+    IF due IS NULL THEN
+        RETURN NEXT;
+        RETURN;
+    END IF;
     IF cardinality(due) >= most OR is_large THEN
         IF is_large THEN
             -- Several of these may exceed the size of an array: they move one by one.
@@ -84,31 +95,31 @@ BEGIN
         END IF;
         SELECT s.run_at, s.id INTO place, place_id FROM carillon.scheduled s WHERE s.ctid = due[cardinality(due)];
     END IF;
-    IF cardinality(due) = 0 THEN
-        RETURN NEXT;
-        RETURN;
-    END IF;
-    SELECT o.* INTO off FROM carillon.called_off(apps, messages, broadcasts, '{}', waits => false) AS o;
-    IF cardinality(off.unsure) > 0 THEN
-        unsure := ARRAY(
-            SELECT s.ctid FROM carillon.scheduled s WHERE s.ctid = ANY (due)
-            AND (s.app_id, coalesce(s.origin, s.id)) IN (SELECT u.app_id, u.id FROM unnest(off.unsure) AS u));
+    SELECT array_agg(d.place) FILTER (WHERE d.message = ANY (o.gone)),
+        array_agg(d.place) FILTER (WHERE d.message = ANY (o.unsure)),
+        array_agg(d.place) FILTER (WHERE d.message = ANY (o.unsure || o.busy))
+    INTO gone, unsure, kept
+    FROM (
+        SELECT s.app_id, array_agg(s.ctid) AS due, array_agg(coalesce(s.origin, s.id)) AS messages,
+            array_agg(s.broadcast_id) AS broadcasts
+        FROM carillon.scheduled s WHERE s.ctid = ANY (due) GROUP BY s.app_id ORDER BY s.app_id
+    ) AS a, carillon.called_off(a.app_id, a.messages, a.broadcasts, '{}', waits => false) AS o,
+        unnest(a.due, a.messages) AS d(place, message)
+    WHERE o.gone || o.unsure <> '{}';
+    IF unsure IS NOT NULL THEN
         PERFORM carillon.put_off(unsure);
-        due := ARRAY(SELECT d FROM unnest(due) AS d WHERE d NOT IN (SELECT u FROM unnest(unsure) AS u));
     END IF;
-    IF cardinality(off.busy) > 0 THEN
-        due := ARRAY(
-            SELECT s.ctid FROM carillon.scheduled s WHERE s.ctid = ANY (due)
-            AND (s.app_id, coalesce(s.origin, s.id))::carillon.message_key <> ALL (off.busy));
+    IF kept IS NOT NULL THEN
+        due := ARRAY(SELECT d FROM unnest(due) AS d WHERE d NOT IN (SELECT unnest(kept)));
     END IF;
     BEGIN
-        RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(due, off.gone) m;
+        RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(due, gone) m;
     EXCEPTION
         WHEN lock_not_available THEN
             FOREACH one IN ARRAY due LOOP
                 EXIT WHEN locks >= most_locks;
                 BEGIN
-                    RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(ARRAY[one], off.gone) m;
+                    RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(ARRAY[one], gone) m;
                 EXCEPTION
                     WHEN lock_not_available THEN
                         locks := locks + 1;

@@ -77,7 +77,7 @@ DECLARE
 BEGIN
     -- Before the row is locked: a cancel locks it, or waits for it.
     SELECT o.* INTO off FROM carillon.messages m,
-        carillon.called_off(ARRAY[m.app_id], ARRAY[coalesce(m.origin, m.id)], ARRAY[m.broadcast_id], '{}') AS o
+        carillon.called_off(m.app_id, ARRAY[coalesce(m.origin, m.id)], ARRAY[m.broadcast_id], '{}') AS o
     WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message;
     IF cardinality(off.unsure) > 0 THEN
         RETURN 0;

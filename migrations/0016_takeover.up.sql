@@ -23,9 +23,7 @@ $$;
 -- Jobs that three workers died with are quarantined: each token becomes a job, and they are tried by halves. When a
 -- worker dies with some of them, half as many are in flight together the next time. Settled ones are cleared. A job
 -- that two workers died with alone fails as Poison.
-CREATE FUNCTION carillon.recover(
-    app integer, jobs carillon.job[], gone carillon.message_key[], unsure carillon.message_key[]
-) RETURNS bigint
+CREATE FUNCTION carillon.recover(app integer, jobs carillon.job[], gone bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     suspicious CONSTANT smallint := 3;
@@ -55,11 +53,11 @@ BEGIN
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < guilty OR cardinality(j.tokens) <> 1);
     END IF;
     chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= suspicious AND cardinality(j.tokens) > 1
-        AND (app, coalesce(j.origin, j.id))::carillon.message_key <> ALL (gone || unsure));
+        AND coalesce(j.origin, j.id) NOT IN (SELECT unnest(gone || unsure)));
     IF cardinality(chosen) > 0 THEN
         PERFORM carillon.cut(app, j, 1) FROM unnest(chosen) AS j;
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < suspicious OR cardinality(j.tokens) <= 1
-            OR (app, coalesce(j.origin, j.id))::carillon.message_key = ANY (gone || unsure));
+            OR coalesce(j.origin, j.id) IN (SELECT unnest(gone || unsure)));
     END IF;
     -- An app may have several jobs of one id: they are stored one after the other.
     PERFORM carillon.restore(app, t.jobs, gone, unsure) FROM (
@@ -82,9 +80,10 @@ CREATE FUNCTION carillon.take_over(
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     gone bigint[];
+    target integer;
     lost bigint[];
-    messages carillon.message_key[];
-    busy carillon.message_key[];
+    messages bigint[];
+    busy bigint[];
     off record;
     held record;
 BEGIN
@@ -105,41 +104,43 @@ BEGIN
         END IF;
     END IF;
     gone := ARRAY(SELECT o.id FROM carillon.gone_workers() AS o(id));
-    lost := ARRAY(
-        SELECT f.id FROM carillon.inflight f WHERE f.worker_id = ANY (gone) ORDER BY f.id FOR UPDATE SKIP LOCKED);
-    IF cardinality(lost) = 0 THEN
-        RETURN;
-    END IF;
-    messages := ARRAY(
-        SELECT DISTINCT (f.app_id, coalesce(j.origin, j.id))::carillon.message_key
-        FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.worker_id = ANY (gone) AND f.id = ANY (lost));
-    busy := carillon.lock_unfinished(messages);
-    IF cardinality(busy) > 0 THEN
+    FOR target IN SELECT DISTINCT f.app_id FROM carillon.inflight f WHERE f.worker_id = ANY (gone) ORDER BY f.app_id LOOP
         lost := ARRAY(
-            SELECT f.id FROM carillon.inflight f WHERE f.worker_id = ANY (gone) AND f.id = ANY (lost) AND NOT EXISTS (
-                SELECT FROM unnest(f.jobs) AS j
-                WHERE (f.app_id, coalesce(j.origin, j.id))::carillon.message_key = ANY (busy)));
-    END IF;
-    SELECT o.* INTO off FROM (
-        SELECT array_agg(f.app_id) AS apps, array_agg(coalesce(j.origin, j.id)) AS messages,
-            array_agg(j.broadcast_id) AS broadcasts
-        FROM carillon.inflight f, unnest(f.jobs) AS j WHERE f.worker_id = ANY (gone) AND f.id = ANY (lost)
-    ) AS a, carillon.called_off(a.apps, a.messages, a.broadcasts, '{}') AS o;
-    INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT m.app_id, m.id FROM unnest(messages) AS m;
-    claims := cardinality(lost);
-    -- All jobs of a worker and an app together, up to the size of an array.
-    FOR held IN
-        WITH taken AS (
-            DELETE FROM carillon.inflight f WHERE f.worker_id = ANY (gone) AND f.id = ANY (lost)
-            RETURNING f.id, f.worker_id, f.app_id, f.jobs
-        ), sized AS (
-            SELECT t.worker_id, t.app_id, t.jobs,
-                sum(pg_column_size(t.jobs)) OVER (PARTITION BY t.worker_id, t.app_id ORDER BY t.id) / 16777216 AS heap
-            FROM taken t
-        )
-        SELECT s.app_id, array_agg(j) AS jobs FROM sized s, unnest(s.jobs) AS j GROUP BY s.worker_id, s.app_id, s.heap
-    LOOP
-        jobs := jobs + carillon.recover(held.app_id, held.jobs, off.gone, off.unsure);
+            SELECT f.id FROM carillon.inflight f WHERE f.app_id = target AND f.worker_id = ANY (gone)
+            ORDER BY f.id FOR UPDATE SKIP LOCKED);
+        CONTINUE WHEN cardinality(lost) = 0;
+        messages := ARRAY(
+            SELECT DISTINCT coalesce(j.origin, j.id) FROM carillon.inflight f, unnest(f.jobs) AS j
+            WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost));
+        busy := carillon.lock_unfinished(target, messages);
+        IF cardinality(busy) > 0 THEN
+            lost := ARRAY(
+                SELECT f.id FROM carillon.inflight f
+                WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost) AND NOT EXISTS (
+                    SELECT FROM unnest(f.jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(busy))));
+        END IF;
+        SELECT o.* INTO off FROM (
+            SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
+            FROM carillon.inflight f, unnest(f.jobs) AS j
+            WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost)
+        ) AS a, carillon.called_off(target, a.messages, a.broadcasts, '{}') AS o;
+        INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT target, m.id FROM unnest(messages) AS m(id);
+        claims := claims + cardinality(lost);
+        -- All jobs of a worker together, up to the size of an array.
+        FOR held IN
+            WITH taken AS (
+                DELETE FROM carillon.inflight f
+                WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost)
+                RETURNING f.id, f.worker_id, f.jobs
+            ), sized AS (
+                SELECT t.worker_id, t.jobs,
+                    sum(pg_column_size(t.jobs)) OVER (PARTITION BY t.worker_id ORDER BY t.id) / 16777216 AS heap
+                FROM taken t
+            )
+            SELECT array_agg(j) AS jobs FROM sized s, unnest(s.jobs) AS j GROUP BY s.worker_id, s.heap
+        LOOP
+            jobs := jobs + carillon.recover(target, held.jobs, off.gone, off.unsure);
+        END LOOP;
     END LOOP;
 END
 $$;

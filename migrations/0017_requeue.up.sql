@@ -36,7 +36,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
         UNION
         SELECT r.app_id, r.broadcast_id FROM carillon.results r WHERE r.broadcast_id = message_parts.id
         UNION
-        SELECT u.app_id, u.broadcast_id FROM carillon.unfinished u WHERE u.broadcast_id = message_parts.id
+        SELECT u.app_id, u.broadcast_id FROM carillon.waiting_apps() a
+        JOIN carillon.unfinished u ON u.app_id = a.app_id AND u.broadcast_id = message_parts.id
         UNION
         SELECT f.app_id, f.message_id FROM carillon.failures f WHERE f.message_id = message_parts.id
         UNION
@@ -57,6 +58,18 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_
     WHERE o.mine IS NULL OR p.app_id = ANY (o.mine)
 $$;
 COMMENT ON FUNCTION carillon.message_parts IS 'Internal: the ids that failures have of a message, by any of its ids.';
+
+-- The apps that have failures: a loose scan of their index.
+CREATE FUNCTION carillon.failed_apps() RETURNS TABLE (app_id integer)
+LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
+    WITH RECURSIVE failed AS (
+        (SELECT f.app_id FROM carillon.failures f ORDER BY f.app_id LIMIT 1)
+        UNION ALL
+        SELECT next.app_id FROM failed CROSS JOIN LATERAL (
+            SELECT f.app_id FROM carillon.failures f WHERE f.app_id > failed.app_id ORDER BY f.app_id LIMIT 1) next
+    )
+    SELECT f.app_id FROM failed f
+$$;
 
 -- Sends failures again, as new messages: of one app, for one reason, since an interval, of one message by the id of
 -- any part, or all. Dead tokens and expired messages are left out, and nothing is requeued twice. include_delivered
@@ -83,9 +96,9 @@ DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(requeue_failures.app);
     refusal carillon.refusal;
     horizon timestamptz;
-    only_messages carillon.message_key[];
-    only_ids bigint[];
-    pushes bigint;
+    target record;
+    requeued bigint;
+    pushes bigint := 0;
 BEGIN
     IF requeue_failures.app IS NOT NULL AND cardinality(chosen) = 0 THEN
         refusal := carillon.unknown_app(requeue_failures.app);
@@ -123,40 +136,42 @@ BEGIN
             HINT = refusal.hint;
     END IF;
     horizon := coalesce(now() - since, '-infinity');
-    IF requeue_failures.message_id IS NOT NULL THEN
-        only_messages := ARRAY(SELECT (p.app_id, p.message_id)::carillon.message_key
-            FROM carillon.message_parts(requeue_failures.message_id) p);
-        only_ids := ARRAY(SELECT m.id FROM unnest(only_messages) m);
-    END IF;
-    -- One call at a time: the next one finds what is left.
-    PERFORM pg_advisory_xact_lock(hashtextextended('carillon.requeue', 0));
-    WITH again AS (
-        UPDATE carillon.failures f SET requeued_at = now()
-        WHERE f.requeued_at IS NULL AND carillon.is_mendable(f.status, f.reason, include_unknown, include_delivered)
-            AND f.failed_at >= horizon
-            AND (chosen IS NULL OR f.app_id = ANY (chosen))
-            AND (requeue_failures.reason IS NULL OR f.reason = requeue_failures.reason)
-            AND (only_messages IS NULL OR f.message_id = ANY (only_ids)
-                AND (f.app_id, f.message_id)::carillon.message_key = ANY (only_messages))
-            AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.app_id = f.app_id AND m.message_id = f.message_id
-                AND (m.expires_at > now() OR m.expires_at = 'epoch') IS NOT FALSE)
-            AND (only_messages IS NOT NULL OR NOT carillon.was_cancelled(f.app_id, f.message_id))
-        RETURNING f.message_id, f.app_id, f.token
-    ), message AS (
-        SELECT a.message_id, a.app_id, array_agg(DISTINCT a.token) AS tokens, count(*) AS pushes
-        FROM again a GROUP BY a.message_id, a.app_id
-    ), stored AS (
-        INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
-            reference, on_unknown)
-        SELECT a.app_id, m.lane, a.tokens, m.payload, m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic,
-            m.reference, m.on_unknown
-        FROM message a CROSS JOIN LATERAL (
-            SELECT * FROM carillon.failed_messages m WHERE m.message_id = a.message_id AND m.app_id = a.app_id
-            ORDER BY m.failed_at DESC LIMIT 1) m
-        ORDER BY a.message_id
-    )
-    SELECT sum(a.pushes) INTO pushes FROM message a;
-    RETURN coalesce(pushes, 0);
+    FOR target IN
+        SELECT p.app_id, array_agg(p.message_id) AS messages FROM carillon.message_parts(requeue_failures.message_id) p
+        WHERE requeue_failures.message_id IS NOT NULL GROUP BY p.app_id
+        UNION ALL
+        SELECT a.app_id, NULL FROM carillon.failed_apps() a WHERE requeue_failures.message_id IS NULL
+        ORDER BY app_id
+    LOOP
+        CONTINUE WHEN target.app_id <> ALL (chosen);
+        -- One call at a time: the next one finds what is left.
+        PERFORM pg_advisory_xact_lock(hashtext('carillon.requeue'), target.app_id);
+        WITH again AS (
+            UPDATE carillon.failures f SET requeued_at = now()
+            WHERE f.app_id = target.app_id AND f.requeued_at IS NULL AND f.failed_at >= horizon
+                AND carillon.is_mendable(f.status, f.reason, include_unknown, include_delivered)
+                AND (requeue_failures.reason IS NULL OR f.reason = requeue_failures.reason)
+                AND (target.messages IS NULL OR f.message_id = ANY (target.messages))
+                AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.app_id = f.app_id AND m.message_id = f.message_id
+                    AND (m.expires_at > now() OR m.expires_at = 'epoch') IS NOT FALSE)
+                AND (target.messages IS NOT NULL OR NOT carillon.was_cancelled(f.app_id, f.message_id))
+            RETURNING f.message_id, f.token
+        ), message AS (
+            SELECT a.message_id, array_agg(DISTINCT a.token) AS tokens, count(*) AS pushes FROM again a GROUP BY a.message_id
+        ), stored AS (
+            INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id, topic,
+                reference, on_unknown)
+            SELECT target.app_id, m.lane, a.tokens, m.payload, m.push_type, m.priority, m.expires_at, m.collapse_id, m.topic,
+                m.reference, m.on_unknown
+            FROM message a CROSS JOIN LATERAL (
+                SELECT * FROM carillon.failed_messages m WHERE m.app_id = target.app_id AND m.message_id = a.message_id
+                ORDER BY m.failed_at DESC LIMIT 1) m
+            ORDER BY a.message_id
+        )
+        SELECT sum(a.pushes) INTO requeued FROM message a;
+        pushes := pushes + coalesce(requeued, 0);
+    END LOOP;
+    RETURN pushes;
 END
 $$;
 COMMENT ON FUNCTION carillon.requeue_failures IS

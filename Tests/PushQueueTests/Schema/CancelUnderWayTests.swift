@@ -197,6 +197,9 @@ import Testing
             try await database.run("\(fly); BEGIN; SELECT carillon.release(1, '{7}')")
             #expect(try await database.value(locks) == "0")
             try await database.run("ROLLBACK; \(fly.replacing("SELECT 7", with: "SELECT 8"))")
+            try await database.run(
+                "INSERT INTO carillon.unfinished (app_id, message_id, remaining) VALUES (1, 12345, 1)"
+            )
             try await database.session { app in
                 try await app.run("BEGIN; SELECT carillon.cancel(12345)")
                 try await database.run("BEGIN; SELECT carillon.release(1, '{8}')")
