@@ -1,4 +1,7 @@
 -- The queue. A claim moves rows from messages to one row of inflight; a job that has ended is in neither.
+--
+-- Every key begins with app_id, and so does every index that serves a query about one app. The other indexes serve
+-- queries that know no app: an id or a reference alone, jobs that are due, claims of a worker, rows that are old.
 
 -- The primary key is the only index and has the order of claiming. No trigger, foreign key or check slows an INSERT.
 CREATE TABLE carillon.messages (
@@ -53,9 +56,11 @@ COMMENT ON COLUMN carillon.messages.on_unknown IS
     'retry, or fail for what must not be sent twice; a row with anything else fails';
 COMMENT ON COLUMN carillon.messages.created_at IS 'when it was enqueued';
 
--- Jobs that are not due, and retries. Ids come from the sequence of messages: a due row moves there and keeps its id.
+-- Jobs that are not due, and retries. Whoever inserts one takes its id from the sequence of messages, because a due row
+-- moves there and keeps its id. What the sequence gives is unique in messages, scheduled and inflight together; an INSERT
+-- may bring an id of its own, and two apps may have the same.
 CREATE TABLE carillon.scheduled (
-    id           bigint DEFAULT nextval('carillon.messages_id_seq'),
+    id           bigint,
     app_id       integer NOT NULL,
     lane         smallint NOT NULL DEFAULT 1,
     tokens       text[] NOT NULL,
@@ -81,8 +86,8 @@ ALTER TABLE carillon.scheduled ALTER tokens SET STORAGE EXTERNAL, ALTER payload 
 -- The id orders rows that are due at the same time, so that promote() can continue after the last one.
 CREATE INDEX scheduled_by_time ON carillon.scheduled (run_at, id);
 -- Cancelling finds the rest of a message and of a broadcast.
-CREATE INDEX scheduled_by_origin ON carillon.scheduled (origin) WHERE origin IS NOT NULL;
-CREATE INDEX scheduled_by_broadcast ON carillon.scheduled (broadcast_id) WHERE broadcast_id IS NOT NULL;
+CREATE INDEX scheduled_by_origin ON carillon.scheduled (app_id, origin) WHERE origin IS NOT NULL;
+CREATE INDEX scheduled_by_broadcast ON carillon.scheduled (app_id, broadcast_id) WHERE broadcast_id IS NOT NULL;
 ALTER TABLE carillon.scheduled SET (
     autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0,
     autovacuum_analyze_scale_factor = 0.05, autovacuum_analyze_threshold = 10000,
@@ -183,7 +188,7 @@ CREATE TABLE carillon.unfinished (
     last_reason  text,
     PRIMARY KEY (app_id, message_id)
 );
-CREATE INDEX unfinished_by_broadcast ON carillon.unfinished (broadcast_id) WHERE broadcast_id IS NOT NULL;
+CREATE INDEX unfinished_by_broadcast ON carillon.unfinished (app_id, broadcast_id) WHERE broadcast_id IS NOT NULL;
 ALTER TABLE carillon.unfinished SET (
     fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
     autovacuum_vacuum_cost_delay = 0
@@ -231,7 +236,7 @@ CREATE TABLE carillon.unknown_outcomes (
     message_id bigint NOT NULL,
     noted_at   timestamptz NOT NULL DEFAULT now()
 );
-CREATE INDEX unknown_outcomes_by_message ON carillon.unknown_outcomes (message_id);
+CREATE INDEX unknown_outcomes_by_message ON carillon.unknown_outcomes (app_id, message_id);
 ALTER TABLE carillon.unknown_outcomes REPLICA IDENTITY FULL;
 
 -- Only callers that give a dedupe_key pay for it.

@@ -43,8 +43,9 @@ import Testing
     private static let rows = """
         INSERT INTO carillon.messages (app_id, lane, tokens, payload)
         SELECT CASE WHEN i % 100 = 0 THEN i % 7 ELSE 1 END, 1, '{aa}', '{}' FROM generate_series(1, 50000) i;
-        INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at)
-        SELECT 1, '{aa}', '{}', now() + i * interval '1 s' FROM generate_series(-20000, 0) i;
+        INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
+        SELECT nextval('carillon.messages_id_seq'), 1, '{aa}', '{}', now() + i * interval '1 s'
+        FROM generate_series(-20000, 0) i;
         INSERT INTO carillon.tokens (app_id, token) SELECT 1, lpad(to_hex(i), 8, '0') FROM generate_series(1, 20000) i
         """
 

@@ -173,8 +173,8 @@ import Testing
                 """
                 INSERT INTO carillon.unfinished (message_id, app_id, reference, remaining, sent, failed, attempts)
                 VALUES (500, 1, 'r', 4, 3, 1, 2);
-                INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at, origin, attempt)
-                VALUES (1, '{aa,bb}', '{}', now() + interval '1 hour', 500, 3);
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at, origin, attempt)
+                VALUES (nextval('carillon.messages_id_seq'), 1, '{aa,bb}', '{}', now() + interval '1 hour', 500, 3);
                 INSERT INTO carillon.messages (app_id, tokens, payload, origin, attempt) VALUES (1, '{cc}', '{}', 500, 3)
                 """
             )
@@ -187,8 +187,8 @@ import Testing
             )
             try await database.run(
                 """
-                INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at, origin, attempt)
-                VALUES (1, '{dd}', '{}', now() + interval '1 hour', 500, 4)
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at, origin, attempt)
+                VALUES (nextval('carillon.messages_id_seq'), 1, '{dd}', '{}', now() + interval '1 hour', 500, 4)
                 """
             )
             #expect(try await database.value("carillon.cancel(500)") == "1")
@@ -209,8 +209,9 @@ import Testing
                 DELETE FROM carillon.messages WHERE id IN (\(id), \(id) + 1);
                 INSERT INTO carillon.unfinished (message_id, app_id, broadcast_id, remaining, sent)
                 VALUES (\(id), 1, \(id), 1, 999), (\(id) + 1, 1, \(id), 2, 998);
-                INSERT INTO carillon.scheduled (app_id, lane, tokens, payload, run_at, origin, broadcast_id, attempt)
-                VALUES (1, 2, '{aa}', '{}', now() + interval '1 hour', \(id), \(id), 2);
+                INSERT INTO carillon.scheduled (id, app_id, lane, tokens, payload, run_at, origin, broadcast_id, attempt)
+                VALUES (nextval('carillon.messages_id_seq'), 1, 2, '{aa}', '{}', now() + interval '1 hour', \(id),
+                    \(id), 2);
                 INSERT INTO carillon.messages (app_id, lane, tokens, payload, origin, broadcast_id, attempt)
                 VALUES (1, 2, '{aa,bb}', '{}', \(id) + 1, \(id), 2)
                 """

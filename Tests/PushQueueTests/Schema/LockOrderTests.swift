@@ -35,8 +35,9 @@ import Testing
         """
 
     private static let promote = """
-        INSERT INTO carillon.scheduled (app_id, tokens, payload, origin, broadcast_id, run_at)
-        SELECT 1, '{aa}', '{}', u.message_id, u.broadcast_id, now() FROM \(origins("random()")) u;
+        INSERT INTO carillon.scheduled (id, app_id, tokens, payload, origin, broadcast_id, run_at)
+        SELECT nextval('carillon.messages_id_seq'), 1, '{aa}', '{}', u.message_id, u.broadcast_id, now()
+        FROM \(origins("random()")) u;
         SELECT carillon.promote(100)
         """
 

@@ -56,9 +56,9 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
-                INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at)
-                SELECT 1, ARRAY[repeat('a', CASE WHEN i % 2 = 0 THEN 1200000 ELSE 64 END)], '{}', '2020-01-01Z'
-                FROM generate_series(1, 5) i
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
+                SELECT nextval('carillon.messages_id_seq'), 1, ARRAY[repeat('a', CASE WHEN i % 2 = 0 THEN 1200000 ELSE 64 END)], '{}',
+                    '2020-01-01Z' FROM generate_series(1, 5) i
                 """
             )
             var place = DueFloor.Place.beginning
@@ -80,8 +80,9 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
-                INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at)
-                SELECT 1, '{aa}', '{}', CASE WHEN i <= 2500 THEN '2020-01-01Z' ELSE now() END FROM generate_series(1, 5000) i
+                INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
+                SELECT nextval('carillon.messages_id_seq'), 1, '{aa}', '{}',
+                    CASE WHEN i <= 2500 THEN '2020-01-01Z' ELSE now() END FROM generate_series(1, 5000) i
                 """
             )
             // While this transaction is open, what was moved stays in the index.
@@ -115,7 +116,10 @@ import Testing
                 #expect(counts[0] > 20 && counts[1] < 5, "blocks read: \(counts)")
                 // What was committed late, the sweep finds.
                 try await database.run(
-                    "INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at) VALUES (1, '{bb}', '{}', '2020-01-01Z')"
+                    """
+                    INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)
+                    VALUES (nextval('carillon.messages_id_seq'), 1, '{bb}', '{}', '2020-01-01Z')
+                    """
                 )
                 for (start, expected) in [(place, 0), (.beginning, 1)] {
                     let answer = try await database.connection.query(

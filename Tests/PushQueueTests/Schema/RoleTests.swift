@@ -119,7 +119,7 @@ import Testing
             ["id", "attempt", "claims", "origin", "broadcast_id"].map {
                 "INSERT INTO carillon.messages (app_id, tokens, payload, \($0)) VALUES (1, '{aa}', '{}', 7)"
             } + [
-                "INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at) VALUES (1, '{aa}', '{}', now())",
+                "INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (500, 1, '{aa}', '{}', now())",
                 "INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens) VALUES (1, 9, 1, 1, 1, 1)",
                 "INSERT INTO carillon.dedupe (app_id, key, message_id, until) VALUES (1, 'k', 1, now())",
                 "TABLE carillon.dedupe", "SELECT nextval('carillon.messages_id_seq')",
@@ -140,7 +140,7 @@ import Testing
                 "SELECT id FROM carillon.messages WHERE app_id = 1 FOR UPDATE SKIP LOCKED",
                 "DELETE FROM carillon.messages",
                 "INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{}')",
-                "INSERT INTO carillon.scheduled (app_id, tokens, payload, run_at) VALUES (1, '{aa}', '{}', now())",
+                "INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (500, 1, '{aa}', '{}', now())",
                 "DELETE FROM carillon.scheduled",
                 "INSERT INTO carillon.inflight (worker_id, app_id, jobs) VALUES (1, 1, '{}')",
                 "UPDATE carillon.inflight SET worker_id = 2", "DELETE FROM carillon.inflight",
