@@ -1,8 +1,8 @@
 -- Taking over from dead workers, and quarantine.
 
--- How many pushes may be in flight together of jobs with so many lost claims: 500 after the third, half as many after
+-- How many pushes of jobs with so many lost claims may be in flight together: 500 after the third, half as many after
 -- each further one, at least one.
-CREATE FUNCTION carillon.trial_size(claims integer) RETURNS integer
+CREATE FUNCTION carillon.quarantine_size(claims integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(claims, 12) - 2)) $$;
 
 -- The lost claims of a job after another worker has died with it among `together` quarantined pushes: enough for the
@@ -13,50 +13,50 @@ LANGUAGE sql IMMUTABLE AS $$
         WHEN claims < 2 THEN claims + 1
         WHEN claims > 2 AND together = 1 THEN greatest(claims + 1, 12)
         ELSE greatest(claims + 1, (
-            SELECT min(c) FROM generate_series(3, 11) c WHERE carillon.trial_size(c) <= greatest(1, together / 2)))
+            SELECT min(c) FROM generate_series(3, 11) c WHERE carillon.quarantine_size(c) <= greatest(1, together / 2)))
     END)::smallint
 $$;
 
 -- Puts back the jobs of a dead worker, each with one more lost claim. Jobs with on_unknown 'fail' fail instead,
 -- because their outcome is unknown.
 --
--- Jobs that three workers died with are quarantined: each token becomes a job, and they are tried by halves. When a
--- worker dies with some of them, half as many are in flight together the next time. Settled ones are cleared. A job
--- that two workers died with alone fails as Poison.
+-- A job that three workers died with is quarantined: each token becomes a job, and jobs are sent by halves. When a
+-- worker dies with some of them, half as many are in flight together the next time. Those that are settled are
+-- cleared. A job fails as Poison when two workers died with it alone in flight.
 CREATE FUNCTION carillon.recover(app integer, jobs carillon.job[], gone bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    suspicious CONSTANT smallint := 3;
-    guilty CONSTANT smallint := 13;
-    -- Pushes that become quarantined now, and those that were.
+    quarantine CONSTANT smallint := 3;
+    poison CONSTANT smallint := 13;
+    -- Pushes that are quarantined from now on, and those that were before.
     fresh bigint;
-    tried bigint;
+    quarantined bigint;
     recovered CONSTANT bigint := cardinality(jobs);
     chosen carillon.job[] := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.on_unknown = 'fail');
 BEGIN
     IF cardinality(chosen) > 0 THEN
         PERFORM carillon.fail_jobs(app, chosen, 'OutcomeUnknown');
     END IF;
-    SELECT sum(cardinality(j.tokens)) FILTER (WHERE j.claims = suspicious - 1),
-        sum(cardinality(j.tokens)) FILTER (WHERE j.claims >= suspicious)
-    INTO fresh, tried FROM unnest(jobs) AS j;
+    SELECT sum(cardinality(j.tokens)) FILTER (WHERE j.claims = quarantine - 1),
+        sum(cardinality(j.tokens)) FILTER (WHERE j.claims >= quarantine)
+    INTO fresh, quarantined FROM unnest(jobs) AS j;
     jobs := ARRAY(
         SELECT ROW(j.id, j.lane, j.tokens, j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
             j.reference, j.on_unknown, j.attempt,
-            carillon.count_death(j.claims, CASE WHEN j.claims < suspicious THEN fresh ELSE tried END), j.origin,
+            carillon.count_death(j.claims, CASE WHEN j.claims < quarantine THEN fresh ELSE quarantined END), j.origin,
             j.broadcast_id,
             j.created_at, j.last_status, j.last_reason)::carillon.job
         FROM unnest(jobs) AS j WHERE j.on_unknown <> 'fail');
-    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= guilty AND cardinality(j.tokens) = 1);
+    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= poison AND cardinality(j.tokens) = 1);
     IF cardinality(chosen) > 0 THEN
         PERFORM carillon.fail_jobs(app, chosen, 'Poison');
-        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < guilty OR cardinality(j.tokens) <> 1);
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < poison OR cardinality(j.tokens) <> 1);
     END IF;
-    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= suspicious AND cardinality(j.tokens) > 1
+    chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= quarantine AND cardinality(j.tokens) > 1
         AND coalesce(j.origin, j.id) NOT IN (SELECT unnest(gone || unsure)));
     IF cardinality(chosen) > 0 THEN
         PERFORM carillon.cut(app, j, 1) FROM unnest(chosen) AS j;
-        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < suspicious OR cardinality(j.tokens) <= 1
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < quarantine OR cardinality(j.tokens) <= 1
             OR coalesce(j.origin, j.id) IN (SELECT unnest(gone || unsure)));
     END IF;
     -- An app may have several jobs of one id: they are stored one after the other.

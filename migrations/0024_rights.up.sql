@@ -51,7 +51,7 @@ GRANT EXECUTE ON ROUTINE
     carillon.record_cancelled, carillon.withdraw, carillon.count_tokens, carillon.lock_unfinished, carillon.called_off,
     carillon.free_ids, carillon.renumber, carillon.place, carillon.put_back, carillon.call_off, carillon.restore,
     carillon.release, carillon.put_off, carillon.move_due, carillon.promote, carillon.shortened, carillon.cut,
-    carillon.split, carillon.trial_size, carillon.count_death, carillon.recover, carillon.take_over, carillon.gone_workers,
+    carillon.split, carillon.quarantine_size, carillon.count_death, carillon.recover, carillon.take_over, carillon.gone_workers,
     carillon.take_turn, carillon.provider_token, carillon.open_breakers,
     carillon.check_watched, carillon.unfit_to_watch, carillon.path_of, carillon.as_reaper, carillon.unsafe_reaper,
     carillon.prepared, carillon.traces, carillon.prepare_again, carillon.watched_match, carillon.ask_watched,

@@ -21,7 +21,7 @@ extension ClaimAnswer {
         "claim",
         """
         WITH seen AS MATERIALIZED (
-            SELECT s.ctid AS place, s.id, CASE WHEN s.claims < 3 THEN 0 ELSE s.claims END AS doubt, CASE
+            SELECT s.ctid AS place, s.id, CASE WHEN s.claims < 3 THEN 0 ELSE s.claims END AS quarantine, CASE
                 WHEN pg_column_size(s.tokens) <= 256 THEN cardinality(s.tokens)
                 WHEN pg_column_size(s.tokens) > $7 THEN 2147483647
                 WHEN pg_column_compression(s.tokens) IS NOT NULL AND (pg_column_size(s.tokens) > 65536
@@ -32,14 +32,14 @@ extension ClaimAnswer {
             WHERE s.app_id = $1 AND s.lane = $2 AND s.id >= $3
               AND EXISTS (SELECT FROM carillon.workers w
                 WHERE w.id = $4 AND set_config('synchronous_commit', 'off', true) IS NOT NULL)
-              AND (s.claims < 3 OR NOT EXISTS (SELECT FROM carillon.inflight f WHERE f.worker_id = $4 AND f.on_trial))
+              AND (s.claims < 3 OR NOT EXISTS (SELECT FROM carillon.inflight f WHERE f.worker_id = $4 AND f.quarantined))
             ORDER BY s.id LIMIT $5 FOR UPDATE OF s SKIP LOCKED
         ), fitting AS (
             SELECT c.place, c.id, c.pushes, c.total <= $6
-                AND (c.doubt = 0 OR c.total = c.pushes OR c.total <= carillon.trial_size(c.doubt)) AS fits
+                AND (c.quarantine = 0 OR c.total = c.pushes OR c.total <= carillon.quarantine_size(c.quarantine)) AS fits
             FROM (
                 SELECT s.*, sum(s.pushes) OVER (ORDER BY s.id ROWS UNBOUNDED PRECEDING) AS total
-                FROM seen s WHERE s.doubt = (SELECT f.doubt FROM seen f LIMIT 1)
+                FROM seen s WHERE s.quarantine = (SELECT f.quarantine FROM seen f LIMIT 1)
             ) AS c
         ), picked AS (
             DELETE FROM carillon.messages m WHERE m.ctid = ANY (ARRAY(SELECT f.place FROM fitting f WHERE f.fits))
@@ -52,17 +52,17 @@ extension ClaimAnswer {
                 m.attempt, m.claims, m.origin, m.broadcast_id, m.created_at, m.last_status,
                 left(m.last_reason, 256) AS last_reason
         ), kept AS (
-            INSERT INTO carillon.inflight (worker_id, app_id, on_trial, jobs)
+            INSERT INTO carillon.inflight (worker_id, app_id, quarantined, jobs)
             SELECT $4, $1, bool_or(p.claims >= 3), array_agg(ROW(p.id, p.lane, p.tokens, p.payload, p.push_type,
                 p.priority, p.expires_at, p.collapse_id, p.topic, p.reference, p.on_unknown, p.attempt, p.claims,
                 p.origin, p.broadcast_id, p.created_at, p.last_status, p.last_reason)::carillon.job)
             FROM picked p HAVING count(*) > 0 AND CASE WHEN bool_or(p.on_unknown = 'fail') THEN set_config(
                 'synchronous_commit', (SELECT c.reset_val FROM pg_settings c WHERE c.name = 'synchronous_commit'), true)
                 IS NOT NULL ELSE true END
-            RETURNING id, claimed_at, on_trial
+            RETURNING id, claimed_at, quarantined
         )
         SELECT 1::smallint, k.id, NULL::text[], NULL::json, NULL::text, NULL::smallint, NULL::timestamptz, NULL::text,
-            NULL::text, NULL::text, NULL::text, NULL::smallint, k.on_trial::integer::bigint, NULL::bigint, k.claimed_at FROM kept k
+            NULL::text, NULL::text, NULL::text, NULL::smallint, k.quarantined::integer::bigint, NULL::bigint, k.claimed_at FROM kept k
         UNION ALL
         SELECT NULL, p.id, p.tokens, p.payload, nullif(p.push_type, 'alert'), p.priority, p.expires_at, p.collapse_id,
             p.topic, p.reference, nullif(p.on_unknown, 'retry'), nullif(p.attempt, 1), p.origin, p.broadcast_id,

@@ -63,7 +63,7 @@ import Testing
         mutating func claimed(_ rows: Int, large: Int? = nil) -> String {
             let app = flight.app
             let jobs = (0..<rows).map { ModelJob(id: Int64($0 + 1), app: app, tokens: ["aa"]) }
-            let held = ModelClaim(id: 5, worker: 7, app: app, jobs: jobs, claimedAt: 0, isOnTrial: false)
+            let held = ModelClaim(id: 5, worker: 7, app: app, jobs: jobs, claimedAt: 0, isQuarantined: false)
             let next = large.map { ModelJob(id: 1000, tokens: (0..<$0).map { "b\($0)" }) }
             let lane = flight.plan.lane
             return tell(.claimed(ClaimAnswer(rows > 0 ? held : nil, next: next, lane: lane)))

@@ -146,7 +146,7 @@ extension Difference {
             (SELECT string_agg(t.token, ',' ORDER BY t.token COLLATE "C") FROM unnest(m.tokens) AS t(token)),
             m.on_unknown, m.attempt, m.claims, m.origin) FROM carillon.scheduled m
         UNION ALL
-        SELECT format('flight %s of %s app %s part %s trial %s: %s', f.id, f.worker_id, f.app_id, f.part, f.on_trial,
+        SELECT format('flight %s of %s app %s part %s quarantined %s: %s', f.id, f.worker_id, f.app_id, f.part, f.quarantined,
             (SELECT string_agg(format('%s lane %s [%s] %s attempt %s claims %s of %s', m.id, m.lane,
                 (SELECT string_agg(t.token, ',' ORDER BY t.token COLLATE "C") FROM unnest(m.tokens) AS t(token)),
                 m.on_unknown, m.attempt, m.claims, m.origin), '; ' ORDER BY m.id) FROM unnest(f.jobs) AS m))
@@ -181,7 +181,7 @@ extension Difference {
             let jobs = claim.jobs.sorted { $0.id < $1.id }.map { "\($0.id) \(text($0))" }
             return """
                 flight \(claim.id) of \(claim.worker) app \(claim.app) part \(claim.part) \
-                trial \(claim.isOnTrial ? "t" : "f"): \(jobs.joined(separator: "; "))
+                quarantined \(claim.isQuarantined ? "t" : "f"): \(jobs.joined(separator: "; "))
                 """
         }
         lines += tables.unfinished.values.map {

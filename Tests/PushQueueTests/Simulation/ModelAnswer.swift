@@ -14,7 +14,7 @@ extension ClaimAnswer {
             lane: lane.number,
             claimedAt: claim.claimedAt,
             installation: (1, 2),
-            areQuarantined: claim.isOnTrial
+            areQuarantined: claim.isQuarantined
         )
         var seen = TokenSet()
         let payload = Array("{}".utf8)

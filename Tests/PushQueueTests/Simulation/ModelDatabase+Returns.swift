@@ -98,8 +98,8 @@ extension ModelTables {
     fileprivate mutating func recover(_ jobs: [ModelJob]) {
         let repeatable = jobs.filter(\.mayRepeat)
         let fresh = repeatable.filter { $0.claims == 2 }.reduce(0) { $0 + $1.tokens.count }
-        let tried = repeatable.filter(\.isSuspect).reduce(0) { $0 + $1.tokens.count }
-        for job in jobs { recover(job, together: job.isSuspect ? tried : fresh) }
+        let quarantined = repeatable.filter(\.isQuarantined).reduce(0) { $0 + $1.tokens.count }
+        for job in jobs { recover(job, together: job.isQuarantined ? quarantined : fresh) }
     }
 
     private mutating func recover(_ job: ModelJob, together: Int) {
@@ -109,7 +109,7 @@ extension ModelTables {
             fail(job, reason: "OutcomeUnknown")
         } else if job.claims >= 13, job.tokens.count == 1 {
             fail(job, reason: "Poison")
-        } else if job.isSuspect, job.tokens.count > 1, !cancelled.contains(job.message) {
+        } else if job.isQuarantined, job.tokens.count > 1, !cancelled.contains(job.message) {
             _ = cut(job, size: 1)
         } else {
             restore([job])

@@ -155,20 +155,20 @@ struct ModelDatabase {
     mutating func claim(_ plan: ClaimPlan, worker: Int64) -> (claim: ModelClaim?, next: ModelJob?) {
         let now = self.now
         let alive = self.tables.workers[worker] != nil
-        let hasTrial = self.tables.inflight.values.contains { $0.worker == worker && $0.isOnTrial }
+        let hasQuarantined = self.tables.inflight.values.contains { $0.worker == worker && $0.isQuarantined }
         let seen = self.tables.messages.values.filter {
             $0.app == plan.lane.app && $0.lane == plan.lane.number && $0.id >= plan.floor && alive
-                && !($0.isSuspect && hasTrial)
+                && !($0.isQuarantined && hasQuarantined)
         }.sorted { $0.id < $1.id }.prefix(Int(plan.rows))
         var total = 0
         var picked: [ModelJob] = []
         var next: ModelJob?
-        // Those under suspicion are claimed with others under as much of it.
-        for job in seen where job.doubt == seen[0].doubt {
+        // Quarantined jobs are claimed with others of as many lost claims.
+        for job in seen where job.quarantine == seen[0].quarantine {
             total += job.tokens.count
             let fits =
                 total <= Int(plan.pushes)
-                && (!job.isSuspect || total == job.tokens.count || total <= ModelJob.trialSize(job.claims))
+                && (!job.isQuarantined || total == job.tokens.count || total <= ModelJob.quarantineSize(job.claims))
             if fits { picked.append(job) } else if next == nil { next = job }
         }
         guard !picked.isEmpty else { return (nil, next) }
@@ -180,7 +180,7 @@ struct ModelDatabase {
                 app: plan.lane.app,
                 jobs: picked,
                 claimedAt: now,
-                isOnTrial: picked.contains(where: \.isSuspect)
+                isQuarantined: picked.contains(where: \.isQuarantined)
             )
             tables.inflight[claim.id] = claim
             return claim

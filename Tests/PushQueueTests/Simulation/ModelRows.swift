@@ -13,15 +13,15 @@ struct ModelJob: Hashable {
     var origin: Int64?
 
     var message: Int64 { origin ?? id }
-    /// Three workers did not survive it.
-    var isSuspect: Bool { claims >= 3 }
-    /// Which kind of claim takes it.
-    var doubt: Int16 { isSuspect ? claims : 0 }
+    /// Three workers died with it.
+    var isQuarantined: Bool { claims >= 3 }
+    /// Jobs of one value are claimed together.
+    var quarantine: Int16 { isQuarantined ? claims : 0 }
 
-    /// How many pushes are tried together.
-    static func trialSize(_ claims: Int16) -> Int { max(1, 1000 >> (min(Int(claims), 12) - 2)) }
+    /// How many quarantined pushes may be in flight together.
+    static func quarantineSize(_ claims: Int16) -> Int { max(1, 1000 >> (min(Int(claims), 12) - 2)) }
 
-    /// Another worker has died with it, as one of so many suspicious pushes.
+    /// Another worker has died with it, as one of so many quarantined pushes.
     mutating func countDeath(together: Int) {
         let next = claims + 1
         if claims < 2 {
@@ -29,7 +29,7 @@ struct ModelJob: Hashable {
         } else if claims > 2, together == 1 {
             claims = max(next, 12)
         } else {
-            claims = max(next, (3...11).first { Self.trialSize($0) <= max(1, together / 2) } ?? 11)
+            claims = max(next, (3...11).first { Self.quarantineSize($0) <= max(1, together / 2) } ?? 11)
         }
     }
 }
@@ -42,8 +42,8 @@ struct ModelClaim: Hashable {
     /// Those that are not settled yet.
     var jobs: [ModelJob]
     let claimedAt: Int64
-    /// Jobs that several workers did not survive.
-    let isOnTrial: Bool
+    /// Its jobs are quarantined.
+    let isQuarantined: Bool
     /// How many parts of it were settled.
     var part: Int16 = 0
 }

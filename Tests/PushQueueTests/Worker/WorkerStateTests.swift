@@ -43,7 +43,7 @@ import Testing
     private func answer(to plan: ClaimPlan, rows: Int? = nil, more: Int? = nil, claim: Int64 = 1) -> ClaimAnswer {
         let rows = rows ?? Int(plan.pushes)
         let jobs = (0..<rows).map { ModelJob(id: Int64($0 + 1), app: plan.lane.app, tokens: ["aa"]) }
-        let held = ModelClaim(id: claim, worker: 7, app: plan.lane.app, jobs: jobs, claimedAt: 0, isOnTrial: false)
+        let held = ModelClaim(id: claim, worker: 7, app: plan.lane.app, jobs: jobs, claimedAt: 0, isQuarantined: false)
         let next = more.map { ModelJob(id: 1000, tokens: (0..<$0).map { _ in "bb" }) }
         return ClaimAnswer(rows > 0 ? held : nil, next: next, lane: plan.lane)
     }
