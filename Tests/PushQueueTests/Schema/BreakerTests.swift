@@ -18,7 +18,9 @@ import Testing
 
     private static let open = "SELECT count(*) FROM carillon.open_breakers('{1}')"
 
-    @Test func `more than half of a hundred pushes pause the app, and it says why`() async throws {
+    @Test func `an app is paused when more than half of 100 pushes fail as BadDeviceToken, and the row says why`()
+        async throws
+    {
         try await TestDatabase.withDemo { database async throws in
             try await Self.count(bad: 99, sent: 0, in: database)
             #expect(try await database.value(Self.open) == "0")
@@ -37,7 +39,9 @@ import Testing
         }
     }
 
-    @Test func `good pushes of the minute before excuse nothing, and its bad ones count`() async throws {
+    @Test func `good pushes of the minute before do not keep the breaker closed, and bad ones of that minute count`()
+        async throws
+    {
         for (before, running, reason) in [
             ((0, 1000), (100, 0), "100 of 100 pushes within a minute "),
             ((99, 0), (99, 0), "198 of 198 pushes within two minutes "),
@@ -55,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `what is long ago opens no breaker`() async throws {
+    @Test func `pushes of earlier minutes do not open the breaker`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await Self.count(bad: 1000, sent: 0, minutesAgo: 3, in: database)
             try await Self.count(bad: 1, sent: 1, in: database)
@@ -63,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `an app that was resumed begins anew`() async throws {
+    @Test func `the counts of an app begin at zero when it is resumed`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await Self.count(bad: 500, sent: 0, minutesAgo: 1, in: database)
             try await Self.count(bad: 500, sent: 0, in: database)
@@ -81,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `an app that somebody is changing is left for the next time`() async throws {
+    @Test func `an app whose row is locked is checked the next time`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await Self.count(bad: 500, sent: 0, in: database)
             try await database.session { other in
@@ -103,7 +107,10 @@ import Testing
 
     private static let handled = "SELECT handled_at IS NOT NULL FROM carillon.feedback"
 
-    @Test func `a bad token goes where the app asked for it, and most pushes of its time fared better`() async throws {
+    @Test
+    func `BadDeviceToken deletes a token if the app has reap_bad_tokens and half the pushes then fared better`()
+        async throws
+    {
         for (setting, bad, sent, deleted) in [
             ("true", 50, 50, "1"), ("false", 50, 50, "0"), ("true", 51, 50, "0"), ("true", 0, 1000, "0"),
         ] {
@@ -117,7 +124,9 @@ import Testing
         }
     }
 
-    @Test func `bad tokens of just now wait until they can be judged, and the others do not`() async throws {
+    @Test func `recent BadDeviceToken feedback waits for the counts of its minute, and other feedback does not`()
+        async throws
+    {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -138,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `while the breaker is open nothing is deleted for a bad token, and never for those of then`()
+    @Test func `BadDeviceToken deletes nothing while the breaker is open, nor later for pushes of that time`()
         async throws
     {
         try await TestDatabase.withDemo { database async throws in
@@ -153,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `a settlement writes feedback of bad tokens for apps that asked for it`() async throws {
+    @Test func `a settlement writes feedback for BadDeviceToken if the app has reap_bad_tokens`() async throws {
         try await TestDatabase.withDemo { database async throws in
             for setting in ["false", "true"] {
                 try await database.run(

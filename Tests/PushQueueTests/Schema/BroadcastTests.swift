@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `an app without tokens has nobody to send to, which is an error only to the strict`() async throws {
+    @Test func `a broadcast of an app without tokens returns null, and with strict it is an error`() async throws {
         try await TestDatabase.withDemo { database async throws in
             #expect(try await database.value("carillon.broadcast('demo', 'x', dedupe_key => 'k')") == nil)
             #expect(try await database.value(#"carillon.broadcast('demo', '{"title":"x"}'::jsonb)"#) == nil)
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled broadcast gives its dedupe key back`() async throws {
+    @Test func `a cancelled broadcast frees its dedupe key`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await Self.register(1500, in: database)
             let call = "carillon.broadcast('demo', 'x', dedupe_key => 'k', on_duplicate => 'holder')"
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `progress adds up what has ended, what is under way and what is left`() async throws {
+    @Test func `broadcast_progress adds up results, unfinished messages and waiting jobs`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await Self.register(2500, in: database)
             let id = try #require(try await database.value("carillon.broadcast('demo', 'Hello')"))
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `a message of one job has progress too, wherever it is`() async throws {
+    @Test func `broadcast_progress also counts a message of one job, in every state`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let progress = "SELECT tokens, sent, remaining, finished FROM carillon.broadcast_progress"
             let ready = try #require(try await database.value("carillon.enqueue('demo', '{aa,bb}', 'x', lane => 2)"))

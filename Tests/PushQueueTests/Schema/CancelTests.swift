@@ -8,7 +8,7 @@ import Testing
         SELECT message_id, broadcast_id, reference, sent, failed, cancelled, attempts FROM carillon.results ORDER BY message_id
         """
 
-    @Test func `a waiting message is taken back, in whatever lane or time it waits`() async throws {
+    @Test func `cancel removes a waiting message in any lane, also a scheduled one`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run("INSERT INTO carillon.apps (name) VALUES ('other')")
             var ids: [String] = []
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `several messages are taken back at once, each once, whatever apps they are of`() async throws {
+    @Test func `cancel_messages removes messages of several apps at once, and counts each once`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run("INSERT INTO carillon.apps (name) VALUES ('other')")
             var ids: [String] = []
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `what is in flight, finished or unknown is not taken back`() async throws {
+    @Test func `cancel leaves messages that are in flight, finished or unknown`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `what lands to be tried again while it is being taken back is not tried again`() async throws {
+    @Test func `a job that returns for a retry during a cancel is not sent again`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let job = "NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL, now(), NULL, NULL"
             let jobs = [5, 7].map { "ROW(\($0), 1, '{aa}', '{}', 'alert', \(job))::carillon.job" }
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `taking back many messages reads what is in flight as often as taking back one`() async throws {
+    @Test func `cancelling many messages reads inflight as often as cancelling one`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `a long list takes few locks, and waits for whoever is taking back one of its messages`() async throws {
+    @Test func `cancelling a long list takes few locks, and waits for other cancels of its messages`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -167,7 +167,9 @@ import Testing
         }
     }
 
-    @Test func `what is left of a message to be tried again is taken back, and its result is whole`() async throws {
+    @Test func `the rest of a message that waits for a retry is cancelled, and its result counts all pushes`()
+        async throws
+    {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -197,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `a broadcast is taken back with its retries`() async throws {
+    @Test func `a broadcast is cancelled with its retries`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 "INSERT INTO carillon.tokens (app_id, token) SELECT 1, lpad(to_hex(i), 8, '0') FROM generate_series(1, 3000) i"
@@ -235,7 +237,7 @@ import Testing
         }
     }
 
-    @Test func `a scheduled broadcast is taken back whole, and so is a message by its id`() async throws {
+    @Test func `cancel removes a whole scheduled broadcast, also by cancel_broadcast`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let list = "ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 2001) i)"
             let id = try await database.value("carillon.enqueue('demo', \(list), 'x', run_at => '2100-01-01Z')")
@@ -246,7 +248,7 @@ import Testing
         }
     }
 
-    @Test func `a cancel waits for a claim under way, and takes nothing that was claimed`() async throws {
+    @Test func `a cancel waits for a claim that is not committed, and leaves what it claimed`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let id = try await database.value("carillon.enqueue('demo', '{aa}', 'x')")
             try await database.run("BEGIN; DELETE FROM carillon.messages")

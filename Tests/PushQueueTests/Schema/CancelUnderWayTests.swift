@@ -91,7 +91,7 @@ import Testing
     private static let ready = "SELECT DISTINCT coalesce(m.origin, m.id) FROM carillon.messages m ORDER BY 1"
 
     @Test(arguments: Return.allCases, ["carillon.cancel(100)", longList])
-    func `what comes back while it is being cancelled is not tried again, and nobody waits`(
+    func `a job that returns while it is being cancelled is not sent again, and no session waits`(
         _ way: Return,
         _ cancel: String
     ) async throws {
@@ -123,7 +123,9 @@ import Testing
     }
 
     @Test(arguments: Return.allCases, ["carillon.cancel(100)", longList])
-    func `a cancel waits for whoever puts jobs back, and finds them`(_ way: Return, _ cancel: String) async throws {
+    func `a cancel waits for sessions that put its jobs back, and removes them`(_ way: Return, _ cancel: String)
+        async throws
+    {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.fly(claimsInVain: way.claimsInVain))
             for statement in way.statements.dropLast() { try await database.run(statement) }
@@ -148,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `a message that is being cancelled does not hold up what falls due behind it`() async throws {
+    @Test func `a message that is being cancelled does not delay jobs that are due after it`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.fly())
             try await database.run(Self.noWaiting)
@@ -172,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `a message that is being cancelled is not cut meanwhile`() async throws {
+    @Test func `a message that is being cancelled is not cut`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let id = try #require(try await database.value("carillon.enqueue('demo', '{aa,bb}', 'x')"))
             try await database.run(Self.noWaiting)
@@ -185,8 +187,7 @@ import Testing
         }
     }
 
-    @Test func `jobs that come back take a lock each only while somebody is cancelling, and then few do`() async throws
-    {
+    @Test func `returning jobs take a lock each only during a cancel, and 500 of them at most`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let fly = """
                 INSERT INTO carillon.inflight (id, worker_id, app_id, jobs)

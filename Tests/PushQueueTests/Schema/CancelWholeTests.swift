@@ -13,8 +13,7 @@ import Testing
         ("carillon.cancel_messages(ARRAY[ID, ID - 1, 12345])", 1), ("carillon.cancel_broadcast(ID)", 2),
         ("carillon.cancel(ID, app => 'demo')", 1),
     ])
-    func `a message of several jobs is taken back whole by the id of any of them`(call: String, part: Int) async throws
-    {
+    func `a message of several jobs is cancelled whole by the id of any of them`(call: String, part: Int) async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.register)
             let other = try #require(try await database.value("carillon.enqueue('demo', '{ee}', 'x', lane => 2)"))
@@ -38,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `what has ended of it, and what is in flight, is left, and nothing of it comes back`() async throws {
+    @Test func `parts that have ended or are in flight are left, and no part is retried`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let worker = try await database.addWorker()
             let id = try #require(
@@ -65,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `its retries go with it, wherever they wait, and by their own ids`() async throws {
+    @Test func `its retries are cancelled with it, in every table, and by their own ids`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -93,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `a part that has ended names the rest of its message`() async throws {
+    @Test func `the id of a part that has ended cancels the rest of its message`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let id = try #require(
                 try await database.value("carillon.enqueue('demo', \(Self.tokens), 'x')").flatMap { Int64($0) }
@@ -108,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `taking back many of them reads what is in flight as often as taking back one`() async throws {
+    @Test func `cancelling many messages of several jobs reads inflight as often as cancelling one`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """

@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: Self.drivers)
-    func `a driver finds enqueue, whatever it binds`(_ driver: Driver) async throws {
+    func `a driver finds enqueue with any parameter types`(_ driver: Driver) async throws {
         try await TestDatabase.withDemo { database async throws in
             for number in driver.number {
                 let enqueue =
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: Self.drivers)
-    func `a driver finds broadcast, whatever it binds`(_ driver: Driver) async throws {
+    func `a driver finds broadcast with any parameter types`(_ driver: Driver) async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run("INSERT INTO carillon.tokens (app_id, token) VALUES (1, 'ab')")
             for json in driver.json {
@@ -138,7 +138,7 @@ import Testing
 
     /// What wrappers do that always bind everything.
     @Test(arguments: Self.drivers)
-    func `null is null in whatever type it is bound`(_ driver: Driver) async throws {
+    func `null is accepted in any type`(_ driver: Driver) async throws {
         try await TestDatabase.withDemo { database async throws in
             for alert in [driver.text] + driver.json {
                 for payload in [driver.text] + driver.json {
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `parameters without a type are what their arguments are`() async throws {
+    @Test func `parameters without a type take the types of their arguments`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """

@@ -287,7 +287,7 @@ import Testing
         "alert => repeat('a', 5100), push_type => 'voip'", "alert => 'x', collapse_id => repeat('ä', 32)",
     ]
 
-    @Test func `what fits to the byte is taken`() async throws {
+    @Test func `values of exactly the largest size are accepted`() async throws {
         try await TestDatabase.withDemo { database async throws in
             for arguments in Self.fitting {
                 #expect(try await database.value("carillon.enqueue('demo', '{ab}', \(arguments))") != nil)
@@ -302,7 +302,7 @@ import Testing
         (#"payload => ('{"a":"' || chr(1) || '"}')::json"#, "22P02"),
     ]
 
-    @Test func `what is no JSON, no number or no argument is PostgreSQL's to refuse`() async throws {
+    @Test func `invalid JSON, invalid numbers and unknown arguments are refused by PostgreSQL itself`() async throws {
         try await TestDatabase.withDemo { database async throws in
             for (arguments, state) in Self.foreign {
                 let error = await #expect(throws: PostgresError.self) {
@@ -313,7 +313,7 @@ import Testing
         }
     }
 
-    @Test func `an error says one line of where it comes from, and nothing of what is inside`() async throws {
+    @Test func `an error has one line of context, and names no internal function`() async throws {
         let calls = [
             "carillon.enqueue('nope', '{ab}', 'x')", "carillon.enqueue('demo', '{xy}', 'x')",
             "carillon.enqueue('demo', '{ab}', '{}'::jsonb, badge => -1)",
@@ -358,7 +358,7 @@ import Testing
         $$
         """
 
-    @Test func `an unknown app is told which there are`() async throws {
+    @Test func `the error for an unknown app lists the apps`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let error = await #expect(throws: PostgresError.self) {
                 try await database.value("carillon.enqueue('Demo', '{ab}', 'x')")

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `the shortest call is a whole message`() async throws {
+    @Test func `the shortest call enqueues a complete message`() async throws {
         try await TestDatabase.withDemo { database async throws in
             #expect(try await database.value("carillon.enqueue('demo', '{ab}', 'Hello')") == "1")
             #expect(
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `every argument finds its column`() async throws {
+    @Test func `every argument is stored in its column`() async throws {
         try await TestDatabase.withDemo { database async throws in
             _ = try await database.value(
                 """
@@ -98,7 +98,7 @@ import Testing
         (#"payload => '{ "aps" : {"b":1, "c":"a, b: c"} }'::jsonb"#, #"{"aps":{"b":1,"c":"a, b: c"}}"#),
     ]
 
-    @Test func `parts make a compact payload, and a whole one stays as it is`() async throws {
+    @Test func `separate arguments make a compact payload, and a given payload stays as it is`() async throws {
         try await TestDatabase.withDemo { database async throws in
             for (arguments, payload) in Self.payloads {
                 let id = try await database.value("carillon.enqueue(app => 'demo', tokens => '{ab}', \(arguments))")
@@ -125,7 +125,7 @@ import Testing
         ("badge => 1", "alert", nil),
     ]
 
-    @Test func `the push type follows from what is sent`() async throws {
+    @Test func `the push type is derived from the payload`() async throws {
         try await TestDatabase.withDemo { database async throws in
             for (arguments, type, priority) in Self.types {
                 let id = try await database.value("carillon.enqueue(app => 'demo', tokens => '{ab}', \(arguments))")
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `tokens are kept in lower case, each once, in the order given`() async throws {
+    @Test func `tokens are stored in lower case, each once, in the given order`() async throws {
         try await TestDatabase.withDemo { database async throws in
             for (given, kept) in [
                 ("'{ABcd}'", "{abcd}"), ("'{cc,aa,CC,bb,aa}'", "{cc,aa,bb}"), ("'[5:6]={aa,BB}'", "{aa,bb}"),
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func `a list that is cut goes to the bulk lane, unless another is named`() async throws {
+    @Test func `a list that is cut goes to the bulk lane, unless a lane is given`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let list = "ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 1001) i)"
             let bulk = try #require(try await database.value("carillon.enqueue('demo', \(list), 'x')"))
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func `a user without devices is no error, unless the caller is strict`() async throws {
+    @Test func `an empty list of tokens returns null, and with strict it is an error`() async throws {
         try await TestDatabase.withDemo { database async throws in
             for tokens in ["'{}'", "ARRAY[]::text[]", "NULL", "(SELECT array_agg(token) FROM carillon.tokens)"] {
                 let call = "carillon.enqueue('demo', \(tokens), 'x', dedupe_key => 'k'"
@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    @Test func `a time in the future schedules, any other sends`() async throws {
+    @Test func `run_at in the future schedules a message, and any other time enqueues it at once`() async throws {
         try await TestDatabase.withDemo { database async throws in
             for time in ["now()", "'-infinity'", "now() - interval '1 day'", "NULL"] {
                 _ = try await database.value("carillon.enqueue('demo', '{ab}', 'x', run_at => \(time))")
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func `a dedupe key enqueues once, until its time is over`() async throws {
+    @Test func `a dedupe key enqueues once until its interval ends`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let call = "carillon.enqueue('demo', '{ab}', 'x', dedupe_key => 'order 7'"
             let first = try await database.value("\(call))")
@@ -267,7 +267,7 @@ import Testing
         }
     }
 
-    @Test func `a duplicate returns the id of the message that holds the key, when asked to`() async throws {
+    @Test func `on_duplicate => 'holder' returns the id of the message that holds the key`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let call = "carillon.enqueue('demo', '{ab}', 'x', dedupe_key => 'k', on_duplicate =>"
             let first = try await database.value("\(call) 'holder')")
@@ -278,7 +278,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled message gives its dedupe key back`() async throws {
+    @Test func `a cancelled message frees its dedupe key`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let list = "ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 1500) i)"
             for (tokens, rest) in [("'{ab,cd}'", ""), ("'{ab}'", ", run_at => '2100-01-01Z'"), (list, "")] {
@@ -297,7 +297,7 @@ import Testing
         ("0, 0, 2, 0", true), ("0, 0, 1, 1", true), ("1, 0, 1, 0", false), ("0, 1, 1, 0", false), ("2, 0, 0, 0", false),
         ("0, 2, 0, 0", false),
     ])
-    func `a message gives its dedupe key back if every push of it has expired or was cancelled`(
+    func `a message frees its dedupe key if every push of it expired or was cancelled`(
         _ outcome: String,
         _ isFree: Bool
     ) async throws {
@@ -315,7 +315,7 @@ import Testing
         }
     }
 
-    @Test func `a message in parts gives its dedupe key back when the last part has ended unsent`() async throws {
+    @Test func `a message of several jobs frees its dedupe key when the last one has ended unsent`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let list = "ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 1500) i)"
             let call = "carillon.enqueue('demo', \(list), 'x', dedupe_key => 'k')"
@@ -332,7 +332,7 @@ import Testing
         }
     }
 
-    @Test func `the time of a dedupe key begins when its message is due`() async throws {
+    @Test func `the interval of a dedupe key begins when its message is due`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let call = """
                 carillon.enqueue('demo', '{ab}', 'x', run_at => now() + interval '9 days', dedupe_key => 'k',
@@ -361,7 +361,7 @@ import Testing
         }
     }
 
-    @Test func `text is text, whatever it holds`() async throws {
+    @Test func `text arguments are stored unchanged, whatever characters they contain`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let nasty = "'; DROP TABLE carillon.apps; -- $1 %s \\ \u{7F}"
             let quoted = "'\(nasty.replacing("'", with: "''"))'"

@@ -28,7 +28,7 @@ import Testing
         ("carillon.enqueue('demo', '{ab}', 'x', push_type => E'a\\r\\nlert')", #"it got 'a\r\nlert'"#),
         ("carillon.enqueue(E'de\\nmo', '{ab}', 'x')", #"it got 'de\nmo'"#),
     ])
-    func `what is strange about a value is seen, and a line stays one line`(call: String, got: String)
+    func `an error escapes control characters, so that it stays one line`(call: String, got: String)
         async throws
     {
         try await TestDatabase.withDemo { database async throws in
@@ -43,7 +43,7 @@ import Testing
         ("title => repeat('b', 1500), body => repeat('c', 3000)", "body", "4540 bytes"),
         ("alert => 'x', thread_id => repeat('b', 5000)", "thread_id", "5036 bytes"),
     ])
-    func `of a payload that is too large the largest part is named`(
+    func `the error for a payload that is too large names its largest argument`(
         arguments: String,
         name: String,
         size: String
@@ -72,7 +72,7 @@ import Testing
         ("extra => '{}'", "a key in extra", nil),
         ("content_available => false", "content_available => true", nil),
     ])
-    func `what is out of range or left out is said in our own words`(
+    func `values that are out of range or missing get an error of Carillon, not of PostgreSQL`(
         arguments: String,
         message: String,
         hint: String?
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `a sound that is a dictionary goes out as one`() async throws {
+    @Test func `a sound that is a JSON object is sent as an object`() async throws {
         let dictionary = #"{"critical":1,"name":"default","volume":0.5}"#
         try await TestDatabase.withDemo { database async throws in
             for (given, sent) in [

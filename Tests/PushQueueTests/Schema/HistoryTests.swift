@@ -36,7 +36,9 @@ import Testing
 
     // MARK: Making
 
-    @Test func `today and three days ahead are there from the start, and rows go to their day`() async throws {
+    @Test func `partitions of today and the next three days exist from the start, and rows go to their day`()
+        async throws
+    {
         try await TestDatabase.withDemo { database async throws in
             let days = try await database.rows(Self.days)
             #expect(try await database.rows(Self.partitions) == days + ["(results_default)"])
@@ -52,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `what came when its day was missing keeps its place, and gets a partition all the same`() async throws {
+    @Test func `rows of a day without a partition do not move, and get a partition`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -85,7 +87,9 @@ import Testing
 
     /// Rows that fill more than is read at once are looked through before anything is locked.
     @Test(arguments: [false, true])
-    func `rows of other days beside them are no hindrance, few or many`(areMany: Bool) async throws {
+    func `rows of other days in the default partition do not keep partitions from being made, few or many`(
+        areMany: Bool
+    ) async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -116,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `what a worker that died over it has left behind is taken away`() async throws {
+    @Test func `a constraint left by a worker that died is removed`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -153,7 +157,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `what users have added to results keeps no partition from being made`(hasRows: Bool) async throws {
+    func `columns, indexes and constraints that users add to results do not keep partitions from being made`(
+        hasRows: Bool
+    ) async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -183,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `days are those of UTC, however dates are written and whatever the time zone`() async throws {
+    @Test func `partitions are days of UTC, whatever the settings of date style and time zone`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -202,7 +208,7 @@ import Testing
 
     // MARK: Dropping and deleting
 
-    @Test func `a partition somebody reads stays until the next pass, and everything else is done`() async throws {
+    @Test func `a partition that is being read stays until the next pass, and all other steps are done`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.oldPartition)
             try await database.run("INSERT INTO carillon.dedupe VALUES (1, 'old', 1, now() - interval '1 s')")
@@ -224,7 +230,7 @@ import Testing
         }
     }
 
-    @Test func `a view on an old partition keeps that one, and no other`() async throws {
+    @Test func `a view on an old partition keeps that partition, and no other`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -241,7 +247,7 @@ import Testing
         }
     }
 
-    @Test func `what outlived the retention goes, and nothing else`() async throws {
+    @Test func `rows older than the retention are deleted, and no others`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -264,7 +270,7 @@ import Testing
         }
     }
 
-    @Test func `more than fits in a batch goes too, but for a row that somebody holds`() async throws {
+    @Test func `several batches are deleted, except for a row that is locked`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -281,7 +287,7 @@ import Testing
         }
     }
 
-    @Test func `a step that cannot be done says why, and stops no other`() async throws {
+    @Test func `a step that fails reports its error, and does not stop the others`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """

@@ -9,7 +9,7 @@ import Testing
         VALUES (1, 'connection', 'Nobody answers', 1), (2, 'connection', 'Nobody answers', 2)
         """
 
-    @Test func `what a worker said of an app goes when others take over from it`() async throws {
+    @Test func `the holds of a worker end when it is taken over`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.setUp)
             try await database.run("SELECT carillon.take_over(1, 7)")
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `a hold whose row somebody has locked keeps nobody from taking over`() async throws {
+    @Test func `a locked row of holds does not prevent a take-over`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.setUp)
             try await database.session { other async throws in

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `an isolated role enqueues, reads and cancels what is its app's`() async throws {
+    @Test func `an isolated role enqueues, reads and cancels messages of its app`() async throws {
         try await Self.isolated { database, _ async throws in
             #expect(try await database.value("carillon.enqueue('demo', '{aa}', 'x') IS NOT NULL") == "true")
             #expect(try await database.value("carillon.broadcast('demo', 'x') IS NOT NULL") == "true")
@@ -49,7 +49,10 @@ import Testing
         }
     }
 
-    @Test func `of an id or a reference that another app has too, the status tells its own message only`() async throws
+    @Test
+    func
+        `message_status shows an isolated role only its own message, also for an id or reference that another app has`()
+        async throws
     {
         try await Self.isolated { database, role async throws in
             try await database.run(
@@ -83,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `an app that is added later is not its either`() async throws {
+    @Test func `an isolated role does not see an app that is added later`() async throws {
         try await Self.isolated { database, role async throws in
             try await database.run(
                 "RESET ROLE; INSERT INTO carillon.apps (name, topic) VALUES ('later', 'x'); SET ROLE \(role)"
@@ -95,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `it can neither see nor touch another app's`() async throws {
+    @Test func `an isolated role can neither read nor change rows of another app`() async throws {
         try await Self.isolated { database, role async throws in
             for (statement, state) in [
                 ("SELECT carillon.enqueue('other', '{aa}', 'x')", "42704"),
@@ -140,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: [23, 22, 10, 4])
-    func `a role that was isolated stays so when the schema goes down and up again`(_ version: Int) async throws {
+    func `an isolated role stays isolated after migrating down and up`(_ version: Int) async throws {
         try await Self.isolated { database, role async throws in
             let enqueueing = "SELECT carillon.enqueue('other', '{aa}', 'x')"
             try await database.run("RESET ROLE")
@@ -165,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `where no role is isolated, going down and up again isolates none`() async throws {
+    @Test func `without isolated roles, migrating down and up isolates none`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let migrator = Migrator(database.connection)
             _ = try await migrator.down(to: 22)
@@ -189,7 +192,7 @@ import Testing
     ]
 
     @Test(arguments: ["carillon_app", "carillon_worker"])
-    func `everybody else sees what they saw, by the same plans`(_ other: String) async throws {
+    func `isolation changes neither the rows nor the plans of other roles`(_ other: String) async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.setUp)
             let counts = "SELECT (SELECT count(*) FROM carillon.tokens), (SELECT count(*) FROM carillon.results)"
@@ -226,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func `a role that was dropped is taken away by its old name, and only what is isolated can be taken away`()
+    @Test func `unisolate_app accepts the name of a dropped role, and refuses a role that is not isolated`()
         async throws
     {
         try await TestDatabase.withDemo { database async throws in
@@ -250,7 +253,7 @@ import Testing
         }
     }
 
-    @Test func `a role that sees more, or is none, cannot be isolated`() async throws {
+    @Test func `a role with wider rights, or that does not exist, cannot be isolated`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let role = "demo_\(database.connection.backendProcessID)"
             try await database.run("CREATE ROLE \(role); GRANT carillon_app TO \(role)")

@@ -12,7 +12,7 @@ import Testing
     ]
     private static let apps = [("name", 255), ("gateway_ca", 262_144)]
 
-    @Test func `a text is stored up to its limit, and one byte more is refused by a name that says the limit`()
+    @Test func `a text is stored up to its limit, and one byte more violates a constraint whose name says the limit`()
         async throws
     {
         try await TestDatabase.withDemo { database async throws in

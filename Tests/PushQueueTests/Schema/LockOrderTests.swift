@@ -66,7 +66,7 @@ import Testing
     )
 
     @Test(.timeLimit(.minutes(5)))
-    func `workers and apps that are busy with the same messages never wait in a circle`() async throws {
+    func `workers and apps that lock the same messages never deadlock`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.setUp)
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -18,7 +18,7 @@ import Testing
         }.sorted()
     }
 
-    @Test func `thousands of paused apps with messages are stepped over at once, and no other app is`() async throws {
+    @Test func `a look skips runs of paused apps in one step, and skips no other app`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `of giants that are due, one is moved at a time, and all are`() async throws {
+    @Test func `due jobs of more than a megabyte move one at a time, and all of them move`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `looking for jobs that are due goes on where it has ended, however many were due before`() async throws {
+    @Test func `a look for due jobs continues where the last one ended, however many were due before`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """

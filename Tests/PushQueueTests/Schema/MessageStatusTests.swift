@@ -29,7 +29,7 @@ import Testing
         """
     }
 
-    @Test func `a message says what it waits for from enqueueing to its end`() async throws {
+    @Test func `message_status shows each state of a message, from enqueueing to its end`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let id = try #require(
                 try await database.value("carillon.enqueue('demo', '{aa,bb}', 'x', reference => 'order 7')")
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `why a job is tried again stays with it when it falls due and is claimed`() async throws {
+    @Test func `the last outcome of a retry stays with it when it is due and when it is claimed`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x')"))
             try await database.run(Self.claim)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `a message of which a part waits for another attempt finds it wherever that is`() async throws {
+    @Test func `message_status finds a waiting retry in every table`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `a send that was cut into jobs answers as one, whichever of its jobs is asked for`() async throws {
+    @Test func `a message of several jobs has one status, by the id of any of them`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let id = try #require(
                 try await database.value(
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `a finished message says how it ended, and an unknown one has no row`() async throws {
+    @Test func `a finished message shows how it ended, and an unknown one has no row`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -165,7 +165,7 @@ import Testing
     ]
 
     @Test(arguments: endings)
-    func `a message is sent where all of it was, and failed, expired or cancelled where none was`(
+    func `the state is sent if all pushes were, and failed, expired or cancelled if none was`(
         counts: String,
         state: String
     ) async throws {
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `whoever asks by an id does not read the queue`() async throws {
+    @Test func `message_status by an id does not read the queue`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func `an app's role may ask, and reads nothing else by it`() async throws {
+    @Test func `carillon_app may call message_status, and reads nothing else by it`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x')"))
             try await database.run("SET ROLE carillon_app")
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func `a message with many failures is asked once whether it has anything else`() async throws {
+    @Test func `message_status looks once for other records of a message with many failures`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """

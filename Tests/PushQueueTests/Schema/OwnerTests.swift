@@ -43,7 +43,7 @@ import Testing
         "GRANT carillon_reaper TO \(owner); GRANT carillon_tenant TO \(owner) WITH ADMIN OPTION"
     }
 
-    @Test func `who isolates an app goes on seeing all of them`() async throws {
+    @Test func `the owner that isolates an app still sees all apps`() async throws {
         try await Self.owned(granting: Self.needed) { _, owner, web async throws in
             let id = try await owner.value("carillon.enqueue('alpha', '{aa}', 'x')")
             try await owner.run("SELECT carillon.isolate_app('beta', '\(web)')")
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `what the owner lacks for isolating is said with the command that gives it`() async throws {
+    @Test func `the error for a missing right to isolate has the command that grants it`() async throws {
         try await Self.owned(granting: { "GRANT carillon_reaper TO \($0)" }) { above, owner, web async throws in
             let refused = await #expect(throws: PostgresError.self) {
                 try await owner.run("SELECT carillon.isolate_app('beta', '\(web)')")

@@ -80,7 +80,9 @@ import Testing
         SELECT r.message_id, r.reference, r.sent, r.failed, r.attempts FROM carillon.results r ORDER BY r.message_id
         """
 
-    @Test func `the first part leaves only the slow ones in flight, and written again changes nothing`() async throws {
+    @Test func `the first part leaves the unanswered pushes in flight, and writing it again changes nothing`()
+        async throws
+    {
         try await withClaim { database, claim in
             let first = settlement(claim, fast)
             #expect(try await write(first, of: claim, part: 0, in: database) == .written)
@@ -101,7 +103,7 @@ import Testing
         #expect(try await database.rows("SELECT origin, tokens, attempt FROM carillon.scheduled") == ["(1,{bb},2)"])
     }
 
-    @Test func `the second part ends what is left, once`() async throws {
+    @Test func `the second part settles the rest, once`() async throws {
         try await withClaim { database, claim in
             _ = try await write(settlement(claim, fast), of: claim, part: 0, in: database)
             let all = fast.merging(["cc": .delivered, "dd": Outcome(.rejected, status: 410), "0f": .delivered]) {
@@ -136,8 +138,7 @@ import Testing
         }
     }
 
-    @Test func `after a first part a take-over brings back only what was left, and nothing counts twice`() async throws
-    {
+    @Test func `after a first part, a take-over returns only the rest, and nothing counts twice`() async throws {
         try await withClaim { database, claim in
             let first = settlement(claim, fast)
             _ = try await write(first, of: claim, part: 0, in: database)
@@ -171,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func `a job stays as it is where nothing of it has ended, and may go back from there`() async throws {
+    @Test func `a job without an outcome stays whole in flight, and can be released`() async throws {
         try await withClaim { database, claim in
             let early: [String: Outcome] = ["dd": .delivered, "ee": .delivered, "ff": .delivered]
             _ = try await write(settlement(claim, early), of: claim, part: 0, in: database)
@@ -223,7 +224,7 @@ import Testing
         "ee": .delivered, "ff": .delivered, "0f": .delivered,
     ]
 
-    @Test func `a job whose results a constraint refuses ends alone, and its failures tell the truth`() async throws {
+    @Test func `a job whose results violate a constraint ends alone, and its failures are correct`() async throws {
         try await withClaim { database, claim in
             try await database.run("ALTER TABLE carillon.results ADD CONSTRAINT even CHECK (message_id <> 2)")
             let writing = try await settle(claim, allDelivered, in: database)
@@ -243,7 +244,7 @@ import Testing
     @Test(arguments: [
         "0A000", "21000", "22012", "23514", "28000", "38000", "42501", "42P01", "55000", "P0004", "XX000", "U0001",
     ])
-    func `whatever error a trigger on results raises, the job ends, and the others are written`(state: String)
+    func `a job ends whatever error a trigger on results raises, and the others are recorded`(state: String)
         async throws
     {
         try await withClaim { database, claim in
@@ -265,7 +266,7 @@ import Testing
         }
     }
 
-    @Test func `a job whose failures a trigger refuses ends with its results`() async throws {
+    @Test func `a job whose failures a trigger refuses is recorded in results`() async throws {
         try await withClaim { database, claim in
             try await database.run(
                 """
@@ -283,7 +284,7 @@ import Testing
         }
     }
 
-    @Test func `the last job of a message whose results are refused leaves nothing unfinished`() async throws {
+    @Test func `a message whose results are refused leaves no row of unfinished`() async throws {
         try await withClaim { database, claim in
             try await database.run("ALTER TABLE carillon.results ADD CONSTRAINT even CHECK (message_id <> 2)")
             let early: [String: Outcome] = ["dd": .delivered]

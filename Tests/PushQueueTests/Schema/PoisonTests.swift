@@ -26,7 +26,7 @@ import Testing
         Issue.record("the queue was never empty")
     }
 
-    @Test func `of rows that are claimed together, the culprit alone is convicted`() async throws {
+    @Test func `of jobs that are claimed together, only the one that kills workers fails as Poison`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -50,7 +50,10 @@ import Testing
         }
     }
 
-    @Test func `of a message's tokens, only the one is convicted, and the message has one result`() async throws {
+    @Test
+    func `of the tokens of a message, only the one that kills workers fails as Poison, and the message has one result`()
+        async throws
+    {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -73,7 +76,10 @@ import Testing
         }
     }
 
-    @Test func `those under as much suspicion are tried together, and a worker has one trial at a time`() async throws {
+    @Test
+    func `quarantined jobs with as many lost claims are claimed together, and a worker has one such claim at a time`()
+        async throws
+    {
         try await TestDatabase.withDemo { database async throws in
             // Of those with 10 claims, three are tried together; of those with 11, one.
             try await database.run(
@@ -98,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `of 8,000 that workers died with, the innocent are sent at once, and the culprit is found`()
+    @Test func `of 8,000 jobs that workers died with, all are sent except the one that kills workers`()
         async throws
     {
         try await TestDatabase.withDemo { database async throws in
@@ -114,7 +120,7 @@ import Testing
                 let worker = try await database.addWorker()
                 var isDeadly = false
                 while !isDeadly {
-                    // A worker has eight claims in flight, or one trial.
+                    // A worker has eight claims in flight, or one quarantined one.
                     var jobs: [TestDatabase.ClaimedJob] = []
                     for _ in 0..<8 { jobs += try await database.claim(by: worker) }
                     claims += 1
@@ -131,7 +137,7 @@ import Testing
             #expect(deaths <= 13)
             let last = try await database.addWorker()
             while try await !database.claim(by: last).isEmpty { try await database.settleAll(of: last) }
-            // Sixteen trials, and a few more for each death.
+            // Sixteen quarantined claims, and a few more for each death.
             #expect(claims < 60)
             #expect(
                 try await database.rows("SELECT message_id, token, reason FROM carillon.failures") == [
@@ -142,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `a claim that is given back counts for nothing`() async throws {
+    @Test func `a released claim does not count as a lost claim`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run("INSERT INTO carillon.messages (app_id, tokens, payload) VALUES (1, '{aa}', '{}')")
             let worker = try await database.addWorker()
@@ -156,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `claims of what must not be sent twice wait for the disk, and others do not`() async throws {
+    @Test func `claims of jobs with on_unknown fail wait for the disk, and others do not`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let worker = try await database.addWorker()
             for (choice, expected) in [("retry", "off"), ("fail", "on")] {

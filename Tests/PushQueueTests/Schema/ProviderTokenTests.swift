@@ -18,7 +18,7 @@ import Testing
         "UPDATE carillon.provider_tokens SET issued_at = clock_timestamp() - interval '\(seconds) s'"
     }
 
-    @Test func `who brings the first token gives it to all, and what comes second is not used`() async throws {
+    @Test func `the first provider token is used by all workers, and a second one is discarded`() async throws {
         try await TestDatabase.withDemo { database async throws in
             #expect(try await database.value(Self.ask()) == nil)
             #expect(try await database.value(Self.ask("one")) == "one")
@@ -32,7 +32,7 @@ import Testing
         (2990, false, false), (3001, false, true), (1190, true, false), (1201, true, true), (-30, false, false),
         (-3000, false, true),
     ])
-    func `a token is replaced when it is old, or refused and not new`(
+    func `a provider token is replaced when it is old, or when it was refused and is not new`(
         _ age: Int,
         _ isRefused: Bool,
         _ isReplaced: Bool
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `while tokens are to rest the old one stays, however old it is`() async throws {
+    @Test func `no provider token is replaced before rests_until, however old it is`() async throws {
         try await TestDatabase.withDemo { database async throws in
             _ = try await database.value(Self.ask("old"))
             try await database.run(Self.age(4000))
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `a token of a key that was replaced, or of another hour, is not taken`() async throws {
+    @Test func `a provider token of a replaced key, or with a wrong time, is not stored`() async throws {
         try await TestDatabase.withDemo { database async throws in
             #expect(try await database.value(Self.ask("late", at: "\(Self.now) - 3600")) == nil)
             let before = try #require(try await database.value("SELECT c.updated_at FROM carillon.certificates c"))
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `of many that bring one at a time, one is taken`() async throws {
+    @Test func `of several provider tokens minted at the same time, one is stored`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let tokens = try await withThrowingTaskGroup(of: String?.self) { group in
                 for number in 0..<12 {

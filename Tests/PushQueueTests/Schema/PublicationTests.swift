@@ -4,7 +4,7 @@ import Testing
 
 /// Logical replication of a whole database, which our tables must not stand in the way of.
 @Suite struct PublicationTests {
-    @Test func `a publication for all tables keeps nothing from being updated or deleted`() async throws {
+    @Test func `a publication for all tables does not prevent updates and deletes`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """

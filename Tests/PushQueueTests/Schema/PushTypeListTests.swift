@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func `the refusal of an unknown push type names all that there are`() async throws {
+    @Test func `the error for an unknown push type lists all push types`() async throws {
         try await TestDatabase.withDemo { database in
             let error = await #expect(throws: PostgresError.self) {
                 try await database.value("carillon.enqueue('demo', '{ab}', 'x', push_type => 'smell')")

@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test func `turns follow each other at nine tenths of the rate, whoever takes them`() async throws {
+    @Test func `turns are spaced at nine tenths of the rate, for all workers together`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run("UPDATE carillon.apps SET max_rate = 10")
             var ends: [Int64] = []
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a timetable that is full for a second takes nobody`() async throws {
+    @Test func `no turn is given when all turns of the next second are taken`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run("UPDATE carillon.apps SET max_rate = 10")
             #expect(try await turn(database, pushes: 15) == 0)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `an app without a rate has no timetable`() async throws {
+    @Test func `an app without max_rate has no row of rates`() async throws {
         try await TestDatabase.withDemo { database async throws in
             for app in [1, 4711] as [Int32] {
                 #expect(try await turn(database, pushes: 100_000, app: app) == 0)

@@ -4,7 +4,7 @@ import Testing
 
 /// Looking results up by the caller's own id, whatever callers put there.
 @Suite struct ReferenceTests {
-    @Test func `one reference on a hundred thousand rows costs an insert no more than others`() async throws {
+    @Test func `a reference that 100,000 rows share does not slow down inserts`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let insert = """
                 INSERT INTO carillon.results (message_id, app_id, reference)
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `a reference is found by an index, also one that no B-tree takes`() async throws {
+    @Test func `a reference is found by an index, also one that is too long for a B-tree`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """

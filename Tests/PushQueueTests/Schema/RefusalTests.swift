@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: Bar.allCases)
-    func `what cannot be given back, taken over or moved to the queue fails, and all beside it comes back`(
+    func `a job that cannot be released, taken over or promoted fails, and the others return`(
         bar: Bar
     ) async throws {
         try await TestDatabase.withDemo { database async throws in
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: Bar.allCases)
-    func `parts of a large message that cannot be stored fail, the others are sent`(bar: Bar) async throws {
+    func `parts of a large message that cannot be stored fail, and the others are sent`(bar: Bar) async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: Bar.allCases)
-    func `what cannot be put aside for another try fails, and the others are tried again`(bar: Bar) async throws {
+    func `a retry that cannot be stored fails, and the others are retried`(bar: Bar) async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """

@@ -21,7 +21,7 @@ import Testing
 
     private static let queue = "SELECT app_id, lane, tokens FROM carillon.messages ORDER BY id"
 
-    @Test func `everything that can be mended is sent again as it was, once`() async throws {
+    @Test func `every failure that can be sent again is requeued unchanged, once`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.failed)
             #expect(try await database.value("carillon.requeue_failures(everything => true)") == "3")
@@ -51,7 +51,10 @@ import Testing
         ("reason => 'Unrecorded'", ["aa"]),
         ("app => 'other', include_unknown => true, include_delivered => true", ["aa", "bb", "cc", "dd"]),
     ])
-    func `what was delivered, or may have been, is sent again only on demand`(_ demand: String, _ tokens: [String])
+    func `pushes that were or may have been delivered are requeued only on request`(
+        _ demand: String,
+        _ tokens: [String]
+    )
         async throws
     {
         try await TestDatabase.withDemo { database async throws in
@@ -77,7 +80,7 @@ import Testing
         ("since => '1 hour'", ["(1,0,\"{aa,bb}\")"]), ("message_id => 102", ["(2,1,{ee})"]),
         ("app => 'demo', reason => 'BadDeviceToken'", ["(1,0,{aa})"]), ("message_id => 7", []),
     ])
-    func `filters choose`(_ filter: String, _ expected: [String]) async throws {
+    func `the arguments of requeue_failures select failures`(_ filter: String, _ expected: [String]) async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.failed)
             try await database.run("SELECT carillon.requeue_failures(\(filter))")
@@ -85,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a broadcast stands for its jobs`() async throws {
+    @Test func `the id of a broadcast selects the failures of all its jobs`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.failed)
             try await database.run(
@@ -99,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [100, 101, 102, 103, 500])
-    func `the id of any part, or of a retry, stands for the whole message`(id: Int) async throws {
+    func `the id of any part or retry selects the whole message`(id: Int) async throws {
         try await TestDatabase.withDemo { database async throws in
             // The record of 103 was refused: nothing else tells of it. A part of another message has an id in between.
             try await database.run(
@@ -132,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `what was cancelled is sent again only by its id`() async throws {
+    @Test func `a cancelled message is requeued only by its id`() async throws {
         try await TestDatabase.withDemo { database async throws in
             // 100 was in flight when it was cancelled, 102 was cut into parts, 103 was cancelled in part.
             try await database.run(Self.failed)
@@ -159,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `what was refused for what its row says is not sent again`() async throws {
+    @Test func `failures caused by the content of the row are not requeued`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.failed)
             try await database.run(
@@ -170,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `wrong arguments are named`() async throws {
+    @Test func `the error for an invalid argument of requeue_failures names it`() async throws {
         try await TestDatabase.withDemo { database async throws in
             for (call, part) in [
                 ("app => 'shop'", "\"app\""), ("since => '-1 hour'", "\"since\""),
@@ -190,7 +193,9 @@ import Testing
         }
     }
 
-    @Test func `without a filter it says what would go, and does it only when told to do everything`() async throws {
+    @Test func `without a filter requeue_failures counts what it would requeue, and requires everything => true`()
+        async throws
+    {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.failed)
             for call in ["", "include_delivered => true", "everything => NULL"] {
@@ -210,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func `every reason that there is may be named, and any other that something has failed for`() async throws {
+    @Test func `every known reason is accepted, and any other that a failure has`() async throws {
         try await TestDatabase.withDemo { database async throws in
             for name in Reason.all.compactMap(\.reason.name) + LocalReason.allCases.map(\.name) {
                 #expect(

@@ -17,7 +17,7 @@ import Testing
         """
     }
 
-    @Test func `what falls due, and finds its id taken, gets another and stays the same message`() async throws {
+    @Test func `a due job whose id is in use gets another id, and stays part of its message`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `a claim is not given back for one of before that had its number`() async throws {
+    @Test func `a release names the time of the claim, because a crash can give its id to another`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let worker = try await database.addWorker()
             try await database.run(
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `what is given back or taken over does so too`() async throws {
+    @Test func `a released or taken-over job whose id is in use gets another id`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let worker = try await database.addWorker()
             try await database.run(
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `two messages to which an app gave the same id both come back from a dead worker`() async throws {
+    @Test func `two messages with the same inserted id are both taken over`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -121,15 +121,15 @@ import Testing
         }
     }
 
-    @Test func `a message is there also after a suspicious one of the same id has been cut`() async throws {
+    @Test func `a message remains after a quarantined one of the same id was cut`() async throws {
         try await TestDatabase.withDemo { database async throws in
-            let suspicious = "(ARRAY[\(Self.held(100, "{aa,bb}"))], 3::smallint)"
+            let quarantined = "(ARRAY[\(Self.held(100, "{aa,bb}"))], 3::smallint)"
             try await database.run(
                 """
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
                 SELECT 999, 1, ARRAY[ROW((t.j[1]).id, 1, (t.j[1]).tokens, '{}', 'alert', NULL, NULL, NULL, NULL, NULL, 'retry',
                     1, t.claims, NULL, NULL, now(), NULL, NULL)::carillon.job]
-                FROM (VALUES \(suspicious), (ARRAY[\(Self.held(100, "{cc}"))], 0::smallint)) AS t(j, claims);
+                FROM (VALUES \(quarantined), (ARRAY[\(Self.held(100, "{cc}"))], 0::smallint)) AS t(j, claims);
                 SELECT carillon.take_over(0)
                 """
             )
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: ["messages", "scheduled"])
-    func `what finds its id taken by a row that is claimed at this moment is not lost for it`(_ table: String)
+    func `a job whose id is in use by a row that is being claimed is not lost`(_ table: String)
         async throws
     {
         try await TestDatabase.withDemo { database async throws in
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `what is put aside finds another id as well`() async throws {
+    @Test func `a retry whose id is in use gets another id`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -182,7 +182,7 @@ import Testing
     @Test(arguments: [
         "SELECT carillon.release(1, '{1}')", "SELECT carillon.put_back(1, f.jobs, '{1000}') FROM carillon.inflight f",
     ])
-    func `any number of ids that somebody took ahead of the sequence cost it one jump`(_ back: String) async throws {
+    func `any number of inserted ids ahead of the sequence costs a few steps`(_ back: String) async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func `nothing of a cancelled broadcast comes back, in whatever way`() async throws {
+    @Test func `no job of a cancelled broadcast returns to the queue`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let worker = try await database.addWorker()
             let job = { Self.held($0, "{aa,bb}", broadcast: "100") }
@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func `while a broadcast is being cancelled its jobs are put aside, and nobody waits`() async throws {
+    @Test func `jobs of a broadcast that is being cancelled are delayed, and no session waits`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let worker = try await database.addWorker()
             try await database.run(
@@ -266,7 +266,7 @@ import Testing
         "SELECT FROM carillon.unfinished WHERE message_id = 90 FOR UPDATE",
         "LOCK TABLE carillon.results IN SHARE MODE", "LOCK TABLE carillon.unfinished IN SHARE MODE",
     ])
-    func `what was called off and cannot be counted now waits, and everything else that is due is moved`(
+    func `a cancelled job whose row of unfinished is locked waits, and all other due jobs move`(
         _ lock: String
     ) async throws {
         try await TestDatabase.withDemo { database async throws in
@@ -298,7 +298,7 @@ import Testing
         "INSERT INTO carillon.messages (id, app_id, tokens, payload) VALUES (100, 1, '{ff}', '{}')",
         "INSERT INTO carillon.unfinished (message_id, app_id, remaining) VALUES (100, 1, 1)",
     ])
-    func `what is due and needs an id that is in somebody's open transaction waits, and nothing else does`(
+    func `a due job whose id is in an open transaction waits, and all others move`(
         _ other: String
     ) async throws {
         try await TestDatabase.withDemo { database async throws in
@@ -335,7 +335,7 @@ import Testing
         }
     }
 
-    @Test func `while a whole table is locked what is due stays, after a moment`() async throws {
+    @Test func `promote gives up soon while a table is locked, and due jobs stay`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -355,7 +355,7 @@ import Testing
         }
     }
 
-    @Test func `a message that is cancelled in flight is not tried again`() async throws {
+    @Test func `a message that is cancelled in flight is not retried`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let worker = try await database.addWorker()
             let id = try #require(try await database.value("carillon.enqueue('demo', '{aa}', 'x', reference => 'r')"))

@@ -103,7 +103,7 @@ import Testing
         )
     }
 
-    @Test func `an app writes what a message says, and never what the queue knows of it`() async throws {
+    @Test func `an app may write the content columns of messages, and none that the queue writes`() async throws {
         try await Self.try(
             [
                 """
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test func `temporary tables and a caller's search path do not lead a function astray`() async throws {
+    @Test func `temporary tables and the caller's search_path do not change what a function does`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let id = try await database.value("carillon.enqueue('demo', '{aa}', 'x')")
             try await database.run(

@@ -5,7 +5,7 @@ import Testing
 @Suite struct SQLPageTests {
     private static let page = GeneratedPage("docs/sql.md")
 
-    @Test func `the page lists what the catalog of a migrated database says`() async throws {
+    @Test func `sql.md is what the catalog of a migrated database yields`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let reference = try await SQLReference(database: database).text()
             let page = try Self.page.text
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func `all that applications and dashboards may use has its comment`() async throws {
+    @Test func `everything that applications and dashboards may use has a comment`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let silent = try await database.rows(
                 """
@@ -28,14 +28,14 @@ import Testing
         }
     }
 
-    @Test func `the page names every role that the migrations create`() throws {
+    @Test func `sql.md names every role that the migrations create`() throws {
         let page = try Self.page.text
         let roles = try GeneratedPage("migrations/0001_schema.up.sql").text.matches(of: #/'(carillon_[a-z]+)'/#)
         #expect(roles.count >= 5)
         for role in roles { #expect(page.contains("| `\(role.output.1)` |"), "\(role.output.1)") }
     }
 
-    @Test func `the examples run as they stand there`() async throws {
+    @Test func `the examples run as they are printed`() async throws {
         let examples = try Self.page.text.split(separator: "```sql\n").dropFirst()
             .map { String($0.split(separator: "```")[0]) }
         #expect(examples.count > 3)
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: ["README.md", "docs/enqueue.md", "docs/sql.md"])
-    func `the tokens of the examples are as long as Apple's, so that they can be pasted`(name: String) throws {
+    func `the tokens of the examples are as long as Apple's`(name: String) throws {
         let page = try GeneratedPage(name).text
         let tokens = page.matches(of: #/(?:ARRAY\[|register_token\('acme', )'([^']*)'/#).map(\.output.1)
         #expect(tokens.isEmpty == false)

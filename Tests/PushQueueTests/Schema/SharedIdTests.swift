@@ -21,7 +21,7 @@ import Testing
             (1, 1, ARRAY[\(held(7, "{aa,bb}"))]), (1, 2, ARRAY[\(held(7, "{cc,dd,ee}"))]);
         """
 
-    @Test func `each has its own progress and its own result`() async throws {
+    @Test func `messages of one id in two apps have their own progress and results`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.flying)
             for (app, left, sent) in [(1, 1, 1), (2, 1, 2), (1, 0, 1), (2, 0, 1)] {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `what one calls off, the other's goes out`() async throws {
+    @Test func `cancelling the message of one app leaves the one of the other`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.flying)
             try await database.run(
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `a dead worker's messages and parts come back to the app that they are of`() async throws {
+    @Test func `messages and parts of a dead worker return to their own apps`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `broadcasts of one id are told and taken back apart`() async throws {
+    @Test func `broadcasts of one id in two apps have their own status and are cancelled separately`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `the status of an id or a reference that two apps have is told for each, or for the one that is named`()
+    @Test func `message_status returns a row for each app that has the id or reference, or for the one that is named`()
         async throws
     {
         try await TestDatabase.withDemo { database async throws in
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `what failed is sent again to the app's own tokens, with the app's own text`() async throws {
+    @Test func `failures of one id in two apps are requeued with their own tokens and payload`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct TokenTests {
-    @Test func `registering again renews, keeps the owner, and takes a new one`() async throws {
+    @Test func `registering a token again renews it, and keeps the owner unless another is given`() async throws {
         try await TestDatabase.withDemo { database async throws in
             _ = try await database.value("carillon.register_token('demo', 'AABB', 'ann')")
             try await database.run("UPDATE carillon.tokens SET last_update = now() - interval '1 day'")
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `a clock that went back takes no registration back`() async throws {
+    @Test func `a clock that was set back makes no registration older`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run("INSERT INTO carillon.tokens VALUES (1, 'aabb', now() + interval '1 hour')")
             _ = try await database.value("carillon.register_token('demo', 'aabb')")
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `what is no token or no app is refused`() async throws {
+    @Test func `register_token refuses an invalid token and an unknown app`() async throws {
         try await TestDatabase.withDemo { database async throws in
             for (app, token, argument) in [
                 ("'demo'", "'xyz'", "token"), ("'demo'", "'abc'", "token"), ("'demo'", "NULL", "token"),
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `a pass deletes a token that was not registered since, strictly`() async throws {
+    @Test func `a pass deletes a token only if its last registration is before the feedback`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `a time in the future deletes nothing that is registered after it was heard of`() async throws {
+    @Test func `feedback with a future time deletes no token that is registered after it arrived`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a pass may be for one app, which must be known`() async throws {
+    @Test func `a pass may be limited to one app, which must exist`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `many thousand tokens go in batches`() async throws {
+    @Test func `a pass deletes many thousand tokens in batches`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """

@@ -19,7 +19,7 @@ import Testing
         "57P05", "25006", "25P03", "25P04", "58000", "58030",
     ]
 
-    @Test func `locks, time limits, collisions, lost servers and full disks pass, everything else is a refusal`()
+    @Test func `errors of locks, time limits, conflicts, servers and disks are transient, and all others are refusals`()
         async throws
     {
         for state in Self.refusals { #expect(!PostgresError(.server, "no", sqlState: state).isTransient, "\(state)") }

@@ -62,7 +62,8 @@ import Testing
         }
     }
 
-    @Test func `a trigger that names its own table plainly works on every table that workers write`() async throws {
+    @Test func `a trigger that names its tables without a schema works on every table that workers write`() async throws
+    {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """

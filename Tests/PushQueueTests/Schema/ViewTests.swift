@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `the status of an app adds up`() async throws {
+    @Test func `app_status adds up the counts of an app`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `a deep queue is estimated, not counted`() async throws {
+    @Test func `the depth of a long queue is estimated`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
