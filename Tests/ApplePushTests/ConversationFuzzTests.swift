@@ -11,21 +11,10 @@ import Testing
         try await Fuzzing.seeds(120) { seed in
             let queue = DeliveryQueue(waitingTimeout: seed & 8 == 0 ? .seconds(1_000_000) : .seconds(30))
             let fuzz = try ConversationFuzz(seed: seed, queue)
-            let terms = DeliveryTerms(patience: seed & 6 == 0 ? .seconds(1) : nil)
-            var failure: (any Error)?
-            let returned = await withCheckedContinuation { completion in
-                let delivery = Delivery(
-                    1,
-                    batch(50 + Int(seed % 400)),
-                    terms,
-                    from: fuzz.now,
-                    completion: completion,
-                    onCancel: {}
-                )
-                queue.add(delivery)
-                do { try fuzz.run(600) } catch { failure = error }
-            }
-            if let failure { throw failure }
+            let terms = DeliveryTerms(returnAfter: seed & 6 == 0 ? .seconds(1) : nil)
+            var returned: Delivered?
+            queue.add(Delivery(1, batch(50 + Int(seed % 400)), terms, at: fuzz.now)) { returned = $0 }
+            try fuzz.run(600)
             let first = try #require(returned)
             // Were a push to end twice, its delivery would be over before the last of them has ended.
             let outcomes = await first.rest?.outcomes() ?? first.outcomes

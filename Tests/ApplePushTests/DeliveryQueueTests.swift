@@ -7,36 +7,26 @@ import Testing
 @Suite struct DeliveryQueueTests {
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
 
-    /// Hands a queue with one delivery to the test, and returns what the delivery returned with.
+    /// Hands a queue with one delivery to the test, and returns what the delivery returned.
     private func deliver(
         _ count: Int,
         _ terms: DeliveryTerms = DeliveryTerms(),
         waitingTimeout: Duration = .seconds(3600),
         _ test: (DeliveryQueue) throws -> Void
-    ) async throws -> Delivered {
+    ) throws -> Delivered {
         let queue = DeliveryQueue(waitingTimeout: waitingTimeout)
-        var failure: (any Error)?
-        let delivered = await withCheckedContinuation { completion in
-            let delivery = Delivery(
-                1,
-                batch(count),
-                terms,
-                from: start,
-                completion: completion,
-                onCancel: {}
-            )
-            queue.add(delivery)
-            do { try test(queue) } catch { failure = error }
-        }
-        if let failure { throw failure }
-        return try #require(delivered)
+        var returned: [Delivered] = []
+        queue.add(Delivery(1, batch(count), terms, at: start)) { returned.append($0) }
+        try test(queue)
+        #expect(returned.count == 1)
+        return try #require(returned.first)
     }
 
     private func verdicts(_ outcomes: Outcomes) -> [Outcome.Verdict] { outcomes.map(\.verdict) }
 
-    @Test func `what waits when its permit ends is safe, and what was taken before may be answered`() async throws {
+    @Test func `what waits when its permit ends is safe, and what was taken before may be answered`() throws {
         let permit = SendingPermit(until: start + .seconds(5))
-        let delivered = try await deliver(3, DeliveryTerms(permit: permit)) { queue in
+        let delivered = try deliver(3, DeliveryTerms(permit: permit)) { queue in
             let first = try #require(queue.next())
             #expect(queue.nextDue == start + .seconds(5))
             queue.passed(to: start + .seconds(4))
@@ -51,9 +41,9 @@ import Testing
         #expect(delivered.rest == nil)
     }
 
-    @Test func `a permit that was extended is looked at again at its new end`() async throws {
+    @Test func `a permit that was extended is looked at again at its new end`() throws {
         let permit = SendingPermit(until: start + .seconds(5))
-        let delivered = try await deliver(1, DeliveryTerms(permit: permit)) { queue in
+        let delivered = try deliver(1, DeliveryTerms(permit: permit)) { queue in
             permit.extend(until: start + .seconds(9))
             queue.passed(to: start + .seconds(5))
             #expect(queue.waiting == 1)
@@ -66,9 +56,9 @@ import Testing
         #expect(verdicts(delivered.outcomes) == [.safe])
     }
 
-    @Test func `a push that comes back after the end of its permit does not go out again`() async throws {
+    @Test func `a push that comes back after the end of its permit does not go out again`() throws {
         let permit = SendingPermit(until: start + .seconds(5))
-        let delivered = try await deliver(2, DeliveryTerms(permit: permit)) { queue in
+        let delivered = try deliver(2, DeliveryTerms(permit: permit)) { queue in
             let first = try #require(queue.next())
             let second = try #require(queue.next())
             #expect(queue.next() == nil)
@@ -86,7 +76,7 @@ import Testing
 
     @Test func `when patience is over, what has ended comes at once and the rest later`() async throws {
         let queue = Kept()
-        let delivered = try await deliver(3, DeliveryTerms(patience: .seconds(1))) { deliveries in
+        let delivered = try deliver(3, DeliveryTerms(returnAfter: .seconds(1))) { deliveries in
             let pushes = try (0..<3).map { _ in try #require(deliveries.next()) }
             deliveries.end(pushes[1], .delivered)
             deliveries.passed(to: start + .milliseconds(999))
@@ -111,13 +101,13 @@ import Testing
     }
 
     @Test func `as long as nothing has ended, patience begins anew`() async throws {
-        let delivered = try await deliver(2, DeliveryTerms(patience: .seconds(1))) { queue in
+        let delivered = try deliver(2, DeliveryTerms(returnAfter: .seconds(1))) { queue in
             let first = try #require(queue.next())
             queue.passed(to: start + .seconds(1))
             #expect(queue.nextDue == start + .seconds(2))
             queue.end(first, .delivered)
             queue.passed(to: start + .seconds(2))
-            queue.giveUp(.late) { _ in true }
+            queue.giveUp(.late)
             #expect(queue.isEmpty)
         }
         #expect(verdicts(delivered.outcomes) == [.delivered, .pending])
@@ -125,8 +115,8 @@ import Testing
         #expect(verdicts(await rest.outcomes()) == [.delivered, .safe])
     }
 
-    @Test func `what ends before patience is over has no rest`() async throws {
-        let delivered = try await deliver(1, DeliveryTerms(patience: .seconds(1))) { queue in
+    @Test func `what ends before patience is over has no rest`() throws {
+        let delivered = try deliver(1, DeliveryTerms(returnAfter: .seconds(1))) { queue in
             queue.end(try #require(queue.next()), .delivered)
             queue.passed(to: start + .seconds(1))
             #expect(queue.isEmpty)
@@ -135,8 +125,8 @@ import Testing
         #expect(delivered.rest == nil)
     }
 
-    @Test func `no patience at all is a short one`() async throws {
-        _ = try await deliver(1, DeliveryTerms(patience: .zero)) { queue in
+    @Test func `no patience at all is a short one`() throws {
+        _ = try deliver(1, DeliveryTerms(returnAfter: .zero)) { queue in
             let push = try #require(queue.next())
             queue.passed(to: start + .milliseconds(1))
             #expect(queue.nextDue > start + .milliseconds(1))
@@ -144,8 +134,8 @@ import Testing
         }
     }
 
-    @Test func `the time to wait runs from the last answer`() async throws {
-        let delivered = try await deliver(3, waitingTimeout: .seconds(20)) { queue in
+    @Test func `the time to wait runs from the last answer`() throws {
+        let delivered = try deliver(3, waitingTimeout: .seconds(20)) { queue in
             let first = try #require(queue.next())
             queue.passed(to: start + .seconds(19))
             #expect(queue.nextDue == start + .seconds(20))
@@ -160,12 +150,12 @@ import Testing
         #expect(verdicts(delivered.outcomes) == [.delivered, .safe, .safe])
     }
 
-    @Test func `a push that comes back after its delivery was cancelled does not go out again`() async throws {
-        let delivered = try await deliver(3) { queue in
+    @Test func `a push that comes back after its delivery was cancelled does not go out again`() throws {
+        let delivered = try deliver(3) { queue in
             let pushes = try (0..<3).map { _ in try #require(queue.next()) }
             queue.cancel(1)
             queue.takeBack(pushes[0])
-            queue.takeBack(pushes[1], orEnd: Outcome(.safe))
+            queue.takeBack(pushes[1], isRefused: true)
             #expect(queue.next() == nil)
             queue.end(pushes[2], .delivered)
             #expect(queue.isEmpty)
@@ -174,15 +164,15 @@ import Testing
         #expect(delivered.outcomes.withheld?.code == .cancelled)
     }
 
-    @Test func `a push that is larger than there is room for stays where it is`() async throws {
+    @Test func `a push that is larger than there is room for stays where it is`() throws {
         let size = #"{"aps":{"alert":"Hello"}}"#.utf8.count
-        _ = try await deliver(2) { queue in
-            #expect(queue.upcoming == size)
+        _ = try deliver(2) { queue in
+            #expect(queue.nextSize == size)
             #expect(queue.next(upTo: size - 1) == nil)
             #expect(queue.waiting == 2)
             queue.end(try #require(queue.next(upTo: size)), .delivered)
             queue.end(try #require(queue.next()), .delivered)
-            #expect(queue.upcoming == nil)
+            #expect(queue.nextSize == nil)
         }
     }
 }

@@ -40,7 +40,7 @@ import Testing
 
     @Test func `after the patience the fast ones are there, and the slow one follows, each sent once`() async throws {
         try await withHolding { server, gateway, backend, credential in
-            let terms = DeliveryTerms(patience: .milliseconds(100))
+            let terms = DeliveryTerms(returnAfter: .milliseconds(100))
             let early = await backend.deliver(batch(10), to: gateway, with: credential, terms: terms)
             #expect(early.outcomes[3].verdict == .pending)
             #expect(early.outcomes.allSatisfy { $0.verdict == .pending || $0.verdict == .delivered })
@@ -56,7 +56,7 @@ import Testing
     @Test func `a batch that ends within the patience comes whole`() async throws {
         try await TestGateway.with(test: { server, gateway in
             try await withBackend { backend in
-                let terms = DeliveryTerms(patience: .seconds(60), permit: SendingPermit(for: .seconds(60)))
+                let terms = DeliveryTerms(returnAfter: .seconds(60), permit: SendingPermit(for: .seconds(60)))
                 let credential = try TestCredential.certificate()
                 let delivered = await backend.deliver(batch(2000), to: gateway, with: credential, terms: terms)
                 #expect(count(delivered.outcomes) == [.delivered: 2000])
@@ -67,7 +67,7 @@ import Testing
 
     @Test func `a shutdown ends the rest, for all who wait for it`() async throws {
         try await withHolding { server, gateway, backend, credential in
-            let terms = DeliveryTerms(patience: .milliseconds(100))
+            let terms = DeliveryTerms(returnAfter: .milliseconds(100))
             let early = await backend.deliver(batch(10), to: gateway, with: credential, terms: terms)
             let rest = try #require(early.rest)
             async let first = rest.outcomes()
@@ -92,7 +92,7 @@ import Testing
             var configuration = HTTP2Configuration()
             configuration.requestTimeout = .seconds(2)
             var backend: HTTP2Backend? = HTTP2Backend(configuration)
-            let terms = DeliveryTerms(patience: .milliseconds(100))
+            let terms = DeliveryTerms(returnAfter: .milliseconds(100))
             let credential = try TestCredential.certificate()
             let early = await backend?.deliver(batch(10), to: gateway, with: credential, terms: terms)
             backend = nil
@@ -108,7 +108,7 @@ import Testing
             try await withBackend {
                 $0.requestTimeout = .seconds(3)
             } _: { backend in
-                let terms = DeliveryTerms(patience: .milliseconds(100))
+                let terms = DeliveryTerms(returnAfter: .milliseconds(100))
                 let credential = try TestCredential.certificate()
                 let early = await backend.deliver(batch(20), to: gateway, with: credential, terms: terms)
                 let rest = try #require(early.rest)
@@ -134,7 +134,7 @@ import Testing
             let warm = await backend.deliver(batch(1, digits: 64), to: gateway, with: credential)
             #expect(count(warm) == [.delivered: 1])
             // The answers free streams only when the permit is over.
-            let terms = DeliveryTerms(patience: .milliseconds(100), permit: SendingPermit(for: .milliseconds(800)))
+            let terms = DeliveryTerms(returnAfter: .milliseconds(100), permit: SendingPermit(for: .milliseconds(800)))
             let early = await backend.deliver(batch(20, digits: 64), to: gateway, with: credential, terms: terms)
             #expect(count(early.outcomes) == [.safe: 15, .pending: 5])
             let rest = try #require(early.rest)

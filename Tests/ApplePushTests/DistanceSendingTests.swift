@@ -55,7 +55,7 @@ import Testing
                 batch(200, digits: 64, payload: kilobytes),
                 to: gateway,
                 with: credential,
-                terms: DeliveryTerms(patience: .milliseconds(400))
+                terms: DeliveryTerms(returnAfter: .milliseconds(400))
             )
             let capacity = try #require(large.capacity)
             #expect((1...64).contains(capacity), "a window of 65,535 bytes has room for sixteen")

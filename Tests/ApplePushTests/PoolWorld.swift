@@ -15,8 +15,10 @@ final class PoolWorld {
     private(set) var connections: [Int: Connection] = [:]
     private(set) var faults: [String] = []
     private(set) var added = 0
+    /// Pushes that have ended, each once.
+    private(set) var ended = 0
     private(set) var sent = 0
-    private var deliveries: [Delivery] = []
+    private var deliveries = 0
     private var cancelled: Set<Int> = []
     private var isFetching = false
     private var now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
@@ -34,9 +36,6 @@ final class PoolWorld {
             random: SeededGenerator(seed: seed &+ 1)
         )
     }
-
-    /// How many pushes have ended, each once: a delivery that is done has an outcome for each.
-    var ended: Int { deliveries.reduce(0) { $0 + $1.outcomes.count { $0.verdict != .pending } } }
 
     // MARK: What happens
 
@@ -89,26 +88,20 @@ final class PoolWorld {
 
     private func add() {
         let count = Bool.random(using: &random) ? 1 : Int.random(in: 2...300, using: &random)
-        let serial = deliveries.count
-        let delivery = Delivery(
-            serial,
-            batch(count),
-            DeliveryTerms(),
-            from: now,
-            completion: nil,
-            onCancel: {}
-        )
-        deliveries.append(delivery)
+        queue.add(Delivery(deliveries, batch(count), DeliveryTerms(), at: now)) { delivered in
+            self.ended += delivered.outcomes.count { $0.verdict != .pending }
+        }
+        deliveries += 1
         added += count
-        queue.add(delivery)
         state.deliveryAdded()
         settle()
     }
 
     private func cancel() {
-        guard let delivery = deliveries.suffix(8).randomElement(using: &random) else { return }
-        cancelled.insert(delivery.serial)
-        queue.cancel(delivery.serial)
+        let recent = max(0, deliveries - 8)..<deliveries
+        guard let serial = recent.randomElement(using: &random) else { return }
+        cancelled.insert(serial)
+        queue.cancel(serial)
     }
 
     private func any(_ phase: ConnectionStatus.Phase, _ body: (Int) -> Void) {
@@ -133,7 +126,7 @@ final class PoolWorld {
     private func takeBack(_ id: Int) {
         change(id) { connection in
             guard let push = connection.inFlight.popLast() else { return }
-            queue.takeBack(push, orEnd: Outcome(.safe))
+            queue.takeBack(push, isRefused: true)
         }
     }
 
@@ -202,7 +195,7 @@ final class PoolWorld {
                 }
             case .end(let id, let end): close(id, end)
             case .forget(let id, _): forget(id)
-            case .giveUpWaiting(let failure): queue.giveUp(.unconnected(failure)) { _ in true }
+            case .giveUpWaiting(let failure): queue.giveUp(.noConnection(failure))
             case .fetchToken:
                 if isFetching { faults.append("two tokens are asked for at a time") }
                 isFetching = true
@@ -232,8 +225,8 @@ final class PoolWorld {
             change(share.id) { connection in
                 var left = min(share.count, capacity - connection.inFlight.count)
                 while left > 0, let run = queue.next(left, in: .unlimited) {
-                    if cancelled.contains(run.delivery.serial) {
-                        faults.append("delivery \(run.delivery.serial) is sent after it was cancelled")
+                    if cancelled.contains(run.serial) {
+                        faults.append("delivery \(run.serial) is sent after it was cancelled")
                     }
                     connection.inFlight += run.positions.map { run.push(at: $0) }
                     sent += run.positions.count

@@ -74,7 +74,7 @@ import Testing
             var slow = HTTP2Configuration()
             slow.requestTimeout = .seconds(600)
             let lost = HTTP2Backend(slow)
-            let dying = queue.worker(lost) { $0.patience = .milliseconds(200) }
+            let dying = queue.worker(lost) { $0.settleAfter = .milliseconds(200) }
             let run = Task { try await dying.run() }
             try await queue.loop.eventually("the fast ones are settled") {
                 try await fastOnesAreSettled(in: queue) && dying.counters.inFlight == 2

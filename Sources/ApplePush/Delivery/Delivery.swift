@@ -1,117 +1,96 @@
 import IO
 
-/// A batch on its way: a cursor over flat arrays, and the slots that its answers fill.
-final class Delivery {
-    /// How often a push may be refused by itself before its outcome is reported.
-    private static let refusalLimit: UInt8 = 5
-
-    /// Tells it from every other delivery of its pool, past ones included.
-    let serial: Int
-    let batch: PushBatch
-    private let arrived: MonotonicInstant
-    let permit: SendingPermit?
-    private let patience: Duration?
-    /// When the caller has waited long enough for all of it.
-    private var patienceEnd: MonotonicInstant?
-    private(set) var outcomes: Outcomes
-    private var cursor = 0
-    /// Pushes that came back and go out again before all others, first come, first served.
-    private var again: [Int32] = []
-    private var againCursor = 0
-    /// How often each push was refused; empty until the first is.
-    private var refusals: [UInt8] = []
-    /// How many have no outcome yet.
-    private(set) var remaining: Int
-    /// How many are neither in flight nor ended.
-    private(set) var waiting: Int
-    /// Its caller has gone: what comes back does not go out again.
-    private(set) var isCancelled = false
-    /// The caller, until it has something; nil also where nobody waits.
-    private var completion: CheckedContinuation<Delivered?, Never>?
-    /// What the caller has instead, once it has some of the outcomes.
-    private var rest: Remainder?
-    private let onCancel: @Sendable () -> Void
-
-    init(
-        _ serial: Int,
-        _ batch: PushBatch,
-        _ terms: DeliveryTerms,
-        from now: MonotonicInstant,
-        completion: CheckedContinuation<Delivered?, Never>?,
-        onCancel: @escaping @Sendable () -> Void
-    ) {
-        self.serial = serial
-        let count = batch.count
-        outcomes = Outcomes(repeating: .pending, count: count)
-        self.batch = batch
-        arrived = now
-        permit = terms.permit
-        // With none at all it would be over again at once, and so on.
-        patience = terms.patience.map { max($0, .milliseconds(1)) }
-        patienceEnd = patience.map { now + $0 }
-        remaining = count
-        waiting = count
-        self.completion = completion
-        self.onCancel = onCancel
+/// A batch on its way, as a value: events come in by its methods, and outcomes add up.
+///
+/// Each of its pushes waits for a connection, is in flight, or has ended. A push in flight waits again if its connection
+/// returns it unprocessed. A waiting push ends unsent if no connection can be made or takes it in time, if its permit ends,
+/// or if its caller is cancelled.
+struct Delivery {
+    enum State {
+        /// Some of its pushes wait: it takes turns with other deliveries.
+        case waiting
+        /// Those that have not ended are in flight.
+        case inFlight
+        case ended
     }
 
-    /// When its caller may have waited for long enough.
-    var returnDue: MonotonicInstant { patienceEnd ?? .distantFuture }
+    /// How often a push may be refused by itself before that is its outcome.
+    private static let refusalLimit: UInt8 = 5
 
-    /// Until when its pushes may wait for a connection, if the gateway does not answer any push before: while it does,
-    /// they only wait for their turn.
+    /// Unique in its pool.
+    let serial: Int
+    let batch: PushBatch
+    let permit: SendingPermit?
+    private let arrived: MonotonicInstant
+    /// After how long the caller gets the outcomes that there are.
+    private let returnInterval: Duration?
+    /// When that is; far in the future once it has them.
+    private(set) var returnDue = MonotonicInstant.distantFuture
+    private(set) var outcomes: Outcomes
+    /// The first push that was never taken. It is never malformed.
+    private var cursor = 0
+    /// Pushes that came back, to be sent before all others.
+    private var returned: [Int32] = []
+    private var returnedCursor = 0
+    /// How often each push was refused; empty until one is.
+    private var refusals: [UInt8] = []
+    /// Pushes without an outcome.
+    private var unended: Int
+    /// Pushes that are neither in flight nor ended.
+    private(set) var waiting: Int
+    private var isCancelled = false
+
+    init(_ serial: Int, _ batch: PushBatch, _ terms: DeliveryTerms, at now: MonotonicInstant) {
+        self.serial = serial
+        self.batch = batch
+        permit = terms.permit
+        arrived = now
+        // Zero would be over again at once, and so on.
+        returnInterval = terms.returnAfter.map { max($0, .milliseconds(1)) }
+        let count = batch.count
+        outcomes = Outcomes(repeating: .pending, count: count)
+        unended = count
+        waiting = count
+        if let returnInterval { returnDue = now + returnInterval }
+        skipMalformed()
+    }
+
+    var state: State { waiting > 0 ? .waiting : unended > 0 ? .inFlight : .ended }
+
+    /// Until when its pushes may wait. While the gateway answers others, they only wait for their turn.
     func deadline(lastAnswer: MonotonicInstant, waiting limit: Duration) -> MonotonicInstant {
         max(arrived, lastAnswer) + limit
     }
 
-    /// How many bytes the body of the next push has; nil if there is none. Pushes before it that cannot be sent at all
-    /// end here.
-    func upcoming() -> Int? {
-        peek().map { bodyCount(of: $0) }
+    // MARK: Taking pushes
+
+    /// The size of the next push's body; nil if none waits.
+    var nextSize: Int? { nextPosition.map { bodySize(of: $0) } }
+
+    private var nextPosition: Int? {
+        if returnedCursor < returned.count { return Int(returned[returnedCursor]) }
+        return cursor < batch.count ? cursor : nil
     }
 
-    private func peek() -> Int? {
-        if againCursor < again.count { return Int(again[againCursor]) }
-        while cursor < batch.count {
-            if !batch.pushes[cursor].isMalformed { return cursor }
+    /// Takes up to that many pushes of one message, as far as there is room for their bodies. Nil if none waits, or there is no
+    /// room for the next one.
+    mutating func take(_ count: Int, in room: BodyRoom) -> Range<Int>? {
+        guard let first = nextPosition else { return nil }
+        let count = min(count, room.count(of: bodySize(of: first)))
+        if count <= 0 { return nil }
+        if returnedCursor < returned.count {
             waiting -= 1
-            end(cursor, Outcome(.rejected, reason: .malformedToken))
-            cursor += 1
+            returnedCursor += 1
+            if returnedCursor == returned.count {
+                returned.removeAll(keepingCapacity: true)
+                returnedCursor = 0
+            }
+            return first..<first + 1
         }
-        return nil
-    }
-
-    /// What there is to submit next.
-    enum Next {
-        /// Pushes in a row, all of one message.
-        case run(Range<Int>)
-        /// There is no room for the body of the next push.
-        case tooLarge
-        case none
-    }
-
-    /// Takes the pushes to submit next: as many as that, as there is room for, and as lie in a row.
-    func next(_ count: Int, in room: BodyRoom) -> Next {
-        guard let first = peek() else { return .none }
-        let count = min(count, room.count(of: bodyCount(of: first)))
-        if count <= 0 { return .tooLarge }
-        guard againCursor == again.count else {
-            takeAgain()
-            return .run(first..<first + 1)
-        }
-        let end = endOfRun(from: first, atMost: count)
-        waiting -= end - first
-        cursor = end
-        return .run(first..<end)
-    }
-
-    private func takeAgain() {
-        waiting -= 1
-        againCursor += 1
-        if againCursor == again.count {
-            again.removeAll(keepingCapacity: true)
-            againCursor = 0
-        }
+        cursor = endOfRun(from: first, atMost: count)
+        defer { skipMalformed() }
+        waiting -= cursor - first
+        return first..<cursor
     }
 
     private func endOfRun(from first: Int, atMost count: Int) -> Int {
@@ -123,74 +102,107 @@ final class Delivery {
         return end
     }
 
-    private func bodyCount(of position: Int) -> Int {
+    private mutating func skipMalformed() {
+        while cursor < batch.count, batch.pushes[cursor].isMalformed {
+            waiting -= 1
+            end(cursor, Outcome(.rejected, reason: .malformedToken))
+            cursor += 1
+        }
+    }
+
+    private func bodySize(of position: Int) -> Int {
         Int(batch.headings[Int(batch.pushes[position].heading)].payload.count)
     }
 
-    /// A push came back without having been processed, because its connection takes no more. It goes out on another,
-    /// for as long as its time lasts.
-    func takeBack(_ position: Int) {
-        again.append(Int32(position))
-        waiting += 1
+    // MARK: What happens to pushes in flight
+
+    mutating func end(_ position: Int, _ outcome: Outcome) {
+        outcomes[position] = outcome
+        unended -= 1
     }
 
-    /// A push was refused without having been processed, on a connection that takes others. False if that was once too
-    /// often.
-    func takeBackRefused(_ position: Int) -> Bool {
+    /// A push came back unprocessed: it is sent again, unless its caller was cancelled.
+    ///
+    /// - Parameter isRefused: the gateway refused this push, on a connection that takes others. After several times, that is
+    ///   its outcome.
+    mutating func takeBack(_ position: Int, isRefused: Bool) {
+        if isCancelled {
+            endUnsent(position, .cancelled)
+        } else if isRefused, !countRefusal(of: position) {
+            endUnsent(position, .refused)
+        } else {
+            returned.append(Int32(position))
+            waiting += 1
+        }
+    }
+
+    /// False if it was one too many.
+    private mutating func countRefusal(of position: Int) -> Bool {
         if refusals.isEmpty { refusals = Array(repeating: 0, count: batch.count) }
         guard refusals[position] < Self.refusalLimit else { return false }
         refusals[position] += 1
-        takeBack(position)
         return true
     }
 
-    /// A push that was submitted has its outcome.
-    func end(_ position: Int, _ outcome: Outcome) {
-        outcomes[position] = outcome
-        remaining -= 1
+    private mutating func endUnsent(_ position: Int, _ reason: UnsentReason) {
+        outcomes.note(reason)
+        end(position, OutcomeRules.outcome(of: .neverSubmitted))
     }
 
-    /// Lets an answer be read into the outcomes' texts.
-    func read(_ answer: (inout Outcomes) -> Outcome) -> Outcome { answer(&outcomes) }
+    /// Lets an answer keep the text of its reason in the outcomes.
+    mutating func read(_ answer: (inout Outcomes) -> Outcome) -> Outcome { answer(&outcomes) }
 
-    /// The caller has gone.
-    func cancel() { isCancelled = true }
+    // MARK: What happens to the delivery
 
-    /// Nothing that still waits will be submitted.
-    func giveUpWaiting(_ end: WaitingEnd) {
-        while case .run(let positions) = next(.max, in: .unlimited) {
-            for position in positions { self.end(position, OutcomeRules.outcome(of: .neverSubmitted)) }
-        }
-        note(end)
+    /// What waits ends unsent, and what is in flight is not sent again.
+    mutating func cancel() {
+        isCancelled = true
+        if waiting > 0 { giveUp(.cancelled) }
     }
 
-    /// Why pushes of it end unsent.
-    func note(_ end: WaitingEnd) {
-        switch end {
-        case .unconnected(let failure): outcomes.connectFailure = failure
-        case .withheld(let failure): outcomes.withheld = failure
+    /// What waits ends unsent.
+    mutating func giveUp(_ reason: UnsentReason) {
+        while let positions = take(.max, in: .unlimited) {
+            for position in positions { endUnsent(position, reason) }
         }
     }
 
-    /// Hands the caller what it has once its patience is over, and the rest later. As long as nothing at all has ended,
-    /// there is nothing to hand over, and the caller waits for the same time again.
-    func returnEarly(at now: MonotonicInstant, capacity: Int?) {
-        guard let patience = self.patience, let end = patienceEnd, now >= end else { return }
-        guard remaining < batch.count else {
-            patienceEnd = now + patience
-            return
-        }
-        patienceEnd = nil
-        let rest = Remainder(onCancel: onCancel)
-        self.rest = rest
-        completion.take()?.resume(returning: Delivered(outcomes, rest: rest, capacity: capacity))
+    /// Whether the caller is to get the outcomes that there are. If there are none, it waits for as long again.
+    mutating func returnsEarly(at now: MonotonicInstant) -> Bool {
+        guard let returnInterval, now >= returnDue else { return false }
+        let hasOutcomes = unended < batch.count
+        returnDue = hasOutcomes ? .distantFuture : now + returnInterval
+        return hasOutcomes
     }
+}
 
-    /// Hands the outcomes to the caller once every push has one. True if it did.
-    func finishIfDone(capacity: Int?) -> Bool {
-        guard remaining == 0 else { return false }
-        completion.take()?.resume(returning: Delivered(outcomes, capacity: capacity))
-        rest.take()?.end(with: outcomes)
-        return true
+/// Why a push that waited for a connection was not sent.
+enum UnsentReason {
+    case noConnection(PushError)
+    /// A connection could be made, or that is unknown.
+    case withheld(PushError)
+
+    static let late = withheld(
+        .timedOut,
+        "No connection took the push in time: the gateway does not answer, or takes few pushes at a time. Send it again later."
+    )
+    static let cancelled = withheld(.cancelled, "The task was cancelled before the push was sent.")
+    static let notPermitted = withheld(.cancelled, "The permit to send ended before the push was sent.")
+    static let refused = withheld(
+        .unreachable,
+        "The gateway refused the push several times without processing it. Send it again later."
+    )
+
+    private static func withheld(_ code: PushError.Code, _ message: String) -> Self {
+        .withheld(PushError(code, message))
+    }
+}
+
+extension Outcomes {
+    fileprivate mutating func note(_ reason: UnsentReason) {
+        switch reason {
+        case .noConnection(let failure): connectFailure = failure
+        case .withheld(let failure): withheld = failure
+        }
     }
 }

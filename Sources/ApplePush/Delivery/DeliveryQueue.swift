@@ -1,198 +1,209 @@
 import IO
 
+/// A push that a connection took from the queue.
+struct QueuedPush: Equatable {
+    /// The queue's number of the delivery.
+    let delivery: Int32
+    let position: Int32
+}
+
+/// Pushes of one delivery and one message that a connection takes at once.
+struct DeliveryRun {
+    /// The queue's number of the delivery.
+    let number: Int32
+    let serial: Int
+    let batch: PushBatch
+    let positions: Range<Int>
+
+    func push(at position: Int) -> QueuedPush { QueuedPush(delivery: number, position: Int32(position)) }
+}
+
 /// The deliveries of a pool, which take turns. Confined to the pool's loop, as its connections are.
 final class DeliveryQueue {
-    /// By number; a number is free again once the delivery is done.
-    private var deliveries: [Delivery?] = []
+    private struct Entry {
+        var delivery: Delivery
+        /// Nil once it was called.
+        var complete: ((Delivered) -> Void)?
+        let onCancel: @Sendable () -> Void
+        /// What the caller got with the first outcomes.
+        var rest: Remainder?
+
+        /// Under a number that is free: an ended delivery without pushes.
+        static var empty: Self {
+            let nothing = Delivery(0, PushBatch(), DeliveryTerms(), at: .distantFuture)
+            return Self(delivery: nothing, onCancel: {})
+        }
+    }
+
+    /// By number, which is free for another delivery once this one has ended.
+    private var entries: [Entry] = []
     private var free: [Int32] = []
     private var numbers: [Int: Int32] = [:]
-    /// Those with pushes that wait.
+    /// Those in state `waiting`.
     private var line = TurnLine()
+    private var permits = PermitCounts()
     /// How long pushes wait for a connection while the gateway answers nothing.
     private let waitingTimeout: Duration
     private var lastAnswer = MonotonicInstant(nanoseconds: 0)
 
-    /// The permits of the deliveries. As a rule all have the same, so that one look at it is enough.
-    private var permits = PermitCounts()
-
-    /// None of them has to be looked at before that: a lower bound, so that an end or a longer permit costs nothing.
+    /// When `passed` must be called. A lower bound, so that an end or a longer permit costs nothing.
     private(set) var nextDue = MonotonicInstant.distantFuture
 
-    /// How many pushes the gateway takes at a time, so far as is known: told to those whose delivery returns.
+    /// How many pushes the gateway takes at a time, as far as is known: returned with each delivery.
     var capacity: Int?
 
-    /// How many pushes wait for a connection to take them.
+    /// Pushes that wait for a connection.
     private(set) var waiting = 0
 
-    /// Whether every push has had its outcome.
-    var isEmpty: Bool { free.count == deliveries.count }
+    /// Whether every delivery has ended.
+    var isEmpty: Bool { free.count == entries.count }
 
     init(waitingTimeout: Duration) { self.waitingTimeout = waitingTimeout }
 
-    subscript(number: Int32) -> Delivery {
-        guard let delivery = deliveries[Int(number)] else {
-            preconditionFailure("A push outlived its delivery.")
-        }
-        return delivery
-    }
-
-    func add(_ delivery: Delivery) {
-        // Where no token is one there is nothing to wait for.
-        if delivery.upcoming() == nil {
-            _ = delivery.finishIfDone(capacity: capacity)
-            return
-        }
-        let number = free.popLast() ?? Int32(deliveries.count)
-        if Int(number) == deliveries.count { deliveries.append(nil) }
-        deliveries[Int(number)] = delivery
+    /// - Parameters:
+    ///   - onCancel: is called when a task that waits for the remainder is cancelled.
+    ///   - complete: is called once, with all outcomes or those that there are early.
+    func add(
+        _ delivery: Delivery,
+        onCancel: @escaping @Sendable () -> Void = {},
+        complete: @escaping (Delivered) -> Void
+    ) {
+        if delivery.state == .ended { return complete(Delivered(delivery.outcomes, capacity: capacity)) }
+        let entry = Entry(delivery: delivery, complete: complete, onCancel: onCancel)
+        let number = free.popLast() ?? Int32(entries.count)
+        if Int(number) == entries.count { entries.append(entry) } else { entries[Int(number)] = entry }
         numbers[delivery.serial] = number
-        line.join(number)
-        waiting += delivery.waiting
         if let permit = delivery.permit { permits.add(permit) }
+        waiting += delivery.waiting
+        line.join(number)
         nextDue = min(nextDue, due(number))
     }
 
-    /// When a delivery must be looked at next, if nothing happens to it before.
-    private func due(_ number: Int32) -> MonotonicInstant {
-        let delivery = self[number]
-        guard line.contains(number) else { return delivery.returnDue }
-        let deadline = delivery.deadline(lastAnswer: lastAnswer, waiting: waitingTimeout)
-        return min(delivery.returnDue, deadline, delivery.permit?.end ?? .distantFuture)
-    }
+    // MARK: Sending
 
-    /// How many bytes the body of the push has that is next in line; nil if none waits.
-    var upcoming: Int? { nextSize() }
+    /// The body size of the push that is next in line; nil if none waits.
+    var nextSize: Int? { line.first.flatMap { entries[Int($0)].delivery.nextSize } }
 
-    private func nextSize() -> Int? {
-        while let number = line.first {
-            let delivery = self[number]
-            let before = delivery.waiting
-            let size = delivery.upcoming()
-            waiting -= before - delivery.waiting
-            if let size { return size }
-            line.leave(number)
-            finishIfDone(number)
-        }
-        return nil
-    }
-
-    /// Takes the pushes that are next in line: as many as that, as there is room for, and as may be taken at a turn.
+    /// Takes pushes that are next in line: up to that many, as far as there is room for them, and no more than a turn has.
     func next(_ count: Int, in room: BodyRoom) -> DeliveryRun? {
-        while let number = line.first {
-            let delivery = self[number]
-            let before = delivery.waiting
-            let next = delivery.next(min(count, line.turn), in: room)
-            let after = delivery.waiting
-            waiting -= before - after
-            switch next {
-            case .run(let positions):
-                line.took(positions.count)
-                if after == 0 { line.leave(number) }
-                return DeliveryRun(number: number, delivery: delivery, positions: positions)
-            case .tooLarge: return nil
-            case .none:
-                line.leave(number)
-                finishIfDone(number)
-            }
+        guard let number = line.first else { return nil }
+        return update(number) { delivery in
+            guard let positions = delivery.take(min(count, line.turn), in: room) else { return nil }
+            line.took(positions.count)
+            return DeliveryRun(number: number, serial: delivery.serial, batch: delivery.batch, positions: positions)
         }
-        return nil
     }
 
-    /// The gateway has answered a push: what waits only waits for its turn.
+    /// The gateway has answered a push: those that wait only wait for their turn.
     func answered(at now: MonotonicInstant) { lastAnswer = now }
 
-    /// A push that was taken has its outcome.
     func end(_ push: QueuedPush, _ outcome: Outcome) {
-        self[push.delivery].end(Int(push.position), outcome)
-        finishIfDone(push.delivery)
+        let index = Int(push.delivery)
+        entries[index].delivery.end(Int(push.position), outcome)
+        if entries[index].delivery.state == .ended { finish(push.delivery) }
     }
 
-    /// What an answer means for a push that was taken, with the words of reasons kept where its caller finds them.
+    /// What an answer means for a push, with the text of its reason kept in the outcomes.
     func outcome(for push: QueuedPush, _ read: (inout Outcomes) -> Outcome) -> Outcome {
-        self[push.delivery].read(read)
+        update(push.delivery) { $0.read(read) }
     }
 
-    /// A push that was taken came back, through no fault of its own: it goes out again first of all, unless its caller has
-    /// gone.
-    func takeBack(_ push: QueuedPush) {
-        let delivery = self[push.delivery]
-        if delivery.isCancelled { return endCancelled(push) }
-        delivery.takeBack(Int(push.position))
-        goAgain(push)
+    /// A push came back unprocessed.
+    ///
+    /// - Parameter isRefused: the gateway refused this push, on a connection that takes others.
+    func takeBack(_ push: QueuedPush, isRefused: Bool = false) {
+        update(push.delivery) { $0.takeBack(Int(push.position), isRefused: isRefused) }
     }
 
-    private func endCancelled(_ push: QueuedPush) {
-        self[push.delivery].note(.cancelled)
-        end(push, OutcomeRules.outcome(of: .streamEnded(isSurelyUnprocessed: true)))
+    // MARK: Ending what waits
+
+    func cancel(_ serial: Int) {
+        if let number = numbers[serial] { update(number) { $0.cancel() } }
     }
 
-    /// A push that was taken was refused: it goes out again first of all, unless that has happened too often.
-    func takeBack(_ push: QueuedPush, orEnd outcome: Outcome) {
-        let delivery = self[push.delivery]
-        if delivery.isCancelled { return endCancelled(push) }
-        guard delivery.takeBackRefused(Int(push.position)) else {
-            if outcome.verdict == .safe { delivery.note(.refused) }
-            return end(push, outcome)
-        }
-        goAgain(push)
-    }
-
-    private func goAgain(_ push: QueuedPush) {
-        waiting += 1
-        if line.contains(push.delivery) { return }
-        line.rejoin(push.delivery)
-        nextDue = min(nextDue, due(push.delivery))
-    }
-
-    /// What waits and has run out of time ends unsent.
-    func giveUp(_ end: WaitingEnd, where isOver: (Delivery) -> Bool) {
+    /// What waits ends unsent, in those deliveries.
+    func giveUp(_ reason: UnsentReason, where isOver: (Delivery) -> Bool = { _ in true }) {
         var place = line.head
         while let number = place {
             place = line.after(number)
-            if isOver(self[number]) { giveUp(number, end) }
+            if isOver(entries[Int(number)].delivery) { update(number) { $0.giveUp(reason) } }
         }
     }
 
-    /// The caller of that delivery has gone: what waits of it ends unsent, and what is in flight does not go out again.
-    func cancel(_ serial: Int) {
-        guard let number = numbers[serial] else { return }
-        self[number].cancel()
-        if line.contains(number) { giveUp(number, .cancelled) }
-    }
-
-    private func giveUp(_ number: Int32, _ end: WaitingEnd) {
-        let delivery = self[number]
-        waiting -= delivery.waiting
-        delivery.giveUpWaiting(end)
-        line.leave(number)
-        finishIfDone(number)
-    }
-
-    /// What waits and must not be sent any more ends unsent.
     func checkPermits(at now: MonotonicInstant) {
         if permits.allAllow(at: now) { return }
         giveUp(.notPermitted) { $0.permit?.allows(at: now) == false }
     }
 
-    /// Time has passed: what waits may have run out of it, permits may be over, and the patience of callers.
     func passed(to now: MonotonicInstant) {
         giveUp(.late) { now >= $0.deadline(lastAnswer: lastAnswer, waiting: waitingTimeout) }
         checkPermits(at: now)
         nextDue = .distantFuture
-        for number in deliveries.indices {
-            guard let delivery = deliveries[number] else { continue }
-            delivery.returnEarly(at: now, capacity: capacity)
-            nextDue = min(nextDue, due(Int32(number)))
+        for index in entries.indices where entries[index].delivery.state != .ended {
+            if entries[index].delivery.returnsEarly(at: now) { returnEarly(index) }
+            nextDue = min(nextDue, due(Int32(index)))
         }
     }
 
-    private func finishIfDone(_ number: Int32) {
-        let delivery = self[number]
-        guard delivery.finishIfDone(capacity: capacity) else { return }
-        if let permit = delivery.permit { permits.remove(permit) }
-        line.leave(number)
-        numbers[delivery.serial] = nil
-        deliveries[Int(number)] = nil
-        free.append(number)
+    // MARK: What follows
+
+    /// Lets an event happen to a delivery, and does what follows from its new state.
+    @discardableResult
+    private func update<R>(_ number: Int32, _ event: (inout Delivery) -> R) -> R {
+        let index = Int(number)
+        let before = entries[index].delivery.waiting
+        let result = event(&entries[index].delivery)
+        waiting += entries[index].delivery.waiting - before
+        switch entries[index].delivery.state {
+        case .waiting:
+            if line.contains(number) { break }
+            line.rejoin(number)
+            nextDue = min(nextDue, due(number))
+        case .inFlight: line.leave(number)
+        case .ended: finish(number)
+        }
+        return result
     }
+
+    /// When a delivery needs `passed`, if nothing happens to it before.
+    private func due(_ number: Int32) -> MonotonicInstant {
+        let delivery = entries[Int(number)].delivery
+        guard delivery.state == .waiting else { return delivery.returnDue }
+        let deadline = delivery.deadline(lastAnswer: lastAnswer, waiting: waitingTimeout)
+        return min(delivery.returnDue, deadline, delivery.permit?.end ?? .distantFuture)
+    }
+
+    private func returnEarly(_ index: Int) {
+        let rest = Remainder(onCancel: entries[index].onCancel)
+        entries[index].rest = rest
+        entries[index].complete.take()?(Delivered(entries[index].delivery.outcomes, rest: rest, capacity: capacity))
+    }
+
+    private func finish(_ number: Int32) {
+        line.leave(number)
+        let entry = entries[Int(number)]
+        entries[Int(number)] = .empty
+        numbers[entry.delivery.serial] = nil
+        free.append(number)
+        if let permit = entry.delivery.permit { permits.remove(permit) }
+        entry.complete?(Delivered(entry.delivery.outcomes, capacity: capacity))
+        entry.rest?.end(with: entry.delivery.outcomes)
+    }
+}
+
+/// The permits of the deliveries. As a rule all have the same one, so that one look is enough.
+private struct PermitCounts {
+    private var entries: [ObjectIdentifier: (permit: SendingPermit, count: Int)] = [:]
+
+    mutating func add(_ permit: SendingPermit) {
+        entries[ObjectIdentifier(permit), default: (permit, 0)].count += 1
+    }
+
+    mutating func remove(_ permit: SendingPermit) {
+        let key = ObjectIdentifier(permit)
+        entries[key]?.count -= 1
+        if entries[key]?.count == 0 { entries[key] = nil }
+    }
+
+    func allAllow(at now: MonotonicInstant) -> Bool { entries.values.allSatisfy { $0.permit.allows(at: now) } }
 }

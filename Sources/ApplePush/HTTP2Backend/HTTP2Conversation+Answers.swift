@@ -85,12 +85,10 @@ extension HTTP2Conversation {
         let outcome = OutcomeRules.outcome(
             of: .streamEnded(isSurelyUnprocessed: ending.isSurelyUnprocessed)
         )
-        if outcome.verdict != .safe {
-            deliveries.end(push, outcome)
-        } else if life.isReady {
-            deliveries.takeBack(push, orEnd: outcome)
+        if outcome.verdict == .safe {
+            deliveries.takeBack(push, isRefused: life.isReady)
         } else {
-            deliveries.takeBack(push)
+            deliveries.end(push, outcome)
         }
     }
 

@@ -85,7 +85,7 @@ final class HTTP2Conversation: Conversation {
     }
 
     /// Whether the window has room for the next push.
-    private var hasWindow: Bool { bodyRoom.count(of: deliveries.upcoming ?? 0) > 0 }
+    private var hasWindow: Bool { bodyRoom.count(of: deliveries.nextSize ?? 0) > 0 }
 
     /// Notes whether the window keeps more pushes from being sent.
     private func measureWindow() {
@@ -141,7 +141,7 @@ final class HTTP2Conversation: Conversation {
 
     /// False if the connection takes no more. The rest of the run is sent elsewhere.
     private func submit(_ run: DeliveryRun, at now: MonotonicInstant) -> Bool {
-        for position in run.positions where !submit(run.push(at: position), of: run.delivery, at: now) {
+        for position in run.positions where !submit(position, of: run, at: now) {
             for left in position + 1..<run.positions.upperBound { deliveries.takeBack(run.push(at: left)) }
             return false
         }
@@ -149,10 +149,11 @@ final class HTTP2Conversation: Conversation {
     }
 
     /// False if the connection takes no more.
-    private func submit(_ push: QueuedPush, of delivery: Delivery, at now: MonotonicInstant) -> Bool {
+    private func submit(_ position: Int, of run: DeliveryRun, at now: MonotonicInstant) -> Bool {
+        let push = run.push(at: position)
         let tag = inFlight.insert(push, at: now)
         do {
-            let submission = try outgoing.submit(Int(push.position), of: delivery, tag: tag, to: session)
+            let submission = try outgoing.submit(position, of: run, tag: tag, to: session)
             if Int(tag) < submissions.count {
                 submissions[Int(tag)] = submission
             } else {

@@ -26,18 +26,18 @@ struct Outgoing {
 
     mutating func submit(
         _ position: Int,
-        of delivery: Delivery,
+        of run: DeliveryRun,
         tag: UInt32,
         to session: ClientSession
     ) throws(HTTP2Error) -> Submission {
-        let push = delivery.batch.pushes[position]
-        if push.heading != heading || delivery.serial != self.delivery {
-            try turn(to: push.heading, of: delivery, in: session)
+        let push = run.batch.pushes[position]
+        if push.heading != heading || run.serial != delivery {
+            try turn(to: push.heading, of: run, in: session)
         }
         guard let fieldsID = self.fieldsID else { throw HTTP2Error(.invalidField, "the fields of a push are missing") }
         id.removeAll(keepingCapacity: true)
         push.id.write(into: &id)
-        let bytes = delivery.batch.bytes
+        let bytes = run.batch.bytes
         // Spans of arrays that stay alive and unchanged through the call.
         return try unsafe session.submit(
             fieldsID,
@@ -49,21 +49,13 @@ struct Outgoing {
     }
 
     /// The next pushes carry another message. Its header fields are often those of the previous one.
-    private mutating func turn(
-        to number: Int32,
-        of delivery: Delivery,
-        in session: ClientSession
-    ) throws(HTTP2Error) {
-        let isSameDelivery = delivery.serial == self.delivery
+    private mutating func turn(to number: Int32, of run: DeliveryRun, in session: ClientSession) throws(HTTP2Error) {
+        let isSameDelivery = run.serial == delivery
         // If this throws, the next push must come here again.
-        self.delivery = nil
-        let heading = delivery.batch.headings[Int(number)]
+        delivery = nil
+        let heading = run.batch.headings[Int(number)]
         if !isSameDelivery || heading.fields != fieldsNumber {
-            let fields = PushFields(
-                delivery.batch.fields[Int(heading.fields)],
-                in: delivery.batch.bytes,
-                token: token
-            )
+            let fields = PushFields(run.batch.fields[Int(heading.fields)], in: run.batch.bytes, token: token)
             if fields != self.fields {
                 let block = try session.addFields(fields.block(authority: authority))
                 if let old = fieldsID { session.release(old) }
@@ -73,10 +65,10 @@ struct Outgoing {
             fieldsNumber = heading.fields
         }
         if let old = bodyID { session.release(old) }
-        let bytes = delivery.batch.bytes
+        let bytes = run.batch.bytes
         // A span of an array that stays alive and unchanged through the call.
         bodyID = unsafe session.addBody(bytes.span.bytes.extracting(heading.payload.range))
         self.heading = number
-        self.delivery = delivery.serial
+        delivery = run.serial
     }
 }

@@ -96,15 +96,9 @@ actor ConnectionPool {
                 if state.isOutdated { return completion.resume(returning: nil) }
                 self.credential = credential
                 let now = MonotonicInstant.now
-                let delivery = Delivery(
-                    serial,
-                    batch,
-                    terms,
-                    from: now,
-                    completion: completion,
-                    onCancel: cancel
-                )
-                deliveries.add(delivery)
+                deliveries.add(Delivery(serial, batch, terms, at: now), onCancel: cancel) { delivered in
+                    completion.resume(returning: delivered)
+                }
                 // The handler below may have run before the delivery was added.
                 if Task.isCancelled { deliveries.cancel(serial) }
                 state.deliveryAdded()
@@ -243,7 +237,7 @@ actor ConnectionPool {
         case .retire(let id, let end): change(id, at: now) { $0.conversation.retire(end) }
         case .end(let id, let end): change(id, at: now) { $0.end(end) }
         case .forget(let id, let end): forget(id, end, at: now)
-        case .giveUpWaiting(let failure): deliveries.giveUp(.unconnected(failure)) { _ in true }
+        case .giveUpWaiting(let failure): deliveries.giveUp(.noConnection(failure))
         case .endPreparing: endPreparing()
         case .fetchToken(let refused): fetchToken(refusing: refused)
         case .authorize(let authorization):

@@ -105,7 +105,7 @@ extension Worker {
             jobs.batch,
             to: route.gateway,
             with: supplied(route.credential),
-            terms: DeliveryTerms(patience: options.patience, permit: permit)
+            terms: DeliveryTerms(returnAfter: options.settleAfter, permit: permit)
         )
     }
 

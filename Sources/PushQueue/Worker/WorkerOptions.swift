@@ -16,8 +16,8 @@ package struct WorkerOptions: Sendable {
     package var lease: Duration = .seconds(15)
     /// How long pushes in flight may take once the worker is told to stop.
     package var drainTimeout: Duration = .seconds(30)
-    /// How long the answered pushes of a claim wait for the others before they are settled without them.
-    package var patience: Duration = .seconds(1)
+    /// How long answered pushes wait for slow pushes of the same claim before they are settled.
+    package var settleAfter: Duration = .seconds(1)
     package var retry = RetryPolicy()
     /// Connections to gateways that were idle for so long are closed.
     package var idleTimeout: Duration = .seconds(300)

@@ -42,7 +42,7 @@ final class SimulatedDelivery {
                 self.worker.after(self.wait(simulation.random.chance(1, outOf: 6) ? 1200 : 60)) { self.end(turn) }
             }
         }
-        worker.after(worker.state.options.patience) { self.lostPatience() }
+        worker.after(worker.state.options.settleAfter) { self.returnEarly() }
     }
 
     /// The outcomes of the whole batch, when all of it has ended.
@@ -97,7 +97,7 @@ final class SimulatedDelivery {
         }
     }
 
-    private func lostPatience() {
+    private func returnEarly() {
         guard let report, let slow = self.open.first, slow.count < jobs.batch.count else { return }
         if self.open.count > 1 { return }
         self.report = nil

@@ -131,7 +131,7 @@ final class Simulation {
         var options = WorkerOptions()
         options.lease = Self.lease
         options.maxInFlight = random.number(in: 6...60)
-        options.patience = random.milliseconds(in: 20...300)
+        options.settleAfter = random.milliseconds(in: 20...300)
         options.feedbackInterval = .seconds(1)
         options.drainTimeout = random.milliseconds(in: 0...1500)
         options.retry = RetryPolicy(base: .milliseconds(250), cap: .seconds(1))

@@ -22,7 +22,7 @@ extension WorkerOptions {
         maxInFlight = settings.count(.maxInFlight)
         lease = settings.duration(.lease)
         drainTimeout = settings.duration(.drainTimeout)
-        patience = settings.duration(.patience)
+        settleAfter = settings.duration(.patience)
         retry = RetryPolicy(base: settings.duration(.retryBase), cap: settings.duration(.retryCap))
         idleTimeout = settings.duration(.idleTimeout)
         retention = settings.duration(.retention)
