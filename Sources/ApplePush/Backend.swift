@@ -1,8 +1,6 @@
-/// What carries pushes to a gateway. `HTTP2Backend` is the one for every day, `RecordedBackend` plays given answers
-/// in tests.
+/// Sends pushes to a gateway. `HTTP2Backend` is the usual one; `RecordedBackend` returns given answers, for tests.
 public protocol Backend: Sendable {
-    /// Sends every push of the batch, on those terms, and says what became of each, in the order of the batch. It always
-    /// returns: whatever goes wrong on the way is an outcome too.
+    /// Sends every push of the batch, and returns an outcome for each, in the order of the batch. Errors are outcomes too.
     func deliver(
         _ batch: consuming PushBatch,
         to gateway: Gateway,
@@ -10,40 +8,75 @@ public protocol Backend: Sendable {
         terms: DeliveryTerms
     ) async -> Delivered
 
-    /// Sees to it that pushes which are handed over next go out at once: for senders who have to keep to a time. Returns as
-    /// soon as a connection takes pushes, or when there is none to be had for now: then a delivery says why.
+    /// Connects, so that the next pushes are sent without delay. Returns when a connection takes pushes or none can be made;
+    /// then the next delivery returns the error.
     func prepare(for gateway: Gateway, with credential: Credential) async
 
-    /// The tokens that a gateway of the feedback service reports dead, over a connection of its own. Reading clears the
-    /// gateway's list.
+    /// Reads the list of dead tokens of a gateway of the legacy feedback service. Reading clears the gateway's list.
     func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList
 
     /// A backend of the same kind that shares no connection with this one.
     func separate() -> Self
 
-    /// Closes the connections that have been idle for longer than that, never one in use.
+    /// Closes connections that have been idle for longer than that.
     func outdate(idle: Duration) async
 
-    /// Closes the connections of a credential that was replaced as soon as what is in flight on them has ended.
+    /// Closes the connections of a replaced credential as soon as the pushes in flight on them have ended.
     func outdate(credential: Credential) async
 
-    /// Closes every connection. What is still on its way ends at once, and nothing is sent afterwards.
+    /// Closes every connection. Pushes that have not ended end at once, and nothing is sent afterwards.
     func shutdown() async
 }
 
 extension Backend {
-    /// Leaves it to the first delivery to connect.
+    /// Does nothing: the first delivery connects.
     public func prepare(for gateway: Gateway, with credential: Credential) async {}
 
-    /// Leaves them to close when they have been idle for long enough.
+    /// Does nothing: the connections close when they have been idle for long enough.
     public func outdate(credential: Credential) async {}
 
-    /// Sends every push of the batch, without any terms, and says what became of each.
+    /// Sends every push of the batch without terms, and returns an outcome for each.
     public func deliver(
         _ batch: consuming PushBatch,
         to gateway: Gateway,
         with credential: Credential
     ) async -> Outcomes {
         await deliver(batch, to: gateway, with: credential, terms: DeliveryTerms()).outcomes
+    }
+}
+
+/// Conditions of a delivery; none by default.
+public struct DeliveryTerms: Sendable {
+    /// After how long the delivery returns the outcomes that there are, with a remainder for the others. While there are
+    /// none, it waits for as long again. Nil: it returns when every push has ended.
+    public var returnAfter: Duration?
+
+    /// What must be in force for a push to be sent. Pushes that wait when it ends are safe to send again; those in flight may
+    /// still be answered.
+    public var permit: SendingPermit?
+
+    /// Terms; without any, every push is sent, however long it takes.
+    public init(returnAfter: Duration? = nil, permit: SendingPermit? = nil) {
+        self.returnAfter = returnAfter
+        self.permit = permit
+    }
+}
+
+/// What a delivery returns.
+public struct Delivered: Sendable {
+    /// The outcome of each push. If there is a rest, those that have not ended are `pending`.
+    public let outcomes: Outcomes
+
+    /// What returns the other outcomes, or nil if every push has ended.
+    public let rest: Remainder?
+
+    /// How many pushes the gateway takes at a time, in flight or not; nil: unknown. Larger deliveries only wait.
+    public let capacity: Int?
+
+    /// The outcomes of a batch, and the rest if some are pending.
+    public init(_ outcomes: Outcomes, rest: Remainder? = nil, capacity: Int? = nil) {
+        self.outcomes = outcomes
+        self.rest = rest
+        self.capacity = capacity
     }
 }

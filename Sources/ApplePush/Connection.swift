@@ -1,13 +1,12 @@
-/// A way to a gateway with a credential: a value, to be kept or made anew as you like. The sockets belong to the
-/// session.
+/// A gateway and a credential to send with: a value. The sockets belong to the session.
 public struct Connection: Sendable {
     private let backend: any Backend
     private let isSingleUse: Bool
 
-    /// Where it leads.
+    /// Where pushes are sent.
     public let gateway: Gateway
 
-    /// What the sender proves to be with.
+    /// What authenticates the sender.
     public let credential: Credential
 
     init(backend: any Backend, gateway: Gateway, credential: Credential, isSingleUse: Bool) {
@@ -17,7 +16,7 @@ public struct Connection: Sendable {
         self.isSingleUse = isSingleUse
     }
 
-    /// Sends every push of the batch and says what became of each: for senders of very many.
+    /// Sends every push of the batch, and returns an outcome for each: for senders of very many.
     public func deliver(_ batch: consuming PushBatch) async -> Outcomes {
         guard isSingleUse else {
             return await backend.deliver(batch, to: gateway, with: credential)
@@ -28,7 +27,6 @@ public struct Connection: Sendable {
         return outcomes
     }
 
-    /// The tokens that the gateway reports dead.
     func feedback() async throws(PushError) -> FeedbackList {
         try await backend.feedback(from: gateway, with: credential)
     }

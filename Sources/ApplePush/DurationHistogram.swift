@@ -1,6 +1,6 @@
-/// How many durations fell between which bounds: small, and cheap to add to, which happens for every push.
+/// Counts durations by ranges. Adding is cheap, because it happens for each push.
 package struct DurationHistogram: Equatable, Sendable {
-    /// In nanoseconds: from what a gateway next door takes to what a queue that stood still for a while has come to.
+    /// In nanoseconds: from the answer of a nearby gateway to the delay of a queue that was stopped.
     private static let bounds: [Int64] = [
         1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000, 250_000_000, 500_000_000,
         1_000_000_000, 2_500_000_000, 5_000_000_000, 10_000_000_000, 30_000_000_000, 60_000_000_000, 300_000_000_000,
@@ -10,14 +10,13 @@ package struct DurationHistogram: Equatable, Sendable {
     /// The upper bounds in seconds.
     package static let seconds = Self.bounds.map { Double($0) / 1e9 }
 
-    /// How many fell into each range alone; the last one is what lies above all bounds.
+    /// The count of each range; the last one is above all bounds.
     package private(set) var counts = [UInt64](repeating: 0, count: Self.bounds.count + 1)
-    /// All together, in seconds.
+    /// In seconds.
     package private(set) var sum = 0.0
 
     package init() {}
 
-    /// How many.
     package var count: UInt64 { counts.reduce(0, +) }
 
     package mutating func add(nanoseconds: Int64) {
@@ -32,7 +31,6 @@ package struct DurationHistogram: Equatable, Sendable {
         left.sum += right.sum
     }
 
-    /// Is as new afterwards.
     mutating func removeAll() {
         for place in counts.indices { counts[place] = 0 }
         sum = 0

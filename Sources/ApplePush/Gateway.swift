@@ -1,22 +1,22 @@
 import TLS
 
-/// Where pushes go: an address, and who vouches for the server there.
+/// A server that takes pushes: its address, and the authorities that its certificate is checked with.
 public struct Gateway: Hashable, Sendable, CustomStringConvertible {
-    /// Which authorities may vouch for a server.
+    /// The authorities that a server's certificate is checked with.
     public enum Trust: Hashable, Sendable {
-        /// Those the system trusts.
+        /// Those that the system trusts.
         case system
-        /// Those in this PEM text, and no other.
+        /// Only those in this PEM text.
         case pem(String)
     }
 
-    /// The server's name, which its certificate must carry too.
+    /// The server's name, which must be in its certificate.
     public let host: String
 
     /// The server's port.
     public let port: UInt16
 
-    /// Who may vouch for the server.
+    /// The authorities that the server's certificate is checked with.
     public let trust: Trust
 
     /// A gateway at that address.
@@ -30,10 +30,10 @@ public struct Gateway: Hashable, Sendable, CustomStringConvertible {
     public init(_ address: String, trust: Trust = .system) throws(PushError) {
         guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]),
             port > 0
-        else { throw PushError(.invalidGateway, "“\(address)” is no gateway: write host:port.") }
+        else { throw PushError(.invalidGateway, "“\(address)” is not a gateway: write host:port.") }
         var host = address[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-        guard !host.isEmpty else { throw PushError(.invalidGateway, "“\(address)” names no host: write host:port.") }
+        guard !host.isEmpty else { throw PushError(.invalidGateway, "“\(address)” has no host: write host:port.") }
         self.init(host: String(host), port: port, trust: trust)
     }
 
@@ -41,14 +41,14 @@ public struct Gateway: Hashable, Sendable, CustomStringConvertible {
     public static let production = Self(host: "api.push.apple.com", port: 443)
     /// Apple's gateway for apps that were signed for development.
     public static let sandbox = Self(host: "api.sandbox.push.apple.com", port: 443)
-    /// `production` on the port that firewalls can tell from the web's.
+    /// `production` on another port, which a firewall can treat apart from web traffic.
     public static let productionOnPort2197 = Self(host: "api.push.apple.com", port: 2197)
-    /// `sandbox` on the port that firewalls can tell from the web's.
+    /// `sandbox` on another port, which a firewall can treat apart from web traffic.
     public static let sandboxOnPort2197 = Self(host: "api.sandbox.push.apple.com", port: 2197)
 
-    /// Apple's feedback service for `production`, of the time before HTTP/2.
+    /// Apple's legacy feedback service for `production`.
     public static let feedback = Self(host: "feedback.push.apple.com", port: 2196)
-    /// Apple's feedback service for `sandbox`, of the time before HTTP/2.
+    /// Apple's legacy feedback service for `sandbox`.
     public static let feedbackSandbox = Self(host: "feedback.sandbox.push.apple.com", port: 2196)
 
     /// The address as `host:port`.

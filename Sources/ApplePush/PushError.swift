@@ -1,15 +1,15 @@
 import TLS
 
-/// Why something could not be sent, or not even be tried. An answer of APNs is no error: it is in the `Result`.
+/// Why something was not sent. An answer of APNs is not an error: it is in the `Result`.
 public struct PushError: Error, Sendable, CustomStringConvertible {
-    /// What kind of failure it is.
+    /// A kind of failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name.
         public let description: String
 
         private init(_ description: String) { self.description = description }
 
-        /// The message cannot be put on the wire as it is.
+        /// The message cannot be encoded.
         public static let invalidMessage = Self("invalidMessage")
         /// The certificate, key or signing key cannot be used.
         public static let invalidCredential = Self("invalidCredential")
@@ -17,19 +17,19 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
         public static let invalidGateway = Self("invalidGateway")
         /// No connection could be made: no such host, refused, or no answer in time.
         public static let unreachable = Self("unreachable")
-        /// The server could not prove to be the gateway.
+        /// The server's certificate is not trusted.
         public static let untrusted = Self("untrusted")
         /// The gateway did not accept the credential while connecting.
         public static let refused = Self("refused")
-        /// The gateway has seen too many new provider tokens, and wants the old one for a while.
+        /// The gateway has seen too many new provider tokens, and accepts only the old one for a while.
         public static let throttled = Self("throttled")
-        /// The peer does not speak HTTP/2 as it should.
+        /// The peer does not speak HTTP/2, or violates it.
         public static let notHTTP2 = Self("notHTTP2")
-        /// No provider token could be had.
+        /// No provider token is available.
         public static let noProviderToken = Self("noProviderToken")
-        /// No connection took it in time.
+        /// No connection took the push in time.
         public static let timedOut = Self("timedOut")
-        /// Whoever wanted it sent has gone, or may not send any more.
+        /// The task was cancelled, or its permit to send ended.
         public static let cancelled = Self("cancelled")
         /// The session was shut down.
         public static let shutDown = Self("shutDown")
@@ -37,13 +37,13 @@ public struct PushError: Error, Sendable, CustomStringConvertible {
         public static let unsupported = Self("unsupported")
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     public let code: Code
 
-    /// A sentence: what is wrong, and what to do about it. It never holds a secret.
+    /// A sentence: what is wrong, and what to do about it. It never contains a secret.
     public let message: String
 
-    /// The error below this one, if there is one.
+    /// The error that caused this one, if there is one.
     public let underlying: (any Error)?
 
     /// An error of that kind.

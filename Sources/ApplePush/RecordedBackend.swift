@@ -1,6 +1,6 @@
 import IO
 
-/// Plays given answers and keeps what was sent, for tests of programs that send pushes.
+/// Returns given answers and records what was sent, for tests of programs that send pushes.
 ///
 /// ```swift
 /// let backend = RecordedBackend { token in token == gone ? .rejected(410, "Unregistered") : .delivered }
@@ -9,21 +9,21 @@ import IO
 public struct RecordedBackend: Backend {
     /// What APNs would do with a push.
     public enum Answer: Sendable {
-        /// Takes it.
+        /// Accepts it.
         case delivered
-        /// Does not take it: status, reason, and with 410 the milliseconds since 1970.
+        /// Rejects it: status, reason, and with 410 the milliseconds since 1970.
         case rejected(Int, String, timestamp: Int64? = nil, retryAfter: Int? = nil)
         /// The connection ends before the push is processed.
         case safe
-        /// The connection ends and nobody knows.
+        /// The connection ends without an answer.
         case unknown
-        /// There is no connection at all.
+        /// No connection can be made.
         case unreachable(PushError)
     }
 
     /// A push that was sent.
     public struct Sent: Sendable {
-        /// Where it went.
+        /// Where it was sent.
         public let gateway: Gateway
         /// The device token.
         public let token: String
@@ -60,10 +60,10 @@ public struct RecordedBackend: Backend {
         self.answer = answer
     }
 
-    /// Everything that was sent so far.
+    /// The pushes that were sent so far.
     public var sent: [Sent] { tape.sent.withLock { $0 } }
 
-    /// Plays the answers, all at once. Without a permit in force nothing is sent.
+    /// Returns the answers at once. Without a permit in force, nothing is sent.
     public func deliver(
         _ batch: consuming PushBatch,
         to gateway: Gateway,
@@ -74,7 +74,7 @@ public struct RecordedBackend: Backend {
             var outcomes = Outcomes(repeating: Outcome(.safe), count: batch.count)
             outcomes.withheld = PushError(
                 .cancelled,
-                "The task was cancelled, or its permit ended, before it was sent."
+                "The task was cancelled, or its permit ended, before the push was sent."
             )
             return Delivered(outcomes)
         }
@@ -115,7 +115,7 @@ public struct RecordedBackend: Backend {
         return Delivered(outcomes)
     }
 
-    /// Plays the list of dead tokens.
+    /// Returns the given list.
     public func feedback(from gateway: Gateway, with credential: Credential) async throws(PushError) -> FeedbackList {
         FeedbackList(RecordedFeedback(deadTokens))
     }
@@ -123,10 +123,10 @@ public struct RecordedBackend: Backend {
     /// The same recording.
     public func separate() -> Self { self }
 
-    /// There is nothing to close.
+    /// Does nothing.
     public func outdate(idle: Duration) async {}
 
-    /// There is nothing to close.
+    /// Does nothing.
     public func shutdown() async {}
 }
 

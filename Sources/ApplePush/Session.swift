@@ -1,4 +1,4 @@
-/// Where sending begins: it keeps connections warm between messages.
+/// Keeps connections open between messages.
 ///
 /// ```swift
 /// let session = Session()
@@ -11,23 +11,23 @@ public final class Session: Sendable {
     /// A session over HTTP/2, or over another backend.
     public init(backend: any Backend = HTTP2Backend()) { self.backend = backend }
 
-    /// A way to that gateway. Nothing is connected before the first push; everything that is sent with one credential
-    /// to one gateway shares the same warm connections, whichever `Connection` value it goes through.
+    /// A connection to that gateway. It opens with the first push. All pushes to one gateway with one credential share the
+    /// same sockets, whichever `Connection` value sends them.
     public func connection(to gateway: Gateway, credential: Credential) -> Connection {
         Connection(backend: backend, gateway: gateway, credential: credential, isSingleUse: false)
     }
 
-    /// A way to that gateway whose connections are its own, and are closed as soon as they were used.
+    /// A connection to that gateway with sockets of its own, which close after each use.
     public func newConnection(to gateway: Gateway, credential: Credential) -> Connection {
         Connection(backend: backend, gateway: gateway, credential: credential, isSingleUse: true)
     }
 
-    /// Closes the connections that have been idle for longer than that, never one in use.
+    /// Closes connections that have been idle for longer than that.
     public func outdate(_ idle: Duration) async { await backend.outdate(idle: idle) }
 
-    /// Closes the connections of a credential that was replaced as soon as what is in flight on them has ended.
+    /// Closes the connections of a replaced credential as soon as the pushes in flight on them have ended.
     public func outdate(credential: Credential) async { await backend.outdate(credential: credential) }
 
-    /// Closes every connection. What is still on its way ends at once, and nothing is sent afterwards.
+    /// Closes every connection. Pushes that have not ended end at once, and nothing is sent afterwards.
     public func shutdown() async { await backend.shutdown() }
 }

@@ -1,7 +1,7 @@
-/// Pushes that go to one gateway with one credential: headings, each the message that several pushes share, and the
-/// pushes under them. Everything lies in a few flat arrays, so a batch of a million costs no more objects than one.
+/// Pushes to one gateway with one credential: headings, each a message that several pushes share, and the pushes under
+/// them. All are in a few flat arrays, so a batch of a million has no more heap objects than a batch of one.
 public struct PushBatch: Sendable {
-    /// Where bytes lie in the arena.
+    /// A range of `bytes`.
     package struct Extent: Hashable, Sendable {
         package let start: UInt32
         package let count: UInt32
@@ -9,7 +9,7 @@ public struct PushBatch: Sendable {
         package var range: Range<Int> { Int(start)..<Int(start) + Int(count) }
     }
 
-    /// The header fields that headings next to each other often have in common.
+    /// Header fields, which adjacent headings often have in common.
     package struct Fields: Sendable {
         package let topic: Extent
         package let collapseID: Extent
@@ -18,13 +18,13 @@ public struct PushBatch: Sendable {
         package let pushType: PushType
     }
 
-    /// One message: its payload, and which fields go with it.
+    /// One message: its payload, and the index of its fields.
     package struct Heading: Sendable {
         package let payload: Extent
         package let fields: Int32
     }
 
-    /// One push: its token, its identity, and the heading it stands under.
+    /// One push: its token, its identity, and the index of its heading.
     package struct Push: Sendable {
         package let id: PushID
         package let token: Extent
@@ -37,16 +37,16 @@ public struct PushBatch: Sendable {
     package private(set) var headings: [Heading] = []
     package private(set) var pushes: [Push] = []
 
-    /// A batch of nothing.
+    /// An empty batch.
     public init() {}
 
     /// How many pushes there are.
     public var count: Int { pushes.count }
 
-    /// Whether there is nothing to send.
+    /// Whether there are no pushes.
     public var isEmpty: Bool { pushes.isEmpty }
 
-    /// Makes room ahead of time.
+    /// Reserves memory.
     public mutating func reserve(pushes: Int, headings: Int, bytes: Int) {
         self.pushes.reserveCapacity(pushes)
         self.headings.reserveCapacity(headings)
@@ -57,12 +57,12 @@ public struct PushBatch: Sendable {
     ///
     /// - Parameters:
     ///   - payload: The JSON, sent byte for byte.
-    ///   - topic: The topic, or nothing to let the certificate decide.
-    ///   - pushType: The kind of push.
-    ///   - priority: 10, 5 or 1, or nil for the push type's default.
-    ///   - expiration: Seconds since 1970 until which Apple keeps trying; 0: tries once; nil: as Apple sees fit.
-    ///   - collapseID: The group of which a device shows only the last push, or nothing.
-    /// - Returns: What to name as heading of the pushes that carry this message.
+    ///   - topic: The topic; empty: that of the certificate.
+    ///   - pushType: The push type.
+    ///   - priority: 10, 5 or 1; nil: the default of the push type.
+    ///   - expiration: Seconds since 1970 until which Apple keeps trying; 0: once; nil: Apple's default.
+    ///   - collapseID: The group of which a device shows only the last push; empty: none.
+    /// - Returns: The heading, for `addPush`.
     public mutating func addHeading(
         payload: RawSpan,
         topic: RawSpan,
@@ -95,7 +95,7 @@ public struct PushBatch: Sendable {
 
     /// Adds a push of a message to one device.
     ///
-    /// A token that is not 1 to 256 bytes in hexadecimal is never sent: its outcome says `Reason.malformedToken`.
+    /// A token that is not 1 to 256 bytes in hexadecimal is not sent: its outcome has `Reason.malformedToken`.
     ///
     /// - Parameters:
     ///   - token: The device token in hexadecimal digits.
@@ -108,8 +108,7 @@ public struct PushBatch: Sendable {
     /// The same for a caller that has checked the token.
     package mutating func addPush(token: RawSpan, heading: Int, id: PushID, isMalformed: Bool) {
         precondition(headings.indices.contains(heading), "There is no heading \(heading) in this batch.")
-        let push = Push(id: id, token: store(token), heading: Int32(heading), isMalformed: isMalformed)
-        pushes.append(push)
+        pushes.append(Push(id: id, token: store(token), heading: Int32(heading), isMalformed: isMalformed))
     }
 
     private mutating func store(_ bytes: RawSpan) -> Extent {
@@ -124,5 +123,44 @@ public struct PushBatch: Sendable {
             return false
         }
         return true
+    }
+}
+
+/// A batch push by push, for other backends.
+extension PushBatch {
+    /// The token of the push at that position.
+    public func token(of position: Int) -> String {
+        String(decoding: bytes[pushes[position].token.range], as: UTF8.self)
+    }
+
+    /// The identity of the push at that position.
+    public func id(of position: Int) -> PushID { pushes[position].id }
+
+    /// The payload of the push at that position.
+    public func payload(of position: Int) -> [UInt8] {
+        Array(bytes[headings[Int(pushes[position].heading)].payload.range])
+    }
+
+    /// The topic of the push at that position; nil: that of the certificate.
+    public func topic(of position: Int) -> String? { text(fields(of: position).topic) }
+
+    /// The collapse identifier of the push at that position.
+    public func collapseID(of position: Int) -> String? { text(fields(of: position).collapseID) }
+
+    /// The type of the push at that position.
+    public func pushType(of position: Int) -> PushType { fields(of: position).pushType }
+
+    /// The priority of the push at that position.
+    public func priority(of position: Int) -> UInt8? { fields(of: position).priority }
+
+    /// Until when Apple keeps trying, in seconds since 1970.
+    public func expiration(of position: Int) -> Int64? { fields(of: position).expiration }
+
+    private func fields(of position: Int) -> Fields {
+        fields[Int(headings[Int(pushes[position].heading)].fields)]
+    }
+
+    private func text(_ extent: Extent) -> String? {
+        extent.count == 0 ? nil : String(decoding: bytes[extent.range], as: UTF8.self)
     }
 }

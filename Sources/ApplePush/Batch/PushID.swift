@@ -1,6 +1,6 @@
 /// The identity of one push, sent as `apns-id`: a UUID.
 ///
-/// A push that is sent again, after an outcome nobody learnt, carries the identity it had: Apple sees one push.
+/// A push that is sent again after an unknown outcome keeps its identity.
 public struct PushID: Hashable, Sendable, CustomStringConvertible {
     /// The first eight bytes of the UUID.
     public let high: UInt64
@@ -14,16 +14,16 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
         self.low = low
     }
 
-    /// A new identity by chance (UUID version 4).
+    /// A random identity (UUID version 4).
     public static func random() -> Self {
         Self(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)).marked(version: 4)
     }
 
-    /// The identity of the push of a message to a token: whoever computes it, whenever, comes to the same one.
+    /// The identity of the push of a message to a token: always the same for the same arguments (UUID version 8).
     ///
     /// - Parameters:
-    ///   - installation: Sixteen bytes that tell one installation's messages from another's.
-    ///   - message: The number of the message that was first asked for, whichever retry this is.
+    ///   - installation: Sixteen bytes that distinguish one installation from others.
+    ///   - message: The number of the original message, also in a retry.
     ///   - token: The device token, in hexadecimal digits as it is sent.
     public static func derived(installation: (UInt64, UInt64), message: Int64, token: RawSpan) -> Self {
         var hash = SipHash(key: installation)
@@ -33,7 +33,7 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
         return Self(high: high, low: low).marked(version: 8)
     }
 
-    /// The identity written as a UUID, in groups of 8, 4, 4, 4 and 12 digits, or nil if the text is anything else.
+    /// The identity written as a UUID, in groups of 8, 4, 4, 4 and 12 digits; nil if the text is not one.
     public init?(_ text: some StringProtocol) {
         let text = Array(text.utf8)
         guard text.count == 36 else { return nil }
@@ -66,12 +66,12 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Appends the 36 characters of the canonical form. Every push has one, so they are written eight and four at a time.
+    /// Appends the 36 characters of the canonical form, eight and four at a time, because this is done for each push.
     package func write(into text: inout [UInt8]) {
         let (first, second) = (Self.digits(high >> 32), Self.digits(high))
         let (third, fourth) = (Self.digits(low >> 32), Self.digits(low))
         text.append(addingCapacity: 36) { output in
-            // Safe, because each of the 36 places is written, and the span has room for them.
+            // Safe: each of the 36 bytes is written, and the span has room for them.
             unsafe output.withUnsafeMutableBufferPointer { buffer, count in
                 let room = unsafe UnsafeMutableRawBufferPointer(buffer)[count...]
                 let text = unsafe UnsafeMutableRawBufferPointer(rebasing: room)
@@ -84,7 +84,7 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Twice a hyphen and four digits.
+    /// Writes a hyphen and four digits, twice.
     private static func write(
         _ digits: UInt64,
         afterHyphensAt place: Int,
@@ -105,11 +105,11 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
         digits = (digits << 8 | digits) & 0x00FF_00FF_00FF_00FF
         digits = (digits << 4 | digits) & 0x0F0F_0F0F_0F0F_0F0F
         let isLetter = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
-        // "a" is 39 places behind what would follow "9".
+        // "a" is 39 after the character that follows "9".
         return digits &+ 0x3030_3030_3030_3030 &+ isLetter &* 39
     }
 
-    /// The same bits with the version and the variant that RFC 9562 asks of a UUID.
+    /// The same bits with the version and the variant of a UUID (RFC 9562).
     private func marked(version: UInt64) -> Self {
         Self(high: high & ~0xf000 | version << 12, low: low & (.max >> 2) | 1 << 63)
     }

@@ -1,18 +1,33 @@
 extension RawSpan {
     /// The byte at that offset.
-    @inlinable package subscript(byte offset: Int) -> UInt8 {
-        // Every bit pattern is a UInt8 and the load itself checks the bounds, so nothing here can go wrong.
+    @inlinable
+    package subscript(byte offset: Int) -> UInt8 {
+        // Safe: the load checks the bounds, and every bit pattern is a UInt8.
         unsafe unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+    }
+
+    @inlinable
+    package func allSatisfy(_ condition: (UInt8) -> Bool) -> Bool {
+        for offset in byteOffsets where !condition(self[byte: offset]) { return false }
+        return true
     }
 }
 
 extension [UInt8] {
-    /// Appends bytes that live elsewhere, in one copy.
-    @inlinable package mutating func append(copying bytes: RawSpan) {
-        // To an empty array, nothing would be written where all empty arrays of the program have their count.
+    /// Appends bytes in one copy.
+    @inlinable
+    package mutating func append(copying bytes: RawSpan) {
+        // An empty array must not be written to: all empty arrays of the program share one count.
         guard bytes.byteCount > 0 else { return }
         append(addingCapacity: bytes.byteCount) { output in
             for offset in bytes.byteOffsets { output.append(bytes[byte: offset]) }
         }
+    }
+
+    /// Lends those bytes.
+    @inlinable
+    package func withSpan<R>(_ range: Range<Int>, _ body: (RawSpan) -> R) -> R {
+        // Safe: bytes have no padding, and the array stays alive and unchanged through the call.
+        body(unsafe span.bytes.extracting(range))
     }
 }

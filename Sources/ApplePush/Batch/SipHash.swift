@@ -1,5 +1,5 @@
-/// SipHash-2-4 with a 128-bit result (Aumasson and Bernstein): a keyed hash that is short, fast and the same on
-/// every machine, which Swift's own `Hasher` on purpose is not.
+/// SipHash-2-4 with a 128-bit result (Aumasson and Bernstein): a keyed hash that is the same on every machine, which
+/// Swift's `Hasher` is not.
 struct SipHash {
     private var v0: UInt64
     private var v1: UInt64

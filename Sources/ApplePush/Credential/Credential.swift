@@ -1,9 +1,8 @@
 import TLS
 
-/// What a sender proves to be with: a certificate with its key, or a key that signs provider tokens.
+/// What authenticates a sender: a certificate with its key, or a key that signs provider tokens.
 ///
-/// Both are made from text, wherever that came from; nothing is read from files. Two credentials are equal if they
-/// prove the same.
+/// Both are made from text; nothing is read from files. Credentials with the same certificate or key are equal.
 public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     enum Kind: Sendable {
         case certificate(Identity)
@@ -12,14 +11,14 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
 
     let kind: Kind
 
-    /// A digest that tells credentials apart, and tells nothing else about them.
+    /// A digest that identifies the credential and reveals nothing about it.
     public let digest: [UInt8]
 
-    /// What can be read in the credential and is no secret.
+    /// What the certificate says. Empty for signing keys.
     public let facts: Facts
 
-    /// A certificate and its private key, as PEM text: the leaf and its chain. The key may be in the same text or
-    /// apart, and may be encrypted.
+    /// A certificate with its chain and private key, as PEM text. The key may be in the same text or apart, and may be
+    /// encrypted.
     public init(certificate: String, privateKey: String? = nil, passphrase: String? = nil) throws(PushError) {
         do {
             self.init(try Identity(certificate: certificate, privateKey: privateKey, passphrase: passphrase))
@@ -43,13 +42,13 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         facts = Facts(identity.leaf)
     }
 
-    /// A key that signs provider tokens, as Apple hands it out in a `.p8` file.
+    /// A key that signs provider tokens, from one of Apple's `.p8` files.
     ///
     /// - Parameters:
     ///   - signingKey: The text of the `.p8` file.
     ///   - keyID: The ten characters of the key's identifier.
     ///   - teamID: The ten characters of the team's identifier.
-    ///   - supply: Where tokens come from, for fleets that share one; nil: this process mints its own.
+    ///   - supply: Supplies the tokens, if several processes share one; nil: this process makes its own.
     public init(
         signingKey: String,
         keyID: String,
@@ -83,7 +82,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         facts = Facts()
     }
 
-    /// The same credential, whose provider tokens come from there. A certificate needs none.
+    /// The same credential with another supply of provider tokens. A certificate has none.
     package func supplied(by supply: @escaping ProviderToken.Supply) -> Self {
         guard case .providerToken(let tokens) = kind else { return self }
         return Self(tokens.key, supply: supply)
@@ -93,12 +92,12 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         error as? PushError ?? PushError(.invalidCredential, "The \(what) cannot be used: \(error).", underlying: error)
     }
 
-    /// The certificate to show, if it is one.
+    /// The certificate for the TLS handshake, if it is one.
     var identity: Identity? {
         if case .certificate(let identity) = kind { identity } else { nil }
     }
 
-    /// The topic that pushes of that kind go to where none is named: the certificate's own, if it allows for it.
+    /// The topic of messages of that type that name none: the certificate's own, if it contains it.
     func topic(for type: PushType) -> String? {
         guard let bundle = facts.topics.first else { return nil }
         let topic = bundle + type.topicSuffix
@@ -111,7 +110,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
     /// Hashes the digest.
     public func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 
-    /// What kind of credential it is and whose. Never a secret.
+    /// The kind of credential and its owner, without secrets.
     public var description: String {
         switch kind {
         case .certificate(let identity): "the certificate of \(identity.leaf.subject)"
@@ -119,6 +118,42 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         }
     }
 
-    /// No more than the description.
+    /// Only the description.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
+extension Credential {
+    /// What a certificate says. All of it is empty for signing keys.
+    public struct Facts: Hashable, Sendable {
+        /// The subject of the certificate.
+        public let subject: String?
+
+        /// When the certificate becomes valid, in seconds since 1970.
+        public let notBefore: Int64?
+
+        /// When the certificate expires, in seconds since 1970. Signing keys do not expire.
+        public let notAfter: Int64?
+
+        /// The topics of the certificate, the app's own first.
+        public let topics: [String]
+
+        /// Whether Apple issued it.
+        public let isApple: Bool
+
+        init() {
+            subject = nil
+            notBefore = nil
+            notAfter = nil
+            topics = []
+            isApple = false
+        }
+
+        init(_ leaf: CertificateFacts) {
+            subject = leaf.subject
+            notBefore = leaf.notBefore
+            notAfter = leaf.notAfter
+            topics = leaf.topics
+            isApple = leaf.isApple
+        }
+    }
 }

@@ -37,7 +37,7 @@ public struct ProviderTokenKey: Sendable, CustomStringConvertible, CustomReflect
 
     /// Makes a new token.
     ///
-    /// - Parameter now: The time in seconds since 1970, by the best clock there is.
+    /// - Parameter now: The time in seconds since 1970.
     public func mint(at now: Int64) -> ProviderToken {
         let header = Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(keyID)"}"#.utf8))
         let claims = Base64URL.encode(Array(#"{"iss":"\#(teamID)","iat":\#(now)}"#.utf8))
@@ -45,16 +45,16 @@ public struct ProviderTokenKey: Sendable, CustomStringConvertible, CustomReflect
         return ProviderToken(jwt: "\(header).\(claims).\(signature)", issuedAt: now)
     }
 
-    /// Tells one key from another, as the digest of its credential does.
+    /// The digest of its credential.
     package var digest: [UInt8] {
         let identity = Array("\(keyID) \(teamID) \(signingKey.publicKey.pem)".utf8)
         // A span of an array that stays alive and unchanged through the call.
         return unsafe Digest.sha256(identity.span.bytes)
     }
 
-    /// Which key it is, and not the key.
+    /// The identifiers of the key and the team. The key is a secret.
     public var description: String { "the signing key \(keyID) of team \(teamID)" }
 
-    /// No more than the description.
+    /// Only the description.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

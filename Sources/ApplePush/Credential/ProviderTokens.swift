@@ -1,7 +1,6 @@
 import FoundationEssentials
 
-/// The provider tokens of one key, one after the other: each is used for as long as it may be, and while one is being
-/// had, all who need it wait for the same.
+/// The provider tokens of one key: one is used until it is due for renewal, and all callers wait for the same renewal.
 actor ProviderTokens {
     nonisolated let key: ProviderTokenKey
     private let supply: ProviderToken.Supply?
@@ -9,7 +8,7 @@ actor ProviderTokens {
     private var token: ProviderToken?
     private var renewal: Task<ProviderToken, any Error>?
 
-    /// - Parameter clock: Tells the seconds since 1970.
+    /// - Parameter clock: returns the seconds since 1970.
     init(
         _ key: ProviderTokenKey,
         supply: ProviderToken.Supply? = nil,
@@ -20,20 +19,17 @@ actor ProviderTokens {
         self.clock = clock
     }
 
-    /// The token to use now.
-    ///
-    /// - Parameter refused: The token that the gateway called too old, if it did.
+    /// - Parameter refused: the token that the gateway called too old, if it did.
     func current(refusing refused: ProviderToken?) async throws(PushError) -> ProviderToken {
         if let token = self.token, token != refused, token.secondsToRenewal(at: clock()) > 0 { return token }
         let renewal = self.renewal ?? renew(refusing: refused)
         do {
             return try await renewal.value
         } catch {
-            throw PushError(.noProviderToken, "There is no provider token to send with: \(error).", underlying: error)
+            throw PushError(.noProviderToken, "No provider token is available: \(error).", underlying: error)
         }
     }
 
-    /// How long a token is good for.
     nonisolated func secondsToRenewal(of token: ProviderToken) -> Int64 { token.secondsToRenewal(at: clock()) }
 
     private func renew(refusing refused: ProviderToken?) -> Task<ProviderToken, any Error> {
@@ -47,7 +43,7 @@ actor ProviderTokens {
         return renewal
     }
 
-    /// Changing tokens too often is worse than using one that was refused.
+    /// A young token is kept even if it was refused, because APNs refuses frequent changes.
     private func mint() -> ProviderToken {
         let now = clock()
         if let token = self.token, (0..<ProviderToken.minimumAge).contains(now - token.issuedAt) { return token }

@@ -1,15 +1,14 @@
-/// How many bodies a connection has room for. A body that the peer has no room for yet would wait on this connection,
-/// instead of in the queue where another connection could take it.
+/// How many bodies a connection has room for. Others wait in the queue, where another connection can take them.
 struct BodyRoom {
-    /// How many bytes the peer takes beyond those that were sent. A wire without windows has `unlimited` room.
+    /// How many bytes more the peer accepts. A wire without windows has `unlimited` room.
     let window: Int
-    /// How many bytes of bodies wait for it already.
+    /// Bytes of bodies that already wait for the window.
     let waiting: Int
 
     static let unlimited = Self(window: .max, waiting: 0)
 
-    /// How many bodies of that size fit. One may go out in part where none waits: a peer may open its window only when all
-    /// of it is used.
+    /// How many bodies of that size fit. One may be sent in part if none waits, because some peers open their window only when
+    /// all of it is used.
     func count(of size: Int) -> Int {
         if waiting == 0 {
             if window <= 0 { return 0 }

@@ -1,19 +1,19 @@
 import IO
 
-/// The pushes that a connection has submitted and that have not ended, each under a tag. Flat, and in the order in which
-/// their time to be answered began: since that is the same for all, the first is always the next to be late.
+/// The pushes in flight on a connection, each under a tag. A flat list in the order in which their time limits began: all have
+/// the same limit, so the first is the next to be late.
 struct InFlightTable {
     private struct Slot {
         var push: QueuedPush
         var since: MonotonicInstant
-        /// How many bytes of its body had gone out when it was looked at last.
+        /// Bytes of its body that had been sent at the last check.
         var sent: UInt32 = 0
         var previous: Int32
         var next: Int32
     }
 
     private static let none: Int32 = -1
-    /// What a slot has before it that no push is in.
+    /// The `previous` of a free slot.
     private static let empty: Int32 = -2
 
     private var slots: [Slot] = []
@@ -24,15 +24,14 @@ struct InFlightTable {
     /// How many pushes are in flight.
     private(set) var count = 0
 
-    /// The push whose time began first: its tag, and when that was.
+    /// The tag of the first push, and when its time limit began.
     var oldest: (tag: UInt32, since: MonotonicInstant)? {
         first == Self.none ? nil : (UInt32(first), slots[Int(first)].since)
     }
 
-    /// When the time of the push of that tag began.
     func since(_ tag: UInt32) -> MonotonicInstant { slots[Int(tag)].since }
 
-    /// All tags, from the oldest on.
+    /// All tags, the oldest first.
     var tags: [UInt32] {
         var tags: [UInt32] = []
         var index = first
@@ -59,7 +58,7 @@ struct InFlightTable {
         return UInt32(index)
     }
 
-    /// The time of the push of that tag begins anew.
+    /// The time limit of that push begins again.
     mutating func restart(_ tag: UInt32, at now: MonotonicInstant) {
         guard tag < slots.count, slots[Int(tag)].previous != Self.empty else { return }
         unlink(Int32(tag))
@@ -69,13 +68,13 @@ struct InFlightTable {
         linkLast(Int32(tag))
     }
 
-    /// Whether more of that push's body has gone out than when this was asked last.
+    /// Whether more of that push's body has been sent than at the last check.
     mutating func hasMoved(_ tag: UInt32, to sent: UInt32) -> Bool {
         defer { slots[Int(tag)].sent = sent }
         return sent > slots[Int(tag)].sent
     }
 
-    /// Takes the push of that tag out. Each tag is good for once: nil if it was taken before, whoever asks again.
+    /// Removes the push of that tag. Nil if it was removed before.
     mutating func remove(_ tag: UInt32) -> QueuedPush? {
         guard tag < slots.count else { return nil }
         let index = Int32(tag)

@@ -1,6 +1,6 @@
 import IO
 
-/// The pushes of a delivery that had not ended when it returned: their outcomes follow here.
+/// Returns the outcomes of a delivery that returned early.
 public final class Remainder: Sendable {
     private enum State {
         case open(waiting: [CheckedContinuation<Outcomes, Never>])
@@ -10,13 +10,12 @@ public final class Remainder: Sendable {
     private let state = Guarded(State.open(waiting: []))
     private let onCancel: @Sendable () -> Void
 
-    /// A remainder to be ended by whoever makes it.
+    /// A remainder, to be ended by its maker.
     ///
-    /// - Parameter onCancel: Called when a task that waits for the outcomes is cancelled: send no more, and end what can
-    ///   be ended.
+    /// - Parameter onCancel: Called when a task that waits for the outcomes is cancelled: send no more pushes.
     public init(onCancel: @escaping @Sendable () -> Void = {}) { self.onCancel = onCancel }
 
-    /// The outcomes of the whole batch, as soon as every push has ended; those that were known before are the same.
+    /// The outcomes of the whole batch, as soon as every push has ended. Earlier outcomes are unchanged.
     public func outcomes() async -> Outcomes {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -35,7 +34,7 @@ public final class Remainder: Sendable {
         }
     }
 
-    /// Every push has ended: hands the outcomes to those who wait, and to those who ask later. To be called once.
+    /// Every push has ended: returns the outcomes to all callers, now and later. To be called once.
     public func end(with outcomes: Outcomes) {
         let waiting = self.state.withLock { state in
             guard case .open(let waiting) = state else { preconditionFailure("A remainder ends once.") }

@@ -1,24 +1,23 @@
 package import IO
 import Synchronization
 
-/// Says until when pushes may be sent: for senders who may lose the right to.
+/// Until when pushes may be sent, for senders who may lose the right to send.
 ///
-/// One permit may go with any number of deliveries. Whoever may send for longer extends it; nothing is handed to a
-/// connection once its time is over.
+/// Any number of deliveries may have the same permit. No push is handed to a connection after its end.
 public final class SendingPermit: Sendable {
-    /// In nanoseconds of the monotonic clock. It stands for nothing but itself, so no order is needed.
+    /// In nanoseconds of the monotonic clock. It guards no other memory, so relaxed ordering is enough.
     private let nanoseconds: Atomic<Int64>
 
-    /// A permit for so long from now on.
+    /// A permit for that long from now.
     public convenience init(for duration: Duration) { self.init(until: .now + duration) }
 
     /// A permit until that instant.
     package init(until end: MonotonicInstant) { nanoseconds = Atomic(end.nanoseconds) }
 
-    /// Makes the permit last at least so long from now on. One that was withdrawn stays so.
+    /// Makes the permit last at least that long from now, unless it was withdrawn.
     public func extend(for duration: Duration) { extend(until: .now + duration) }
 
-    /// Makes the permit last at least until that instant. One that was withdrawn stays so.
+    /// Makes the permit last at least until that instant, unless it was withdrawn.
     package func extend(until end: MonotonicInstant) {
         var known = nanoseconds.load(ordering: .relaxed)
         while known != .min, known < end.nanoseconds {
@@ -32,15 +31,14 @@ public final class SendingPermit: Sendable {
         }
     }
 
-    /// Ends the permit for good.
+    /// Ends the permit. It cannot be extended afterwards.
     public func withdraw() { nanoseconds.store(.min, ordering: .relaxed) }
 
-    /// The instant at which it is over, for as long as nobody extends it.
     package var end: MonotonicInstant { MonotonicInstant(nanoseconds: nanoseconds.load(ordering: .relaxed)) }
 
-    /// Whether something may be sent at that instant.
+    /// Whether pushes may be sent at that instant.
     package func allows(at now: MonotonicInstant) -> Bool { now < end }
 
-    /// Whether something may be sent now: for backends that are written outside.
+    /// Whether pushes may be sent now, for other backends.
     public var isInForce: Bool { allows(at: .now) }
 }

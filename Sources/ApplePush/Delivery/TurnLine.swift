@@ -1,21 +1,20 @@
 /// Whose turn it is among the deliveries of a pool that have pushes to send.
 ///
-/// Every delivery begins on the first level and is served there for a short turn; if it is not done then, it goes on to the
-/// next level, where turns are longer. The levels share the pushes evenly, so a short delivery does not wait for long ones,
-/// and no number of short ones stops a long one. On one level the deliveries are served one after the other: those of a
-/// common size end one by one, and not all at the end.
+/// A delivery begins on the first level, with a short turn, and moves to the next level, with longer turns, while it has
+/// pushes left. The levels share the pushes evenly, so a short delivery does not wait for long ones, and many short ones do
+/// not stop a long one. Deliveries on one level are served one after the other, so those of equal size do not all end last.
 ///
-/// Deliveries are known by number, and their places are links in one array: joining, leaving and taking are O(1).
+/// Deliveries have numbers, and their places are links in one array: joining, leaving and taking are O(1).
 struct TurnLine {
-    /// How many pushes a turn has, by level. On the last one turns go round.
+    /// Pushes in a turn, by level. The last level is served round-robin.
     static let quanta: InlineArray<3, Int32> = [32, 256, 2_048]
-    /// How many pushes a level has before the next one is served.
+    /// Pushes sent from one level before the next one is served.
     static let share = 32
 
     private struct Place {
         var previous: Int32 = TurnLine.none
         var next: Int32 = TurnLine.none
-        /// `none`: it is not in line.
+        /// `none`: not in line.
         var level: Int32 = TurnLine.none
         /// Pushes taken in its present turn.
         var taken: Int32 = 0
@@ -30,7 +29,7 @@ struct TurnLine {
 
     private var places: [Place] = []
     private var levels = InlineArray<3, Ends>(repeating: Ends())
-    /// The level that is served now; it is empty only if all are.
+    /// The level that is served now. It is empty only if all are.
     private var served = 0
     private var credit = TurnLine.share
 
@@ -44,10 +43,10 @@ struct TurnLine {
         Int(number) < places.count && places[Int(number)].level != Self.none
     }
 
-    /// The start of a walk over all in line.
+    /// The first of all in line, in the order of `after`.
     var head: Int32? { firstFrom(level: 0) }
 
-    /// The next in a walk; asked before `number` leaves.
+    /// The next of all in line. To be called before `number` leaves.
     func after(_ number: Int32) -> Int32? {
         let place = places[Int(number)]
         return place.next == Self.none ? firstFrom(level: Int(place.level) + 1) : place.next
@@ -60,14 +59,13 @@ struct TurnLine {
         return nil
     }
 
-    /// A delivery has pushes to send.
     mutating func join(_ number: Int32) {
         while Int(number) >= places.count { places.append(Place()) }
         append(number, to: 0)
         skipEmptyLevels()
     }
 
-    /// A delivery has pushes to send that were taken before and came back: it is the next of the first level.
+    /// A delivery whose pushes came back is the next of the first level.
     mutating func rejoin(_ number: Int32) {
         let next = levels[0].first
         places[Int(number)] = Place(next: next, level: 0)
@@ -76,20 +74,19 @@ struct TurnLine {
         skipEmptyLevels()
     }
 
-    /// A delivery has no more pushes to send.
     mutating func leave(_ number: Int32) {
         guard contains(number) else { return }
         unlink(number)
         skipEmptyLevels()
     }
 
-    /// How many pushes of the first may be taken before it is another's turn.
+    /// How many pushes of the first delivery may be taken in this turn.
     var turn: Int {
         guard let number = first else { return 0 }
         return min(Int(Self.quanta[served] - places[Int(number)].taken), credit)
     }
 
-    /// So many pushes of the first were taken, no more than its turn has.
+    /// That many pushes of the first delivery were taken, no more than `turn`.
     mutating func took(_ count: Int = 1) {
         guard let number = first else { return }
         places[Int(number)].taken += Int32(count)

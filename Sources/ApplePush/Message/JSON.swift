@@ -32,7 +32,7 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expressibl
     public init(stringLiteral value: String) { self = .string(value) }
     /// A list.
     public init(arrayLiteral elements: JSON...) { self = .array(elements) }
-    /// Names and values; of a name that comes twice the last value counts.
+    /// Names and values; of equal names the last value counts.
     public init(dictionaryLiteral elements: (String, JSON)...) {
         self = .object([String: JSON](elements) { _, last in last })
     }

@@ -1,5 +1,5 @@
-/// A message as JSON, to be kept or handed on: `{"tokens":["…"],"payload":{"aps":{"alert":"Hello"}}}`. Written by
-/// hand it may name the fields instead of a payload: `{"tokens":["…"],"alert":"Hello","badge":1}`.
+/// A message as JSON: `{"tokens":["…"],"payload":{"aps":{"alert":"Hello"}}}`. It may have the named fields instead of a
+/// payload: `{"tokens":["…"],"alert":"Hello","badge":1}`.
 extension Message: Codable {
     private enum CodingKeys: String, CodingKey, CaseIterable {
         case id, tokens, payload, topic, priority, expiration, alert, badge, sound, category, aps, extra
@@ -14,7 +14,7 @@ extension Message: Codable {
         ]
     }
 
-    /// Writes the message with its payload, taken apart or as the text that it is.
+    /// Writes the message with its payload, as an object or as the given text.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(id.description, forKey: .id)
@@ -31,13 +31,13 @@ extension Message: Codable {
         try container.encodeIfPresent(topic, forKey: .topic)
     }
 
-    /// Reads a message. A payload beside named fields is an error, as is an unknown name in place of a push type.
+    /// Reads a message. A payload together with named fields is an error, and so is an unknown push type.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         var id = PushID.random()
         if let text = try container.decodeIfPresent(String.self, forKey: .id) {
             guard let given = PushID(text) else {
-                throw DecodingError.dataCorruptedError(forKey: .id, in: container, debugDescription: "No UUID.")
+                throw DecodingError.dataCorruptedError(forKey: .id, in: container, debugDescription: "Not a UUID.")
             }
             id = given
         }

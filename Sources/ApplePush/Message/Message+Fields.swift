@@ -1,4 +1,4 @@
-/// The named fields, read back out of the payload, whichever way it came.
+/// The named fields, read from the payload.
 extension Message {
     /// What the notification says: a text or an object.
     public var alert: JSON? { payload.aps["alert"] }
@@ -17,7 +17,7 @@ extension Message {
     /// Whether the app's extension may change the notification.
     public var mutableContent: Bool { payload.aps["mutable-content"] == 1 }
 
-    /// The kind of notification, which decides on its buttons.
+    /// The category of notification, which determines its buttons.
     public var category: String? { text("category") }
 
     /// The group in which it is shown.
@@ -29,7 +29,7 @@ extension Message {
     /// The app's own part of the payload.
     public var extra: [String: JSON] { payload.extra }
 
-    /// The payload as it is sent: compact JSON in UTF-8, or the bytes that were given.
+    /// The payload as it is sent: compact JSON in UTF-8, or the given bytes.
     public func payloadBytes() throws(PushError) -> [UInt8] { try payload.bytes() }
 
     private func text(_ name: String) -> String? {

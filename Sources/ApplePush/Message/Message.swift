@@ -1,21 +1,20 @@
 /// A push for one or many devices.
 ///
-/// Nothing is checked that APNs checks itself: what it does not like, the `Result` says.
+/// What APNs checks is not checked here: its rejections are in the `Result`.
 public struct Message: Hashable, Sendable {
-    /// The message's identity. Those of its pushes follow from it, so a retry carries the same.
+    /// The message's identity. The identities of its pushes derive from it, so a retry has the same ones.
     public let id: PushID
 
     /// The device tokens in hexadecimal digits.
     public var tokens: [String]
 
-    /// The kind of push.
+    /// The push type.
     public var pushType: PushType
 
-    /// 10: at once; 5: when it suits the device's battery; 1: without ever waking it; nil: the push type's
-    /// default.
+    /// 10: at once; 5: when it suits the device's battery; 1: without waking it; nil: the push type's default.
     public var priority: UInt8?
 
-    /// Until when Apple keeps trying, in seconds since 1970; 0: tries once; nil: as Apple sees fit.
+    /// Until when Apple keeps trying, in seconds since 1970; 0: once; nil: Apple's default.
     public let expiration: Int64?
 
     /// The group of which a device shows only the last push.
@@ -30,16 +29,16 @@ public struct Message: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - tokens: The device tokens in hexadecimal digits.
-    ///   - alert: A text, or an object with `title`, `body` and the other members that Apple knows.
-    ///   - badge: The number on the app's icon; 0 takes it away.
+    ///   - alert: A text, or an object with `title`, `body` and Apple's other members.
+    ///   - badge: The number on the app's icon; 0 removes it.
     ///   - sound: A sound's name, or the object of a critical alert.
     ///   - contentAvailable: Whether the app is woken to fetch content.
     ///   - mutableContent: Whether the app's extension may change the notification.
-    ///   - category: The kind of notification, which decides on its buttons.
+    ///   - category: The category of notification, which determines its buttons.
     ///   - threadID: The group in which it is shown.
     ///   - aps: Further members of the `aps` object, such as `interruption-level` or `content-state`.
     ///   - extra: The app's own part of the payload, beside `aps`.
-    ///   - pushType: The kind of push.
+    ///   - pushType: The push type.
     ///   - priority: 10, 5 or 1.
     ///   - expiry: Until when Apple keeps trying.
     ///   - collapseID: The group of which a device shows only the last push: 64 bytes at most.
@@ -62,7 +61,7 @@ public struct Message: Hashable, Sendable {
         topic: String? = nil
     ) throws(PushError) {
         guard extra["aps"] == nil else {
-            throw PushError(.invalidMessage, "“extra” may not hold “aps”: pass what belongs there as “aps”.")
+            throw PushError(.invalidMessage, "“extra” may not contain “aps”: pass its members as “aps”.")
         }
         var fields = aps
         fields["alert"] = alert ?? fields["alert"]
@@ -84,7 +83,7 @@ public struct Message: Hashable, Sendable {
         )
     }
 
-    /// A message whose payload is sent byte for byte. It takes the place of all the named fields.
+    /// A message whose payload is sent byte for byte, instead of named fields.
     public init(
         tokens: [String],
         payload: String,
@@ -119,7 +118,7 @@ public struct Message: Hashable, Sendable {
         if let collapseID, collapseID.utf8.count > 64 {
             throw PushError(
                 .invalidMessage,
-                "The collapse identifier is \(collapseID.utf8.count) bytes long; APNs takes 64."
+                "The collapse identifier is \(collapseID.utf8.count) bytes long; APNs accepts 64."
             )
         }
         self.id = id
@@ -130,5 +129,55 @@ public struct Message: Hashable, Sendable {
         self.expiration = expiration
         self.collapseID = collapseID
         self.topic = topic
+    }
+}
+
+extension Message {
+    /// Until when Apple keeps trying to reach a device.
+    public enum Expiry: Hashable, Sendable {
+        /// Only once: a device that cannot be reached does not get it.
+        case once
+        /// Until that time, in seconds since 1970.
+        case at(Int64)
+        /// For that long from now.
+        case after(Duration)
+
+        var seconds: Int64 {
+            switch self {
+            case .once: 0
+            case .at(let seconds): seconds
+            case .after(let duration): UnixTime.now() + duration.components.seconds
+            }
+        }
+    }
+}
+
+extension Message {
+    /// The message as a batch, with one push for each token.
+    func batch(topic: String?) throws(PushError) -> PushBatch {
+        let payload = try self.payload.bytes()
+        let topic = Array((self.topic ?? topic ?? "").utf8)
+        let collapseID = Array((self.collapseID ?? "").utf8)
+        var batch = PushBatch()
+        batch.reserve(pushes: tokens.count, headings: 1, bytes: payload.count + 128 + 64 * tokens.count)
+        // A span of an array that stays alive and unchanged through the call.
+        let heading = unsafe batch.addHeading(
+            payload: payload.span.bytes,
+            topic: topic.span.bytes,
+            pushType: pushType,
+            priority: priority,
+            expiration: expiration,
+            collapseID: collapseID.span.bytes
+        )
+        for token in tokens {
+            let token = Array(token.utf8)
+            let id = unsafe PushID.derived(
+                installation: (self.id.high, self.id.low),
+                message: 0,
+                token: token.span.bytes
+            )
+            unsafe batch.addPush(token: token.span.bytes, heading: heading, id: id)
+        }
+        return batch
     }
 }

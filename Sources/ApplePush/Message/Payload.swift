@@ -1,21 +1,20 @@
 import FoundationEssentials
 
-/// What a push carries: built from named fields, or taken as it is.
+/// The JSON body of a push: built from named fields, or given as bytes.
 enum Payload: Hashable, Sendable {
     case built(aps: [String: JSON], extra: [String: JSON])
     case raw([UInt8])
 
-    /// Takes an object apart into Apple's part and the app's own.
     init(object: [String: JSON]) throws(PushError) {
         var extra = object
         switch extra.removeValue(forKey: "aps") {
         case .object(let aps): self = .built(aps: aps, extra: extra)
         case nil: self = .built(aps: [:], extra: extra)
-        default: throw PushError(.invalidMessage, "In a payload “aps” is an object.")
+        default: throw PushError(.invalidMessage, "“aps” in a payload must be an object.")
         }
     }
 
-    /// The bytes that are sent: compact, UTF-8, always the same for the same fields.
+    /// Compact JSON in UTF-8, the same for the same fields.
     func bytes() throws(PushError) -> [UInt8] {
         switch self {
         case .raw(let bytes): return bytes
@@ -27,14 +26,14 @@ enum Payload: Hashable, Sendable {
             } catch {
                 throw PushError(
                     .invalidMessage,
-                    "The payload holds a number that JSON cannot write.",
+                    "The payload contains a number that JSON cannot represent.",
                     underlying: error
                 )
             }
         }
     }
 
-    /// Apple's part of the payload; empty if the payload was given whole and is no such JSON.
+    /// Apple's part of the payload; empty if the given bytes have none.
     var aps: [String: JSON] {
         if case .object(let aps) = object["aps"] { aps } else { [:] }
     }

@@ -1,6 +1,6 @@
-/// What kind of push it is: the value of the header `apns-push-type`.
+/// The type of a push: the value of the header `apns-push-type`.
 public struct PushType: Hashable, Sendable, CustomStringConvertible {
-    /// One row of the table: what Apple calls the type, what its topic ends with, and the payload it may carry.
+    /// Apple's name of a type, the suffix of its topic, and its largest payload in bytes.
     struct Row: Sendable {
         let name: String
         let suffix: String
@@ -27,15 +27,15 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
 
     private init(_ index: UInt8) { self.index = index }
 
-    /// The type of that name, or nil where Apple has none.
+    /// The type of that name, or nil if Apple has none.
     public init?(name: String) {
         guard let index = Self.table.firstIndex(where: { $0.name == name }) else { return nil }
         self.index = UInt8(index)
     }
 
-    /// A notification that people see or hear.
+    /// A notification that the user sees or hears.
     public static let alert = Self(0)
-    /// News for the app, that nobody sees; priority 5 only.
+    /// Content for the app, without a notification; priority 5 only.
     public static let background = Self(1)
     /// An update of a watch face's complication.
     public static let complication = Self(2)
@@ -45,9 +45,9 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
     public static let fileProvider = Self(4)
     /// The start, an update or the end of a Live Activity.
     public static let liveActivity = Self(5)
-    /// A question where the device is; provider tokens only.
+    /// A request for the device's location; provider tokens only.
     public static let location = Self(6)
-    /// A call for a managed device to report to its server.
+    /// A request to a managed device to contact its server.
     public static let mdm = Self(7)
     /// An invitation to a Push to Talk channel.
     public static let pushToTalk = Self(8)
@@ -56,22 +56,22 @@ public struct PushType: Hashable, Sendable, CustomStringConvertible {
     /// A change of what a widget shows.
     public static let widgets = Self(10)
 
-    /// Every type there is.
+    /// Every type.
     public static var all: [Self] { table.indices.map { Self(UInt8($0)) } }
 
-    /// The name that goes into the header.
+    /// The value of the header.
     public var name: String { Self.table[Int(index)].name }
 
-    /// What the topic of such a push adds to the app's bundle identifier.
+    /// What the topic of such a push appends to the app's bundle identifier.
     public var topicSuffix: String { Self.table[Int(index)].suffix }
 
-    /// The largest payload that APNs takes, in bytes.
+    /// The largest payload that APNs accepts, in bytes.
     public var payloadLimit: Int { Self.table[Int(index)].payloadLimit }
 
-    /// The priority of such pushes where none is named; nil: Apple's, which is 10. Apple refuses that for `background`.
+    /// The priority of messages that name none; nil: Apple's default, 10, which Apple refuses for `background`.
     public var defaultPriority: UInt8? { self == .background ? 5 : nil }
 
-    /// The name that goes into the header.
+    /// The name.
     public var description: String { name }
 }
 

@@ -1,16 +1,16 @@
-/// What became of one push.
+/// The outcome of one push.
 public struct Outcome: Hashable, Sendable {
-    /// The ways a push can end, and that it has not ended; there is no other.
+    /// The ways in which a push can end.
     public enum Verdict: UInt8, Sendable, CaseIterable {
-        /// APNs took it: status 200.
+        /// APNs accepted it: status 200.
         case delivered
-        /// APNs answered, and did not take it.
+        /// APNs rejected it.
         case rejected
-        /// It surely was not processed: sending it again makes no duplicate.
+        /// It was certainly not processed: sending it again makes no duplicate.
         case safe
-        /// Nobody knows whether it was processed. Sent again, it must carry the same identity.
+        /// Whether it was processed is unknown. Sent again, it must carry the same identity.
         case unknown
-        /// It has not ended: only where a delivery returned before all had, with a rest to follow.
+        /// It has not ended: only in a delivery that returned early, with a rest.
         case pending
     }
 
@@ -20,7 +20,7 @@ public struct Outcome: Hashable, Sendable {
     /// The status of the answer, or 0 where there was none.
     public let status: UInt16
 
-    /// Why APNs did not take it.
+    /// Why APNs rejected it.
     public let reason: Reason
 
     private let retryAfterSeconds: Int32
@@ -41,7 +41,7 @@ public struct Outcome: Hashable, Sendable {
         retryAfterSeconds = retryAfter ?? -1
     }
 
-    /// Delivered, as nearly all of them are.
+    /// Delivered.
     public static let delivered = Self(.delivered, status: 200)
 
     /// Not ended.
@@ -50,15 +50,15 @@ public struct Outcome: Hashable, Sendable {
     /// When APNs last knew the token to be dead: milliseconds since 1970, only with status 410.
     public var timestamp: Int64? { timestampMilliseconds == .min ? nil : timestampMilliseconds }
 
-    /// How many seconds the gateway asked to wait.
+    /// How many seconds to wait before a retry, if the gateway said so.
     public var retryAfter: Int32? { retryAfterSeconds < 0 ? nil : retryAfterSeconds }
 
-    /// What follows from a rejection; nil for every other verdict.
+    /// What to do about a rejection; nil for every other verdict.
     public var action: Reason.Action? {
         verdict == .rejected ? reason.action(status: status) : nil
     }
 
-    /// Whether the push is worth another try.
+    /// Whether the push is worth a retry.
     public var isRetryable: Bool {
         switch verdict {
         case .delivered, .pending: false

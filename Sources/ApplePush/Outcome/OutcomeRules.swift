@@ -1,19 +1,16 @@
-/// The one place that says what became of a push. Whatever can happen to a stream, a connection or a queue is here
-/// mapped to one of three: answered, safe to send again, or unknown.
+/// The one place that decides the outcome of a push: answered, safe to send again, or unknown.
 enum OutcomeRules {
-    /// Everything a push can come to, short of a full answer.
+    /// How a push can end without a full answer.
     enum Ending: Equatable {
-        /// It was never handed to a connection: none could be made, its time ran out in the queue, or the session was
-        /// shut down.
+        /// It was never handed to a connection.
         case neverSubmitted
-        /// It holds something that no request can hold, such as a line break in its topic.
+        /// A request cannot contain it, for example because of a line break in its topic.
         case unsendable
-        /// Its stream ended without a full answer. It is surely unprocessed if the peer refused it, named a lower
-        /// stream as its last, or was never sent the whole of it.
+        /// Its stream ended. The push is surely unprocessed if the peer refused the stream, named a lower one as its last, or
+        /// did not get the whole request.
         case streamEnded(isSurelyUnprocessed: Bool)
     }
 
-    /// A push without an answer is safe to send again only if it surely was not processed.
     static func outcome(of ending: Ending) -> Outcome {
         switch ending {
         case .neverSubmitted, .streamEnded(isSurelyUnprocessed: true): Outcome(.safe)
@@ -22,7 +19,7 @@ enum OutcomeRules {
         }
     }
 
-    /// A full answer: 200 is delivered, any other status is a rejection. A timestamp counts only with 410.
+    /// A full answer: 200 is delivered, any other status is a rejection. A timestamp is valid only with 410.
     static func outcome(
         status: UInt16,
         retryAfter: Int32?,

@@ -1,50 +1,48 @@
-/// What became of the pushes of a batch, in the order they were added.
+/// The outcomes of the pushes of a batch, in their order.
 public struct Outcomes: Sendable, RandomAccessCollection {
     private var outcomes: [Outcome]
 
-    /// The words of reasons that are in no table, verbatim.
+    /// The names of reasons that are not in the table.
     public private(set) var texts: [String] = []
 
-    /// Why no connection could be made, if that is what kept pushes from being sent.
+    /// Why no connection could be made, if pushes were not sent for that reason.
     public var connectFailure: PushError?
 
-    /// Why pushes were not sent though connections could be made, if some were not: no room in time, a caller who has
-    /// gone, a permit that has ended.
+    /// Why pushes were not sent for another reason: no room in time, a cancelled task, a permit that ended.
     public var withheld: PushError?
 
-    /// Why pushes were not sent, if some were not.
+    /// Why some pushes were not sent.
     public var unsentReason: PushError? { connectFailure ?? withheld }
 
-    /// Whether nothing at all was sent, though something could have been: tokens that are none never are.
+    /// Whether no push was sent, apart from malformed ones, which never are.
     var areUnsent: Bool {
         outcomes.contains { $0.verdict == .safe }
             && outcomes.allSatisfy { $0.verdict == .safe || $0.verdict == .rejected && $0.status == 0 }
     }
 
-    /// So many outcomes, each of them the same to begin with.
+    /// That many equal outcomes.
     public init(repeating outcome: Outcome, count: Int) {
         outcomes = Array(repeating: outcome, count: count)
     }
 
-    /// The place of the first outcome.
+    /// The position of the first outcome.
     public var startIndex: Int { 0 }
 
-    /// The place after the last outcome.
+    /// The position after the last outcome.
     public var endIndex: Int { outcomes.count }
 
-    /// What became of the push at that place.
+    /// The outcome of the push at that position.
     public subscript(position: Int) -> Outcome {
         get { outcomes[position] }
         set { outcomes[position] = newValue }
     }
 
-    /// The reason's name: from the table, or what the gateway wrote.
+    /// The name of a reason: from the table, or as the gateway wrote it.
     public func text(of reason: Reason) -> String {
         reason.name ?? texts[Int(reason.index - Reason.firstUnknown)]
     }
 
-    /// The reason of that name. One that is in no table is kept verbatim; a gateway that makes up a new one for each
-    /// push soon gets them all counted as one.
+    /// The reason of that name. One that is not in the table is kept. After 63 of them, all others are counted as one.
     public mutating func reason(named name: String) -> Reason {
         if let known = Reason(name: name) { return known }
         if let place = texts.firstIndex(of: name) { return Reason(index: Reason.firstUnknown + UInt16(place)) }
