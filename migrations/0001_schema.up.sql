@@ -7,12 +7,12 @@
 DO $$
 BEGIN
     IF current_setting('server_version_num')::int < 140000 THEN
-        RAISE EXCEPTION 'Carillon needs PostgreSQL 14 or newer, this server is %', current_setting('server_version')
+        RAISE EXCEPTION 'Carillon needs PostgreSQL 14 or newer, but this server has version %', current_setting('server_version')
             USING ERRCODE = 'feature_not_supported';
     END IF;
     -- Payloads are sent byte for byte, and APNs reads UTF-8.
     IF current_setting('server_encoding') <> 'UTF8' THEN
-        RAISE EXCEPTION 'database % is encoded %, Carillon needs UTF8', current_database(),
+        RAISE EXCEPTION 'database % has the encoding %, but Carillon needs UTF8', current_database(),
             current_setting('server_encoding')
             USING ERRCODE = 'feature_not_supported',
                   HINT = 'Create one with: CREATE DATABASE name ENCODING ''UTF8'' TEMPLATE template0';
@@ -20,7 +20,7 @@ BEGIN
 END
 $$;
 
--- Names everything that only a superuser can grant in one error.
+-- Lists all rights that only a superuser can grant in one error.
 DO $$
 DECLARE
     me pg_catalog.pg_roles;
@@ -43,10 +43,10 @@ BEGIN
     END IF;
     IF cardinality(commands) > 0 THEN
         RAISE insufficient_privilege USING
-            MESSAGE = format('%s needs rights that only a superuser can give', quote_ident(current_user)),
+            MESSAGE = format('%s needs rights that only a superuser can grant', quote_ident(current_user)),
             HINT = E'Have a superuser run in this database:\n' || array_to_string(commands || format(
                 'GRANT carillon_app, carillon_reader, carillon_worker, carillon_tenant TO %I WITH ADMIN OPTION',
-                current_user), E';\n') || E';\nThe last one is for granting these roles to others. Then run this again.';
+                current_user), E';\n') || E';\nWith the last one, the owner can grant these roles to others. Then run this again.';
     END IF;
 END
 $$;
@@ -67,7 +67,7 @@ COMMENT ON COLUMN carillon.schema_migrations.name IS 'its name';
 COMMENT ON COLUMN carillon.schema_migrations.checksum IS 'SHA-256 of its file; null: it was applied by hand';
 COMMENT ON COLUMN carillon.schema_migrations.applied_at IS 'when it was applied';
 
--- Keys the apns-id of every push, so that two installations never give two pushes the same one.
+-- The id goes into each apns-id, so that two installations never give two pushes the same one.
 CREATE TABLE carillon.installation (
     id         uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     created_at timestamptz NOT NULL DEFAULT now()

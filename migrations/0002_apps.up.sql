@@ -31,8 +31,8 @@ CREATE TABLE carillon.certificates (
 
 COMMENT ON TABLE carillon.certificates IS
     'Credentials: push certificates and signing keys. Workers use a changed row within seconds.';
-COMMENT ON COLUMN carillon.certificates.id IS 'what certificate_id of an app means';
-COMMENT ON COLUMN carillon.certificates.name IS 'what commands take as credential';
+COMMENT ON COLUMN carillon.certificates.id IS 'the certificate_id of apps';
+COMMENT ON COLUMN carillon.certificates.name IS 'the name that commands take as credential';
 COMMENT ON COLUMN carillon.certificates.certificate IS
     'the certificate and its chain as PEM, which may contain the private key too';
 COMMENT ON COLUMN carillon.certificates.private_key IS 'the private key as PEM, or the text of a .p8 file';
@@ -44,7 +44,7 @@ COMMENT ON COLUMN carillon.certificates.updated_at IS 'when it was changed last'
 COMMENT ON COLUMN carillon.certificates.not_after IS 'written by workers: when the certificate expires';
 COMMENT ON COLUMN carillon.certificates.topics IS 'written by workers: the topics of the certificate';
 COMMENT ON COLUMN carillon.certificates.status IS
-    'written by workers: ok, expiring, expired, invalid or rejected; null: not looked at yet';
+    'written by workers: ok, expiring, expired, invalid or rejected; null: not checked yet';
 COMMENT ON COLUMN carillon.certificates.last_error IS 'written by workers: what is wrong with it';
 
 CREATE TABLE carillon.apps (
@@ -97,11 +97,11 @@ COMMENT ON COLUMN carillon.apps.gateway IS 'host:port in place of Apple''s';
 COMMENT ON COLUMN carillon.apps.gateway_ca IS
     'the root certificate to trust for these gateways, as PEM; null: the system''s';
 COMMENT ON COLUMN carillon.apps.feedback_gateway IS 'host:port of the legacy feedback service';
-COMMENT ON COLUMN carillon.apps.feedback_error IS 'why the legacy feedback list could not be read the last time';
+COMMENT ON COLUMN carillon.apps.feedback_error IS 'why the legacy feedback list could not be read; null: it could';
 COMMENT ON COLUMN carillon.apps.paused IS 'whether nothing is sent until it is resumed';
-COMMENT ON COLUMN carillon.apps.paused_reason IS 'why, if a worker has paused it';
+COMMENT ON COLUMN carillon.apps.paused_reason IS 'why a worker has paused it';
 COMMENT ON COLUMN carillon.apps.max_rate IS 'pushes a second, of all workers together; null: no limit';
-COMMENT ON COLUMN carillon.apps.max_attempts IS 'attempts a push may have';
+COMMENT ON COLUMN carillon.apps.max_attempts IS 'the most attempts of a push';
 COMMENT ON COLUMN carillon.apps.reap_bad_tokens IS 'whether BadDeviceToken deletes a token as 410 does';
 COMMENT ON COLUMN carillon.apps.created_at IS 'when it was added';
 COMMENT ON COLUMN carillon.apps.updated_at IS 'when it was changed last';

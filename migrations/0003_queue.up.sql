@@ -143,8 +143,9 @@ COMMENT ON COLUMN carillon.workers.pid IS 'its process id';
 COMMENT ON COLUMN carillon.workers.version IS 'the version of the program';
 COMMENT ON COLUMN carillon.workers.started_at IS 'when it started';
 COMMENT ON COLUMN carillon.workers.heartbeat_at IS 'the time of its last heartbeat, by the database''s clock';
-COMMENT ON COLUMN carillon.workers.beat IS 'the count of its heartbeats; without a new one for the length of the lease, it is dead';
-COMMENT ON COLUMN carillon.workers.lease_until IS 'when its lease ends without another heartbeat';
+COMMENT ON COLUMN carillon.workers.beat IS
+    'how many heartbeats it has sent; it is dead if there is no new one for the length of the lease';
+COMMENT ON COLUMN carillon.workers.lease_until IS 'when its lease ends unless another heartbeat extends it';
 
 -- Claims, a row each. No transaction is open while their pushes are in the air.
 CREATE TABLE carillon.inflight (
@@ -216,7 +217,7 @@ COMMENT ON COLUMN carillon.broadcasts.id IS 'the id of the message, which is tha
 COMMENT ON COLUMN carillon.broadcasts.last_id IS 'the id of its last job';
 COMMENT ON COLUMN carillon.broadcasts.lane IS 'the lane of its jobs';
 COMMENT ON COLUMN carillon.broadcasts.jobs IS 'how many jobs it was cut into';
-COMMENT ON COLUMN carillon.broadcasts.tokens IS 'how many pushes it consists of';
+COMMENT ON COLUMN carillon.broadcasts.tokens IS 'how many pushes it has';
 COMMENT ON COLUMN carillon.broadcasts.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.broadcasts.created_at IS 'when it was enqueued';
 COMMENT ON COLUMN carillon.broadcasts.cancelled_at IS 'when it was cancelled; null: it was not';
@@ -239,7 +240,7 @@ CREATE TABLE carillon.unknown_outcomes (
 CREATE INDEX unknown_outcomes_by_message ON carillon.unknown_outcomes (app_id, message_id);
 ALTER TABLE carillon.unknown_outcomes REPLICA IDENTITY FULL;
 
--- Only callers that give a dedupe_key pay for it.
+-- Dedupe keys. Only calls with a dedupe_key read or write it.
 CREATE TABLE carillon.dedupe (
     app_id     integer,
     key        text,

@@ -33,14 +33,14 @@ COMMENT ON COLUMN carillon.results.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.results.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.results.broadcast_id IS 'the id of the message that was cut into several jobs; null: it has one';
 COMMENT ON COLUMN carillon.results.sent IS 'pushes that APNs answered with 200';
-COMMENT ON COLUMN carillon.results.failed IS 'pushes that failed for good; each has a row of failures';
+COMMENT ON COLUMN carillon.results.failed IS 'pushes that failed; each has a row of failures';
 COMMENT ON COLUMN carillon.results.expired IS 'pushes that were not sent before expires_at';
 COMMENT ON COLUMN carillon.results.cancelled IS 'pushes that were cancelled';
-COMMENT ON COLUMN carillon.results.attempts IS 'attempts of the token that had most';
+COMMENT ON COLUMN carillon.results.attempts IS 'the most attempts that any of its tokens had';
 COMMENT ON COLUMN carillon.results.finished_at IS 'when its last push ended';
 COMMENT ON COLUMN carillon.results.last_status IS
     'of pushes that expired or were cancelled: the status of the last attempt; null: no answer, or no attempt';
-COMMENT ON COLUMN carillon.results.last_reason IS 'of the same: the reason of the last attempt; null: no attempt';
+COMMENT ON COLUMN carillon.results.last_reason IS 'of these pushes: the reason of the last attempt; null: no attempt';
 
 CREATE TABLE carillon.failures (
     message_id      bigint NOT NULL,
@@ -69,10 +69,10 @@ COMMENT ON COLUMN carillon.failures.message_id IS 'as in results';
 COMMENT ON COLUMN carillon.failures.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.failures.token IS 'the device token';
 COMMENT ON COLUMN carillon.failures.status IS 'what APNs answered; null: refused before it was sent, or no answer came';
-COMMENT ON COLUMN carillon.failures.reason IS 'Apple''s reason, or one of our own';
-COMMENT ON COLUMN carillon.failures.unregistered_at IS 'of a 410: since when the token is gone';
+COMMENT ON COLUMN carillon.failures.reason IS 'the reason of APNs, or one of Carillon';
+COMMENT ON COLUMN carillon.failures.unregistered_at IS 'of a 410: since when the device token is unregistered';
 COMMENT ON COLUMN carillon.failures.apns_id IS 'the apns-id of the push';
-COMMENT ON COLUMN carillon.failures.attempt IS 'the attempt that was the last';
+COMMENT ON COLUMN carillon.failures.attempt IS 'the number of its last attempt';
 COMMENT ON COLUMN carillon.failures.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.failures.failed_at IS 'when it failed';
 COMMENT ON COLUMN carillon.failures.requeued_at IS 'when requeue_failures sent it again; null: never';

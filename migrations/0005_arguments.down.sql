@@ -1,4 +1,4 @@
-DROP FUNCTION carillon.draft, carillon.check_parts, carillon.parsed, carillon.check_heading, carillon.strange_token,
+DROP FUNCTION carillon.draft, carillon.check_parts, carillon.parsed, carillon.check_heading, carillon.invalid_token,
     carillon.token, carillon.app_id, carillon.unknown_app, carillon.apps_of_caller, carillon.compact,
     carillon.refusal;
 DROP TYPE carillon.draft, carillon.message_arguments, carillon.refusal;

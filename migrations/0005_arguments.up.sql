@@ -13,7 +13,7 @@ CREATE FUNCTION carillon.refusal(
     argument text, takes text, got text, hint text DEFAULT NULL, code text DEFAULT '22023'
 ) RETURNS carillon.refusal
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT ROW(pg_catalog.format('argument "%s" takes %s, it got %s', argument, takes, coalesce((
+    SELECT ROW(pg_catalog.format('argument "%s" takes %s, got %s', argument, takes, coalesce((
             SELECT pg_catalog.string_agg(CASE
                 WHEN c.letter OPERATOR(pg_catalog.=) E'\n' THEN '\n'
                 WHEN c.letter OPERATOR(pg_catalog.=) E'\r' THEN '\r'
@@ -54,11 +54,11 @@ COMMENT ON FUNCTION carillon.apps_of_caller IS 'Internal: the apps that the call
 CREATE FUNCTION carillon.unknown_app(app text) RETURNS carillon.refusal
 LANGUAGE sql STABLE AS $$
     SELECT carillon.refusal('app', 'the name of an app', pg_catalog.quote_nullable(app), coalesce(
-        (SELECT 'There are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
+        (SELECT 'The apps are: ' OPERATOR(pg_catalog.||) pg_catalog.string_agg(few.name, ', ' ORDER BY few.name)
             OPERATOR(pg_catalog.||) '.' FROM (
                 SELECT a.name FROM carillon.apps a CROSS JOIN LATERAL carillon.apps_of_caller() AS o(mine)
                 WHERE o.mine IS NULL OR a.id OPERATOR(pg_catalog.=) ANY (o.mine) ORDER BY a.name LIMIT 10) few),
-        'There are no apps yet: add one with `carillon app add`.'), '42704')
+        'There is no app yet. Add one with: carillon app add'), '42704')
 $$;
 COMMENT ON FUNCTION carillon.unknown_app IS 'Internal: the error for an unknown app.';
 
@@ -79,16 +79,16 @@ END
 $$;
 COMMENT ON FUNCTION carillon.app_id IS 'Internal: the id of an app, or an error.';
 
--- The one definition of a device token: pairs of hex digits, 512 at most. Returns it in lower case; null: it is none.
+-- The one definition of a device token: pairs of hex digits, 512 at most. Returns it in lower case; null: it is not one.
 CREATE FUNCTION carillon.token(token text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN pg_catalog.length(token) OPERATOR(pg_catalog.<=) 512
         AND token OPERATOR(pg_catalog.~) '^(?:[0-9a-fA-F][0-9a-fA-F])+$' THEN pg_catalog.lower(token) END
 $$;
-COMMENT ON FUNCTION carillon.token IS 'Internal: a device token in lower case; null: it is none.';
+COMMENT ON FUNCTION carillon.token IS 'Internal: a device token in lower case; null: it is not one.';
 
--- Describes a text that is no device token: both ends of a long one, and the first character that is no hex digit.
-CREATE FUNCTION carillon.strange_token(token text, place bigint DEFAULT NULL) RETURNS text
+-- Describes a text that is not a device token: both ends of a long one, and the first character that is no hex digit.
+CREATE FUNCTION carillon.invalid_token(token text, place bigint DEFAULT NULL) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT quote_nullable(CASE WHEN length(token) > 24 THEN left(token, 12) || '…' || right(token, 8) ELSE token END)
         || coalesce(' in place ' || place, '')
@@ -96,7 +96,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, carillon, pg_
             ', which has ' || nullif(length(token), 0) || ' digits', '')
     FROM (SELECT substring(token FROM '[^0-9a-fA-F]') AS letter) AS s
 $$;
-COMMENT ON FUNCTION carillon.strange_token IS 'Internal: what is wrong with a text that is no device token.';
+COMMENT ON FUNCTION carillon.invalid_token IS 'Internal: what is wrong with a text that is not a device token.';
 
 -- The arguments of enqueue and broadcast.
 CREATE TYPE carillon.message_arguments AS (
@@ -169,7 +169,7 @@ BEGIN
     END IF;
     IF m.run_at > now() AND m.expires_at <= m.run_at AND m.expires_at > timestamptz 'epoch' THEN
         RETURN carillon.refusal('expires_at', 'a time after run_at', quote_literal(m.expires_at),
-            'As it stands the message would expire before it is sent.');
+            'The message would expire before it is sent.');
     END IF;
     IF m.lane NOT IN (0, 1, 2) THEN
         RETURN carillon.refusal('lane', '0 (urgent), 1 (normal) or 2 (bulk)', m.lane::text);
@@ -193,7 +193,7 @@ BEGIN
 END
 $$;
 
--- Text as JSON; null: it is none.
+-- Text as JSON; null: it is not JSON.
 CREATE FUNCTION carillon.parsed(value text) RETURNS json
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -217,7 +217,7 @@ CREATE FUNCTION carillon.check_parts(
 LANGUAGE plpgsql IMMUTABLE AS $$
 #variable_conflict use_variable
 BEGIN
-    -- JSON that a driver sent as text. It is no text for a phone.
+    -- JSON that a driver sent as text. No alert begins like this.
     IF m.alert ~ '^\s*\{' AND json_typeof(carillon.parsed(m.alert)) = 'object' THEN
         alert := btrim(m.alert, E' \t\r\n');
     END IF;
@@ -229,8 +229,8 @@ BEGIN
         refusal := carillon.refusal('alert', 'text, or a JSON object or string', alert);
     ELSIF num_nonnulls(m.title, m.subtitle, m.body) > 0 THEN
         IF alert IS NOT NULL THEN
-            refusal := carillon.refusal('alert', 'the place of title, subtitle and body', 'both',
-                'Give the text as body, beside title and subtitle.');
+            refusal := carillon.refusal('alert', 'null if title, subtitle or body is given', 'a value',
+                'Pass the text as body, together with title and subtitle.');
         END IF;
         alert := '{' || concat_ws(',', '"title":' || to_json(m.title), '"subtitle":' || to_json(m.subtitle),
             '"body":' || to_json(m.body)) || '}';
@@ -240,8 +240,8 @@ BEGIN
     ELSIF jsonb_typeof(m.extra) <> 'object' THEN
         refusal := carillon.refusal('extra', 'a JSON object', m.extra::text);
     ELSIF m.extra ? 'aps' THEN
-        refusal := carillon.refusal('extra', 'keys beside aps', 'one named aps',
-            'Give what belongs into aps by its own arguments, or the whole of it as payload.');
+        refusal := carillon.refusal('extra', 'a JSON object without the key aps', 'one with it',
+            'The other arguments set the keys of aps; payload takes the whole payload.');
     END IF;
 END
 $$;
@@ -299,9 +299,9 @@ BEGIN
     ELSIF num_nonnulls(m.alert, m.alert_json, m.title, m.subtitle, m.body, m.badge, m.sound, m.content_available,
         m.mutable_content, m.category, m.thread_id, m.extra) > 0
     THEN
-        made.refusal := carillon.refusal('payload', 'the place of alert, title, subtitle, body, badge, sound, '
-            'content_available, mutable_content, category, thread_id and extra', 'both',
-            'Give the whole payload, or its parts.');
+        made.refusal := carillon.refusal('payload', 'null if alert, title, subtitle, body, badge, sound, '
+            'content_available, mutable_content, category, thread_id or extra is given', 'a value',
+            'Pass the whole payload or its parts, not both.');
         RETURN made;
     ELSE
         made.payload := CASE m.payload_type WHEN 'jsonb'::regtype THEN carillon.compact(m.payload::jsonb)

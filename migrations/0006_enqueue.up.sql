@@ -1,6 +1,6 @@
 -- carillon.enqueue and carillon.broadcast, from their arguments to stored jobs.
 --
--- A call for one token costs little more than its transaction, so few functions and expressions are on its way.
+-- A call for one token costs little more than its transaction, so it runs few functions and expressions.
 -- submit() runs as its owner: apps have no right to the columns that the queue writes.
 
 -- The most tokens in one job. Longer lists are cut, so that workers share them.
@@ -65,7 +65,7 @@ BEGIN
     ) once;
     IF bad IS NOT NULL THEN
         refusal := carillon.refusal('tokens', 'device tokens of 2 to 512 hex digits, an even number of them',
-            carillon.strange_token(tokens[array_lower(tokens, 1) + bad - 1], bad));
+            carillon.invalid_token(tokens[array_lower(tokens, 1) + bad - 1], bad));
     END IF;
 END
 $$;
@@ -131,7 +131,7 @@ BEGIN
         SELECT p.tokens FROM part p WHERE p.tokens IS NOT NULL;
         FETCH parts INTO part;
         IF part IS NULL AND m.is_strict THEN
-            refusal := carillon.refusal('app', 'an app with registered tokens, as strict is set',
+            refusal := carillon.refusal('app', 'an app with registered tokens if strict is true',
                 quote_literal(m.app) || ', which has none');
         END IF;
     ELSIF cardinality(m.tokens) = 1 AND token IS NOT NULL THEN
@@ -141,7 +141,7 @@ BEGIN
         clean := cleaned.clean;
         refusal := cleaned.refusal;
         IF clean IS NULL AND m.is_strict AND refusal.message IS NULL THEN
-            refusal := carillon.refusal('tokens', 'one or more device tokens, as strict is set',
+            refusal := carillon.refusal('tokens', 'one or more device tokens if strict is true',
                 CASE WHEN m.tokens IS NULL THEN 'null' ELSE 'none' END);
         END IF;
     END IF;
@@ -155,7 +155,7 @@ BEGIN
     END IF;
     -- A single push of the app does not wait behind a list of thousands.
     lane := coalesce(m.lane, CASE WHEN everyone OR cardinality(clean) > size THEN 2 ELSE 1 END);
-    -- The short way of most calls.
+    -- Most calls end here.
     IF cardinality(clean) <= size AND m.dedupe_key IS NULL AND made.scheduled IS NULL THEN
         INSERT INTO carillon.messages (app_id, lane, tokens, payload, push_type, priority, expires_at, collapse_id,
             topic, reference, on_unknown)

@@ -19,7 +19,7 @@ COMMENT ON TABLE carillon.tokens IS
 COMMENT ON COLUMN carillon.tokens.app_id IS 'the id of the app; no foreign key checks it';
 COMMENT ON COLUMN carillon.tokens.token IS 'hex digits in lower case';
 COMMENT ON COLUMN carillon.tokens.last_update IS 'when it was registered last; only feedback of a later time deletes it';
-COMMENT ON COLUMN carillon.tokens.owner IS 'a value for you: Carillon does not use it';
+COMMENT ON COLUMN carillon.tokens.owner IS 'a value of your own, which Carillon does not use';
 
 -- 410 answers, entries of the legacy feedback list, and BadDeviceToken of apps with reap_bad_tokens.
 CREATE TABLE carillon.feedback (
@@ -89,8 +89,8 @@ BEGIN
     IF clean IS NULL OR registering_app IS NULL THEN
         refusal := CASE WHEN clean IS NULL THEN carillon.refusal('token',
                 'a device token of 2 to 512 hex digits, an even number of them',
-                carillon.strange_token(register_token.token),
-                'Write the bytes that the device was given, two digits each, without blanks.')
+                carillon.invalid_token(register_token.token),
+                'Write each byte of the token as two digits, without blanks.')
             ELSE carillon.unknown_app(register_token.app) END;
         RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, COLUMN = refusal.argument,
             HINT = refusal.hint;
@@ -119,7 +119,7 @@ BEGIN
     IF kind IS NULL OR kind NOT IN ('r', 'p') THEN
         RETURN carillon.refusal('relation', 'a table',
             CASE WHEN kind IS NULL AND unfit_to_watch.relation IS NOT NULL THEN 'one that was dropped'
-                ELSE unfit_to_watch.relation::text END, 'Rows of a view, say, are deleted in the table behind it.');
+                ELSE unfit_to_watch.relation::text END, 'For a view, name the table that it selects from.');
     END IF;
     FOR target IN SELECT * FROM (VALUES
         ('token_column', unfit_to_watch.token_column, ARRAY['text', 'character varying'],
@@ -129,7 +129,7 @@ BEGIN
             'Without a time zone it cannot be compared with Apple''s clock: ALTER TABLE … ALTER COLUMN … '
                 'TYPE timestamptz USING … AT TIME ZONE ''UTC'''),
         ('app_column', unfit_to_watch.app_column, ARRAY['text', 'character varying', 'smallint', 'integer', 'bigint'],
-            'the name of a column that holds the app''s name or id', 'A table of one app needs none.')
+            'the name of a column that holds the app''s name or id', 'Leave it out if all rows are of one app.')
     ) v (argument, name, types, takes, hint) LOOP
         CONTINUE WHEN target.argument = 'app_column' AND target.name IS NULL;
         SELECT format_type(a.atttypid, NULL) INTO found_type FROM pg_attribute a
@@ -137,7 +137,7 @@ BEGIN
         IF found_type IS NULL THEN
             RETURN carillon.refusal(target.argument, target.takes, coalesce(quote_literal(target.name)
                 || ', which ' || unfit_to_watch.relation || ' does not have', 'null'), coalesce((
-                    SELECT 'There are: ' || string_agg(a.attname, ', ' ORDER BY a.attnum) || '.' FROM pg_attribute a
+                    SELECT 'The columns are: ' || string_agg(a.attname, ', ' ORDER BY a.attnum) || '.' FROM pg_attribute a
                     WHERE a.attrelid = unfit_to_watch.relation AND a.attnum > 0 AND NOT a.attisdropped),
                     'It has no columns.'), '42703');
         ELSIF found_type <> ALL (target.types) THEN
@@ -211,7 +211,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.watch_tokens IS
-    'Lets feedback passes delete dead tokens from a table of yours, by the same rule as in tokens. Its owner grants '
+    'Makes feedback passes delete dead tokens from a table of yours too, by the same rule as in tokens. Its owner grants '
     'carillon_reaper SELECT and DELETE on the table, and USAGE on its schema.';
 
 CREATE FUNCTION carillon.unwatch_tokens(app text, relation regclass) RETURNS void
@@ -230,6 +230,6 @@ BEGIN
     WHERE w.app_id = watching_app AND w.relation = unwatch_tokens.relation;
 END
 $$;
-COMMENT ON FUNCTION carillon.unwatch_tokens IS 'Lets feedback passes delete nothing more from that table.';
+COMMENT ON FUNCTION carillon.unwatch_tokens IS 'Stops feedback passes from deleting in that table.';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (7, 'tokens');

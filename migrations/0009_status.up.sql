@@ -29,11 +29,11 @@ BEGIN
     IF app IS NOT NULL AND cardinality(chosen) = 0 THEN
         refusal := carillon.unknown_app(app);
     ELSIF apps IS NULL THEN
-        refusal := carillon.refusal('id', 'what enqueue or broadcast returned', id::text,
-            'Results are kept as long as the retention of the workers says.', 'P0002');
+        refusal := carillon.refusal('id', 'an id that enqueue or broadcast returned', id::text,
+            'Workers drop results after their --retention.', 'P0002');
     ELSIF cardinality(apps) > 1 THEN
         refusal := carillon.refusal('app', 'the name of one of the apps that have a message of this id', 'null', (
-            SELECT 'They are: ' || string_agg(a.name, ', ' ORDER BY a.name) || '.' FROM carillon.apps a
+            SELECT 'The apps are: ' || string_agg(a.name, ', ' ORDER BY a.name) || '.' FROM carillon.apps a
             WHERE a.id = ANY (apps)));
     END IF;
     IF refusal.message IS NOT NULL THEN
@@ -109,15 +109,15 @@ COMMENT ON COLUMN carillon.message_state.app IS 'the name of the app';
 COMMENT ON COLUMN carillon.message_state.reference IS 'the caller''s own id';
 COMMENT ON COLUMN carillon.message_state.state IS
     'scheduled, ready, in flight or retrying; of what has ended sent, partly sent, failed, expired, cancelled or empty';
-COMMENT ON COLUMN carillon.message_state.attempts IS 'how many attempts were begun, of the token that had most';
-COMMENT ON COLUMN carillon.message_state.next_attempt_at IS 'when the first of what is scheduled or retried is due';
+COMMENT ON COLUMN carillon.message_state.attempts IS 'the most attempts that were begun for any of its tokens';
+COMMENT ON COLUMN carillon.message_state.next_attempt_at IS 'when its next scheduled job or retry is due';
 COMMENT ON COLUMN carillon.message_state.last_status IS
     'the status of the last attempt that failed, null: it had no answer; 200 where all that has ended was sent';
 COMMENT ON COLUMN carillon.message_state.last_reason IS
     'the reason of the last attempt that failed, also where the push expired or was cancelled after it';
-COMMENT ON COLUMN carillon.message_state.tokens IS 'how many pushes it is, one a token';
+COMMENT ON COLUMN carillon.message_state.tokens IS 'how many pushes it has, one for each token';
 COMMENT ON COLUMN carillon.message_state.sent IS 'pushes that APNs answered with 200';
-COMMENT ON COLUMN carillon.message_state.failed IS 'pushes that failed for good';
+COMMENT ON COLUMN carillon.message_state.failed IS 'pushes that failed';
 COMMENT ON COLUMN carillon.message_state.expired IS 'pushes that were not sent before expires_at';
 COMMENT ON COLUMN carillon.message_state.cancelled IS 'pushes that were cancelled';
 COMMENT ON COLUMN carillon.message_state.waiting IS 'pushes that have not ended';
@@ -129,7 +129,7 @@ COMMENT ON COLUMN carillon.message_state.outcomes IS
     'an array of objects {token, state, status, reason, next_attempt_at}: tokens that failed or wait, 1,000 at most; '
     'all others were sent, expired or cancelled';
 COMMENT ON COLUMN carillon.message_state.may_have_arrived IS
-    'whether pushes that were not sent, or wait, may have been delivered all the same: an attempt of them had no answer';
+    'whether pushes that do not count as sent may have been delivered, because an attempt had no answer';
 
 -- The jobs of a message that have not ended, by their ids, or between the first and the last id of a message that was
 -- cut. In messages, retries have ids of their own and no index finds them: `everywhere` reads all rows of the app.
@@ -227,9 +227,9 @@ DECLARE
     refusal carillon.refusal;
 BEGIN
     IF (message_status.id IS NULL) = (message_status.reference IS NULL) THEN
-        refusal := carillon.refusal('id', 'the id that enqueue returned, unless reference => is given in its place',
+        refusal := carillon.refusal('id', 'an id that enqueue returned, or null if reference is given',
             CASE WHEN message_status.id IS NULL THEN 'neither' ELSE 'both' END,
-            'Write message_status(4711), say, or message_status(reference => ''order 7'').');
+            'For example: message_status(4711), or message_status(reference => ''order 7'').');
     ELSIF message_status.app IS NOT NULL AND cardinality(chosen) = 0 THEN
         refusal := carillon.unknown_app(message_status.app);
     END IF;
@@ -334,8 +334,8 @@ BEGIN
             EXISTS (SELECT FROM carillon.unknown_outcomes u WHERE u.app_id = message.app_id
                 AND u.message_id = ANY (known.ids || waiting.ids))
             OR EXISTS (SELECT FROM carillon.failures f WHERE f.app_id = message.app_id AND f.message_id = ANY (known.ids)
-                AND carillon.is_mendable(f.status, f.reason, true, true)
-                AND NOT carillon.is_mendable(f.status, f.reason, false, false)));
+                AND carillon.can_requeue(f.status, f.reason, true, true)
+                AND NOT carillon.can_requeue(f.status, f.reason, false, false)));
         SELECT coalesce(jsonb_agg(to_jsonb(t)), '[]') INTO answer.outcomes
         FROM (
             SELECT f.token, 'failed' AS state, f.status, f.reason, NULL::timestamptz AS next_attempt_at
@@ -351,7 +351,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.message_status IS
-    'Tells the state of a message, by its id or by its reference. Returns a row a message; none: there is no such '
-    'message, or its results were dropped by the retention.';
+    'Returns the state of a message, by its id or by its reference: a row for each message. No row: there is no such '
+    'message, or its results were dropped after the retention.';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (9, 'status');

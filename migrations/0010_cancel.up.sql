@@ -61,18 +61,18 @@ END
 $$;
 
 -- A job that is not sent, as its record needs it.
-CREATE TYPE carillon.withdrawn AS (
+CREATE TYPE carillon.cancelled_job AS (
     message_id bigint, tokens integer, reference text, broadcast_id bigint, attempt smallint, last_status smallint,
     last_reason text
 );
 
 -- Records cancelled jobs: a row of results for a message whose last tokens they had, and progress in unfinished for
 -- others. It keeps the caller's search_path: see own_path().
-CREATE FUNCTION carillon.record_cancelled(app_id integer, gone carillon.withdrawn[]) RETURNS void
+CREATE FUNCTION carillon.record_cancelled(app_id integer, jobs carillon.cancelled_job[]) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    message_ids CONSTANT bigint[] := ARRAY(SELECT DISTINCT g.message_id FROM pg_catalog.unnest(gone) g);
+    message_ids CONSTANT bigint[] := ARRAY(SELECT DISTINCT g.message_id FROM pg_catalog.unnest(jobs) g);
 BEGIN
     -- In order of id, as settlements lock them.
     PERFORM FROM carillon.unfinished u WHERE u.app_id = record_cancelled.app_id AND u.message_id = ANY (message_ids)
@@ -83,7 +83,7 @@ BEGIN
         pg_catalog.sum(g.tokens), pg_catalog.max(g.attempt) - 1,
         (pg_catalog.array_agg(g.last_status ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1],
         (pg_catalog.array_agg(g.last_reason ORDER BY g.attempt DESC) FILTER (WHERE g.last_reason IS NOT NULL))[1]
-    FROM pg_catalog.unnest(gone) g
+    FROM pg_catalog.unnest(jobs) g
     WHERE NOT EXISTS (
         SELECT FROM carillon.unfinished u WHERE u.app_id = record_cancelled.app_id AND u.message_id = g.message_id)
     GROUP BY g.message_id;
@@ -97,7 +97,7 @@ BEGIN
                 AS last_status,
             (pg_catalog.array_agg(w.last_reason ORDER BY w.attempt DESC) FILTER (WHERE w.last_reason IS NOT NULL))[1]
                 AS last_reason
-        FROM pg_catalog.unnest(gone) w GROUP BY w.message_id) g
+        FROM pg_catalog.unnest(jobs) w GROUP BY w.message_id) g
     WHERE u.app_id = record_cancelled.app_id AND u.message_id = g.message_id;
 
     WITH ended AS (
@@ -116,7 +116,7 @@ $$;
 CREATE TYPE carillon.remnant AS (message_id bigint, remaining bigint, flying bigint);
 
 -- The rest of messages whose jobs were taken out of the queue. Reads what is in flight once for all of them.
-CREATE FUNCTION carillon.remnants(app integer, message_ids bigint[], taken carillon.withdrawn[])
+CREATE FUNCTION carillon.remnants(app integer, message_ids bigint[], taken carillon.cancelled_job[])
 RETURNS carillon.remnant[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
@@ -141,33 +141,33 @@ $$;
 -- Takes the jobs of messages out of messages and scheduled. Pushes in flight are not retried: cancelled has a row for
 -- each message in `alone`, and the row of broadcasts says it of one that was cut. The caller counts what was taken,
 -- because that locks rows of unfinished.
-CREATE FUNCTION carillon.take_back(app integer, message_ids bigint[], alone bigint[]) RETURNS carillon.withdrawn[]
+CREATE FUNCTION carillon.remove_waiting(app integer, message_ids bigint[], alone bigint[]) RETURNS carillon.cancelled_job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
 DECLARE
     lanes smallint[];
-    taken carillon.withdrawn[] := '{}';
+    taken carillon.cancelled_job[] := '{}';
     -- Those that may have more jobs.
     sought bigint[] := message_ids;
-    more carillon.withdrawn[];
+    more carillon.cancelled_job[];
     rest carillon.remnant[];
     -- Those with pushes in flight.
     flew bigint[] := '{}';
     short bigint[];
-    retries carillon.withdrawn[];
+    retries carillon.cancelled_job[];
 BEGIN
     -- The second round finds jobs that moved from scheduled to messages during the first.
     FOR look IN 1..2 LOOP
-        lanes := ARRAY(SELECT l.lane FROM carillon.filled_lanes(take_back.app) l);
+        lanes := ARRAY(SELECT l.lane FROM carillon.filled_lanes(remove_waiting.app) l);
         WITH ready AS (
-            DELETE FROM carillon.messages m WHERE m.app_id = take_back.app AND m.lane = ANY (lanes) AND m.id = ANY (sought)
+            DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting.app AND m.lane = ANY (lanes) AND m.id = ANY (sought)
             RETURNING (coalesce(m.origin, m.id), cardinality(m.tokens), m.reference, m.broadcast_id,
-                m.attempt, m.last_status, m.last_reason)::carillon.withdrawn AS job
+                m.attempt, m.last_status, m.last_reason)::carillon.cancelled_job AS job
         ), later AS (
             DELETE FROM carillon.scheduled s
-            WHERE s.app_id = take_back.app AND (s.id = ANY (sought) OR s.origin = ANY (sought))
+            WHERE s.app_id = remove_waiting.app AND (s.id = ANY (sought) OR s.origin = ANY (sought))
             RETURNING (coalesce(s.origin, s.id), cardinality(s.tokens), s.reference, s.broadcast_id,
-                s.attempt, s.last_status, s.last_reason)::carillon.withdrawn AS job
+                s.attempt, s.last_status, s.last_reason)::carillon.cancelled_job AS job
         )
         SELECT array_agg(g.job) INTO more FROM (TABLE ready UNION ALL TABLE later) g;
         taken := taken || more;
@@ -175,7 +175,7 @@ BEGIN
         sought := ARRAY(
             SELECT s.id FROM unnest(sought) AS s(id)
             WHERE s.id NOT IN (SELECT t.message_id FROM unnest(more) t) OR EXISTS (
-                SELECT FROM carillon.unfinished u WHERE u.app_id = take_back.app AND u.message_id = s.id));
+                SELECT FROM carillon.unfinished u WHERE u.app_id = remove_waiting.app AND u.message_id = s.id));
         EXIT WHEN cardinality(sought) = 0;
         rest := carillon.remnants(app, sought, taken);
         flew := flew || ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.flying > 0);
@@ -185,9 +185,9 @@ BEGIN
         short := ARRAY(SELECT r.message_id FROM unnest(rest) r WHERE r.remaining > r.flying);
         IF cardinality(short) > 0 THEN
             WITH ready AS (
-                DELETE FROM carillon.messages m WHERE m.app_id = take_back.app AND m.origin = ANY (short)
+                DELETE FROM carillon.messages m WHERE m.app_id = remove_waiting.app AND m.origin = ANY (short)
                 RETURNING (m.origin, cardinality(m.tokens), m.reference, m.broadcast_id, m.attempt, m.last_status,
-                    m.last_reason)::carillon.withdrawn AS job
+                    m.last_reason)::carillon.cancelled_job AS job
             )
             SELECT array_agg(g.job) INTO retries FROM ready g;
         END IF;
@@ -195,13 +195,13 @@ BEGIN
     END LOOP;
     IF cardinality(sought) > 0 THEN
         INSERT INTO carillon.cancelled AS c (app_id, message_id)
-        SELECT take_back.app, r.message_id FROM unnest(rest) r
+        SELECT remove_waiting.app, r.message_id FROM unnest(rest) r
         LEFT JOIN (SELECT t.message_id, sum(t.tokens) AS tokens FROM unnest(retries) t GROUP BY t.message_id) g
             ON g.message_id = r.message_id
         WHERE r.message_id = ANY (alone) AND r.remaining > coalesce(g.tokens, 0)
         UNION
         -- Some may have returned since, and wait for a retry.
-        SELECT take_back.app, f.id FROM unnest(flew) AS f(id) WHERE f.id = ANY (sought) AND f.id = ANY (alone)
+        SELECT remove_waiting.app, f.id FROM unnest(flew) AS f(id) WHERE f.id = ANY (sought) AND f.id = ANY (alone)
         ON CONFLICT DO NOTHING;
     END IF;
     RETURN taken;
@@ -236,7 +236,7 @@ DECLARE
     chosen CONSTANT integer[] := carillon.chosen_apps(cancel_messages.app);
     refusal carillon.refusal;
     target record;
-    taken carillon.withdrawn[];
+    taken carillon.cancelled_job[];
     jobs integer := 0;
 BEGIN
     IF cancel_messages.app IS NOT NULL AND cardinality(chosen) = 0 THEN
@@ -256,7 +256,7 @@ BEGIN
         ORDER BY b.id FOR UPDATE;
         UPDATE carillon.broadcasts b SET cancelled_at = now()
         WHERE b.app_id = target.app_id AND b.id = ANY (target.cut) AND b.cancelled_at IS NULL;
-        taken := carillon.take_back(target.app_id,
+        taken := carillon.remove_waiting(target.app_id,
             target.whole || carillon.waiting_parts(target.app_id, target.cut), target.whole);
         PERFORM carillon.record_cancelled(target.app_id, taken);
         jobs := jobs + cardinality(taken);

@@ -134,12 +134,12 @@ DECLARE
     -- The jobs have the outcome of the attempt before.
     is_late CONSTANT boolean := 0 < ANY (ended_expired) OR 0 < ANY (part_expired);
     held carillon.job[];
-    off record;
+    checked record;
     at_once carillon.job[];
     later carillon.job[];
     waits integer[];
-    withdrawn carillon.withdrawn[];
-    mendable carillon.job[];
+    cancelled carillon.cancelled_job[];
+    requeueable carillon.job[];
     path text;
     has_ended CONSTANT boolean := cardinality(ended) > 0;
     has_parts CONSTANT boolean := cardinality(part) > 0;
@@ -179,10 +179,10 @@ BEGIN
         SELECT DISTINCT app, u.id FROM unnest(unanswered) AS u(id);
     END IF;
     IF cardinality(again) > 0 THEN
-        SELECT o.* INTO off FROM (
+        SELECT o.* INTO checked FROM (
             SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
             FROM unnest(held) AS j WHERE j.id = ANY (again)
-        ) AS a, carillon.called_off(app, a.messages, a.broadcasts, part,
+        ) AS a, carillon.find_cancelled(app, a.messages, a.broadcasts, part,
             requeues => cardinality(again_after) < cardinality(again) OR array_position(again_after, NULL) IS NOT NULL
         ) AS o;
     END IF;
@@ -193,7 +193,7 @@ BEGIN
         FROM carillon.last_attempts(held, part, part_expired, part_status, part_reason) AS l;
     END IF;
     IF keeps THEN
-        mendable := ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(j.origin, j.id) IN (
+        requeueable := ARRAY(SELECT j FROM unnest(held) AS j WHERE coalesce(j.origin, j.id) IN (
             SELECT f.id FROM unnest(failed, failed_status) AS f(id, status) WHERE f.status IS DISTINCT FROM 410));
     END IF;
     IF cardinality(again) > 0 THEN
@@ -201,7 +201,7 @@ BEGIN
             SELECT t.place, array_agg(t.token) AS list FROM unnest(again_place, again_token) AS t(place, token)
             GROUP BY t.place
         ), job AS (
-            SELECT a.after, coalesce(j.origin, j.id) = ANY (off.gone) AS is_off, ROW(
+            SELECT a.after, coalesce(j.origin, j.id) = ANY (checked.cancelled) AS is_cancelled, ROW(
                 CASE WHEN a.whole THEN j.id ELSE nextval('carillon.messages_id_seq') END, j.lane,
                 coalesce(t.list, j.tokens), j.payload, j.push_type, j.priority, j.expires_at, j.collapse_id, j.topic,
                 j.reference, j.on_unknown, a.attempt, 0, CASE WHEN a.whole THEN j.origin ELSE coalesce(j.origin, j.id) END,
@@ -212,11 +212,11 @@ BEGIN
             JOIN unnest(held) AS j ON j.id = a.id
             LEFT JOIN tokens t ON t.place = a.place
         )
-        SELECT array_agg(j.made) FILTER (WHERE j.after IS NULL AND NOT j.is_off),
-            array_agg(j.made) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_off),
-            array_agg(j.after) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_off),
-            array_agg(carillon.withdraw(j.made)) FILTER (WHERE j.is_off)
-        INTO at_once, later, waits, withdrawn FROM job j;
+        SELECT array_agg(j.made) FILTER (WHERE j.after IS NULL AND NOT j.is_cancelled),
+            array_agg(j.made) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_cancelled),
+            array_agg(j.after) FILTER (WHERE j.after IS NOT NULL AND NOT j.is_cancelled),
+            array_agg(carillon.as_cancelled(j.made)) FILTER (WHERE j.is_cancelled)
+        INTO at_once, later, waits, cancelled FROM job j;
     END IF;
 
     -- own_path() without its two calls, on the hot path.
@@ -243,7 +243,7 @@ BEGIN
             AS f(id, reference, token, status, reason, unregistered_at, apns_id, attempt);
     END IF;
     IF keeps THEN
-        PERFORM carillon.keep_failed(app, mendable);
+        PERFORM carillon.keep_failed(app, requeueable);
     END IF;
     IF has_dead THEN
         INSERT INTO carillon.feedback (app_id, token, unregistered_at, reason, source)
@@ -259,8 +259,8 @@ BEGIN
             AND (SELECT a.reap_bad_tokens FROM carillon.apps a WHERE a.id = app);
     END IF;
     IF has_again THEN
-        PERFORM carillon.record_cancelled(app, withdrawn) WHERE withdrawn IS NOT NULL;
-        PERFORM carillon.restore(app, at_once, '{}', off.unsure) WHERE at_once IS NOT NULL;
+        PERFORM carillon.record_cancelled(app, cancelled) WHERE cancelled IS NOT NULL;
+        PERFORM carillon.restore(app, at_once, '{}', checked.unsure) WHERE at_once IS NOT NULL;
         PERFORM carillon.put_back(app, later, waits) WHERE later IS NOT NULL;
     END IF;
     RETURN 'written';

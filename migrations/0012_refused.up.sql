@@ -1,4 +1,4 @@
--- What PostgreSQL refuses to record: because of a constraint or a trigger that somebody added, say. No job blocks
+-- What PostgreSQL refuses to record, for example because of a constraint or a trigger that a user added. No job blocks
 -- another.
 
 -- Whether an error may pass, by its SQLSTATE: connections (08), serialization failures and deadlocks (40), resources
@@ -74,7 +74,7 @@ BEGIN
         END;
     END LOOP;
     IF NOT is_written THEN
-        RAISE WARNING 'neither results nor failures take what became of message %: % sent, % failed, % expired',
+        RAISE WARNING 'the outcome of message % cannot be recorded: % sent, % failed, % expired',
             message, sent, failed, expired;
     END IF;
     RETURN is_written;

@@ -2,10 +2,10 @@
 --
 -- Each function checks once which jobs were cancelled meanwhile, and locks rows of unfinished once, sorted by id.
 
-CREATE FUNCTION carillon.withdraw(job carillon.job) RETURNS carillon.withdrawn
+CREATE FUNCTION carillon.as_cancelled(job carillon.job) RETURNS carillon.cancelled_job
 LANGUAGE sql IMMUTABLE AS $$
     SELECT (coalesce(job.origin, job.id), pg_catalog.cardinality(job.tokens), job.reference, job.broadcast_id, job.attempt,
-        job.last_status, job.last_reason)::carillon.withdrawn
+        job.last_status, job.last_reason)::carillon.cancelled_job
 $$;
 
 -- How many different tokens: upper and lower case are the same, and null is the empty one.
@@ -31,16 +31,16 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WHERE k.message_id NOT IN (SELECT l.message_id FROM locked l)
 $$;
 
--- Which messages of an app were cancelled (`gone`), and of which it is unknown, because they are being cancelled
+-- Which messages of an app were cancelled (`cancelled`), and of which it is unknown, because they are being cancelled
 -- (`unsure`). Callers give each message with its broadcast. A cancel that finds a row of broadcasts locked here waits
 -- until the jobs are back; for messages of one job hold_off_cancels() does that. A caller with `requeues` false puts
 -- all jobs into scheduled and leaves it to promote(). If any message was cancelled, this locks the rows of unfinished
 -- that will change: those of cancelled messages and of `touched`. A caller with `waits` false gets the cancelled
 -- messages whose rows are locked as `busy`. Runs as its owner: a row lock takes the right to update, and workers
 -- cancel nothing.
-CREATE FUNCTION carillon.called_off(
+CREATE FUNCTION carillon.find_cancelled(
     app integer, messages bigint[], broadcasts bigint[], touched bigint[], requeues boolean DEFAULT true,
-    waits boolean DEFAULT true, OUT gone bigint[], OUT unsure bigint[], OUT busy bigint[]
+    waits boolean DEFAULT true, OUT cancelled bigint[], OUT unsure bigint[], OUT busy bigint[]
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -50,7 +50,7 @@ DECLARE
     held bigint[] := '{}';
     alone bigint[] := messages;  -- messages of one job
 BEGIN
-    gone := '{}';
+    cancelled := '{}';
     unsure := '{}';
     busy := '{}';
     IF array_remove(broadcasts, NULL) <> '{}' THEN
@@ -69,7 +69,7 @@ BEGIN
         SELECT array_agg(m.id) FILTER (WHERE (m.broadcast = ANY (known || held)) IS NOT TRUE),
             coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (held)), '{}'),
             coalesce(array_agg(m.id) FILTER (WHERE m.broadcast = ANY (over)), '{}')
-        INTO alone, unsure, gone FROM unnest(messages, broadcasts) AS m(id, broadcast);
+        INTO alone, unsure, cancelled FROM unnest(messages, broadcasts) AS m(id, broadcast);
     END IF;
     IF requeues AND cardinality(alone) > 0 THEN
         BEGIN
@@ -82,20 +82,20 @@ BEGIN
     END IF;
     -- Read last: it has every cancel that committed before.
     IF EXISTS (SELECT FROM carillon.cancelled c WHERE c.app_id = app) THEN
-        gone := gone || ARRAY(
+        cancelled := cancelled || ARRAY(
             SELECT DISTINCT c.message_id FROM unnest(messages) AS m(id)
             JOIN carillon.cancelled c ON c.app_id = app AND c.message_id = m.id);
     END IF;
-    IF cardinality(gone) > 0 AND NOT waits THEN
+    IF cardinality(cancelled) > 0 AND NOT waits THEN
         BEGIN
             LOCK TABLE carillon.unfinished, carillon.results IN ROW EXCLUSIVE MODE NOWAIT;
-            busy := carillon.lock_unfinished(app, gone);
+            busy := carillon.lock_unfinished(app, cancelled);
         EXCEPTION
             WHEN lock_not_available THEN
-                busy := gone;
+                busy := cancelled;
         END;
-    ELSIF cardinality(gone) > 0 THEN
-        PERFORM FROM (SELECT DISTINCT t.id FROM unnest(gone || touched) AS t(id)) AS k
+    ELSIF cardinality(cancelled) > 0 THEN
+        PERFORM FROM (SELECT DISTINCT t.id FROM unnest(cancelled || touched) AS t(id)) AS k
         JOIN carillon.unfinished u ON u.app_id = app AND u.message_id = k.id ORDER BY u.message_id FOR UPDATE OF u;
     END IF;
 END
@@ -234,13 +234,13 @@ END
 $$;
 
 -- Ends cancelled jobs. If PostgreSQL refuses to record that, they fail.
-CREATE FUNCTION carillon.call_off(app integer, jobs carillon.job[]) RETURNS void
+CREATE FUNCTION carillon.end_cancelled(app integer, jobs carillon.job[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    gone CONSTANT carillon.withdrawn[] := ARRAY(SELECT carillon.withdraw(j) FROM unnest(jobs) AS j);
+    cancelled CONSTANT carillon.cancelled_job[] := ARRAY(SELECT carillon.as_cancelled(j) FROM unnest(jobs) AS j);
 BEGIN
     PERFORM carillon.own_path();
-    PERFORM carillon.record_cancelled(app, gone);
+    PERFORM carillon.record_cancelled(app, cancelled);
 EXCEPTION
     WHEN OTHERS OR assert_failure THEN
         IF carillon.is_transient(SQLSTATE) THEN
@@ -252,19 +252,19 @@ $$;
 
 -- Puts jobs back into the queue, except those that were cancelled. No two have the same id. Returns how many there
 -- were.
-CREATE FUNCTION carillon.restore(app integer, jobs carillon.job[], gone bigint[], unsure bigint[]) RETURNS bigint
+CREATE FUNCTION carillon.restore(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     restored CONSTANT bigint := cardinality(jobs);
-    off carillon.job[];
+    ended carillon.job[];
     aside carillon.job[];
 BEGIN
-    IF cardinality(gone) > 0 THEN
-        off := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(gone)));
+    IF cardinality(cancelled) > 0 THEN
+        ended := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(cancelled)));
     END IF;
-    IF cardinality(off) > 0 THEN
-        PERFORM carillon.call_off(app, off);
-        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) NOT IN (SELECT unnest(gone)));
+    IF cardinality(ended) > 0 THEN
+        PERFORM carillon.end_cancelled(app, ended);
+        jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE coalesce(j.origin, j.id) NOT IN (SELECT unnest(cancelled)));
     END IF;
     IF cardinality(unsure) > 0 THEN
         -- Promotion checks again in a second.
@@ -282,7 +282,7 @@ CREATE FUNCTION carillon.release(worker bigint, claims bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     target record;
-    off record;
+    checked record;
     claim record;
     released bigint := 0;
 BEGIN
@@ -290,17 +290,17 @@ BEGIN
         SELECT f.app_id, array_agg(f.id) AS claims FROM carillon.inflight f
         WHERE f.id = ANY (release.claims) AND f.worker_id = release.worker GROUP BY f.app_id ORDER BY f.app_id
     LOOP
-        SELECT o.* INTO off FROM (
+        SELECT o.* INTO checked FROM (
             SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
             FROM carillon.inflight f, unnest(f.jobs) AS j
             WHERE f.app_id = target.app_id AND f.id = ANY (target.claims) AND f.worker_id = release.worker
-        ) AS a, carillon.called_off(target.app_id, a.messages, a.broadcasts, '{}') AS o;
+        ) AS a, carillon.find_cancelled(target.app_id, a.messages, a.broadcasts, '{}') AS o;
         FOR claim IN
             DELETE FROM carillon.inflight f
             WHERE f.app_id = target.app_id AND f.id = ANY (target.claims) AND f.worker_id = release.worker
             RETURNING f.jobs
         LOOP
-            released := released + carillon.restore(target.app_id, claim.jobs, off.gone, off.unsure);
+            released := released + carillon.restore(target.app_id, claim.jobs, checked.cancelled, checked.unsure);
         END LOOP;
     END LOOP;
     RETURN released;

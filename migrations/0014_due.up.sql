@@ -15,9 +15,8 @@ EXCEPTION
 END
 $$;
 
--- Moves these rows of scheduled to messages, except those in `gone`, which were cancelled. Returns a row for each lane
--- with new jobs.
-CREATE FUNCTION carillon.move_due(due tid[], gone tid[])
+-- Moves due rows of scheduled to messages, except those in `cancelled`. Returns a row for each lane with new jobs.
+CREATE FUNCTION carillon.move_due(due tid[], cancelled tid[])
 RETURNS TABLE (app_id integer, lane smallint, lowest bigint, jobs bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
@@ -26,22 +25,22 @@ BEGIN
     FOR ready IN
         WITH taken AS (
             DELETE FROM carillon.scheduled s WHERE s.ctid = ANY (due)
-            RETURNING s.*, CASE WHEN s.ctid = ANY (gone) THEN coalesce(s.origin, s.id) END AS gone
+            RETURNING s.*, CASE WHEN s.ctid = ANY (cancelled) THEN coalesce(s.origin, s.id) END AS cancelled
         )
         SELECT t.app_id, t.lane, min(t.id) AS lowest, array_agg(ROW(t.id, t.lane, t.tokens, t.payload, t.push_type,
             t.priority, t.expires_at, t.collapse_id, t.topic, t.reference, t.on_unknown, t.attempt, t.claims, t.origin,
             t.broadcast_id, t.created_at, t.last_status, t.last_reason)::carillon.job ORDER BY t.id) AS jobs,
-            array_agg(t.gone) FILTER (WHERE t.gone IS NOT NULL) AS gone
+            array_agg(t.cancelled) FILTER (WHERE t.cancelled IS NOT NULL) AS cancelled
         FROM taken t GROUP BY t.app_id, t.lane
     LOOP
         app_id := ready.app_id;
         lane := ready.lane;
         lowest := ready.lowest;
         jobs := cardinality(ready.jobs);
-        IF ready.gone IS NULL THEN
+        IF ready.cancelled IS NULL THEN
             PERFORM carillon.put_back(ready.app_id, ready.jobs);
         ELSE
-            PERFORM carillon.restore(ready.app_id, ready.jobs, ready.gone, '{}');
+            PERFORM carillon.restore(ready.app_id, ready.jobs, ready.cancelled, '{}');
         END IF;
         RETURN NEXT;
     END LOOP;
@@ -67,7 +66,7 @@ DECLARE
     one tid;
     due tid[];
     is_large boolean;
-    gone tid[];
+    cancelled tid[];
     unsure tid[];
     kept tid[];
 BEGIN
@@ -95,17 +94,17 @@ BEGIN
         END IF;
         SELECT s.run_at, s.id INTO place, place_id FROM carillon.scheduled s WHERE s.ctid = due[cardinality(due)];
     END IF;
-    SELECT array_agg(d.place) FILTER (WHERE d.message = ANY (o.gone)),
+    SELECT array_agg(d.place) FILTER (WHERE d.message = ANY (o.cancelled)),
         array_agg(d.place) FILTER (WHERE d.message = ANY (o.unsure)),
         array_agg(d.place) FILTER (WHERE d.message = ANY (o.unsure || o.busy))
-    INTO gone, unsure, kept
+    INTO cancelled, unsure, kept
     FROM (
         SELECT s.app_id, array_agg(s.ctid) AS due, array_agg(coalesce(s.origin, s.id)) AS messages,
             array_agg(s.broadcast_id) AS broadcasts
         FROM carillon.scheduled s WHERE s.ctid = ANY (due) GROUP BY s.app_id ORDER BY s.app_id
-    ) AS a, carillon.called_off(a.app_id, a.messages, a.broadcasts, '{}', waits => false) AS o,
+    ) AS a, carillon.find_cancelled(a.app_id, a.messages, a.broadcasts, '{}', waits => false) AS o,
         unnest(a.due, a.messages) AS d(place, message)
-    WHERE o.gone || o.unsure <> '{}';
+    WHERE o.cancelled || o.unsure <> '{}';
     IF unsure IS NOT NULL THEN
         PERFORM carillon.put_off(unsure);
     END IF;
@@ -113,13 +112,13 @@ BEGIN
         due := ARRAY(SELECT d FROM unnest(due) AS d WHERE d NOT IN (SELECT unnest(kept)));
     END IF;
     BEGIN
-        RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(due, gone) m;
+        RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(due, cancelled) m;
     EXCEPTION
         WHEN lock_not_available THEN
             FOREACH one IN ARRAY due LOOP
                 EXIT WHEN locks >= most_locks;
                 BEGIN
-                    RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(ARRAY[one], gone) m;
+                    RETURN QUERY SELECT m.*, place, place_id FROM carillon.move_due(ARRAY[one], cancelled) m;
                 EXCEPTION
                     WHEN lock_not_available THEN
                         locks := locks + 1;

@@ -48,7 +48,7 @@ BEGIN
         GROUP BY (t.place - 1) / size ORDER BY (t.place - 1) / size;
         GET DIAGNOSTICS pieces = ROW_COUNT;
         IF pieces < wanted THEN
-            RAISE EXCEPTION 'a trigger keeps jobs out of the queue';
+            RAISE EXCEPTION 'a trigger suppressed rows of carillon.messages';
         END IF;
     EXCEPTION
         WHEN OTHERS OR assert_failure THEN
@@ -72,14 +72,14 @@ $$;
 CREATE FUNCTION carillon.split(app integer, in_lane smallint, message bigint, size integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
-    off record;
+    checked record;
     whole carillon.job;
 BEGIN
     -- Before the row is locked: a cancel locks it, or waits for it.
-    SELECT o.* INTO off FROM carillon.messages m,
-        carillon.called_off(m.app_id, ARRAY[coalesce(m.origin, m.id)], ARRAY[m.broadcast_id], '{}') AS o
+    SELECT o.* INTO checked FROM carillon.messages m,
+        carillon.find_cancelled(m.app_id, ARRAY[coalesce(m.origin, m.id)], ARRAY[m.broadcast_id], '{}') AS o
     WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message;
-    IF cardinality(off.unsure) > 0 THEN
+    IF cardinality(checked.unsure) > 0 THEN
         RETURN 0;
     END IF;
     DELETE FROM carillon.messages m WHERE m.app_id = split.app AND m.lane = in_lane AND m.id = message
@@ -88,8 +88,8 @@ BEGIN
         m.last_reason INTO whole;
     IF whole.id IS NULL THEN
         RETURN 0;
-    ELSIF cardinality(off.gone) > 0 THEN
-        PERFORM carillon.call_off(app, ARRAY[whole]);
+    ELSIF cardinality(checked.cancelled) > 0 THEN
+        PERFORM carillon.end_cancelled(app, ARRAY[whole]);
         RETURN 0;
     ELSIF octet_length(whole.payload::text) > (CASE whole.push_type WHEN 'voip' THEN 5120 ELSE 4096 END) THEN
         -- Each part would hold a copy and fail. As much as a claim keeps of it is enough.

@@ -23,7 +23,7 @@ $$;
 -- A job that three workers died with is quarantined: each token becomes a job, and jobs are sent by halves. When a
 -- worker dies with some of them, half as many are in flight together the next time. Those that are settled are
 -- cleared. A job fails as Poison when two workers died with it alone in flight.
-CREATE FUNCTION carillon.recover(app integer, jobs carillon.job[], gone bigint[], unsure bigint[]) RETURNS bigint
+CREATE FUNCTION carillon.recover(app integer, jobs carillon.job[], cancelled bigint[], unsure bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     quarantine CONSTANT smallint := 3;
@@ -53,14 +53,14 @@ BEGIN
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < poison OR cardinality(j.tokens) <> 1);
     END IF;
     chosen := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims >= quarantine AND cardinality(j.tokens) > 1
-        AND coalesce(j.origin, j.id) NOT IN (SELECT unnest(gone || unsure)));
+        AND coalesce(j.origin, j.id) NOT IN (SELECT unnest(cancelled || unsure)));
     IF cardinality(chosen) > 0 THEN
         PERFORM carillon.cut(app, j, 1) FROM unnest(chosen) AS j;
         jobs := ARRAY(SELECT j FROM unnest(jobs) AS j WHERE j.claims < quarantine OR cardinality(j.tokens) <= 1
-            OR coalesce(j.origin, j.id) IN (SELECT unnest(gone || unsure)));
+            OR coalesce(j.origin, j.id) IN (SELECT unnest(cancelled || unsure)));
     END IF;
     -- An app may have several jobs of one id: they are stored one after the other.
-    PERFORM carillon.restore(app, t.jobs, gone, unsure) FROM (
+    PERFORM carillon.restore(app, t.jobs, cancelled, unsure) FROM (
         SELECT array_agg(n.job) AS jobs
         FROM (SELECT j AS job, row_number() OVER (PARTITION BY j.id) AS place FROM unnest(jobs) AS j) AS n
         GROUP BY n.place ORDER BY n.place) AS t;
@@ -84,7 +84,7 @@ DECLARE
     lost bigint[];
     messages bigint[];
     busy bigint[];
-    off record;
+    checked record;
     held record;
 BEGIN
     workers := 0;
@@ -119,11 +119,11 @@ BEGIN
                 WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost) AND NOT EXISTS (
                     SELECT FROM unnest(f.jobs) AS j WHERE coalesce(j.origin, j.id) IN (SELECT unnest(busy))));
         END IF;
-        SELECT o.* INTO off FROM (
+        SELECT o.* INTO checked FROM (
             SELECT array_agg(coalesce(j.origin, j.id)) AS messages, array_agg(j.broadcast_id) AS broadcasts
             FROM carillon.inflight f, unnest(f.jobs) AS j
             WHERE f.app_id = target AND f.worker_id = ANY (gone) AND f.id = ANY (lost)
-        ) AS a, carillon.called_off(target, a.messages, a.broadcasts, '{}') AS o;
+        ) AS a, carillon.find_cancelled(target, a.messages, a.broadcasts, '{}') AS o;
         INSERT INTO carillon.unknown_outcomes (app_id, message_id) SELECT target, m.id FROM unnest(messages) AS m(id);
         claims := claims + cardinality(lost);
         -- All jobs of a worker together, up to the size of an array.
@@ -139,7 +139,7 @@ BEGIN
             )
             SELECT array_agg(j) AS jobs FROM sized s, unnest(s.jobs) AS j GROUP BY s.worker_id, s.heap
         LOOP
-            jobs := jobs + carillon.recover(target, held.jobs, off.gone, off.unsure);
+            jobs := jobs + carillon.recover(target, held.jobs, checked.cancelled, checked.unsure);
         END LOOP;
     END LOOP;
 END

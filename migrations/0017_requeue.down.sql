@@ -1,3 +1,3 @@
-DROP FUNCTION carillon.requeue_failures, carillon.failed_apps, carillon.message_parts, carillon.was_cancelled, carillon.is_mendable;
+DROP FUNCTION carillon.requeue_failures, carillon.failed_apps, carillon.message_parts, carillon.was_cancelled, carillon.can_requeue;
 
 DELETE FROM carillon.schema_migrations WHERE version = 17;

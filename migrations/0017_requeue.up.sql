@@ -1,7 +1,7 @@
 -- Sending failures again.
 
 -- Whether a failure can be sent again. What was refused for the content of its row would be refused again.
-CREATE FUNCTION carillon.is_mendable(status smallint, reason text, include_unknown boolean, include_delivered boolean)
+CREATE FUNCTION carillon.can_requeue(status smallint, reason text, include_unknown boolean, include_delivered boolean)
 RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT status IS DISTINCT FROM 410 AND (status IS NOT NULL OR reason NOT IN ('MalformedToken', 'MalformedPayload',
@@ -107,25 +107,25 @@ BEGIN
             quote_literal(since), 'Leave it out for everything.');
     ELSIF requeue_failures.reason = 'OutcomeUnknown' AND include_unknown IS NOT TRUE THEN
         -- A reason selects failures. It does not consent to sending them twice.
-        refusal := carillon.refusal('include_unknown', 'true where reason is OutcomeUnknown', include_unknown::text,
-            'These pushes may have been delivered: whoever has received one receives it again.');
+        refusal := carillon.refusal('include_unknown', 'true if reason is OutcomeUnknown', include_unknown::text,
+            'These pushes may have been delivered. A device that has received one receives it again.');
     ELSIF requeue_failures.reason <> ALL (reasons)
         AND NOT EXISTS (SELECT FROM carillon.failures f WHERE f.reason = requeue_failures.reason)
     THEN
         refusal := carillon.refusal('reason', 'a reason for which pushes fail', quote_literal(requeue_failures.reason),
             'Reasons are those of APNs, such as BadDeviceToken, or ours, such as OutcomeUnknown. '
-            'SELECT DISTINCT reason FROM carillon.failures shows those that there are.');
+            'SELECT DISTINCT reason FROM carillon.failures shows those of present failures.');
     ELSIF num_nonnulls(requeue_failures.app, requeue_failures.reason, since, requeue_failures.message_id) = 0
         AND everything IS NOT TRUE
     THEN
         refusal := (
-            SELECT carillon.refusal('everything', 'true where app, reason, since and message_id are left out',
+            SELECT carillon.refusal('everything', 'true if app, reason, since and message_id are left out',
                 format('%s: %s %s of %s %s would be sent again', coalesce(everything::text, 'null'),
                     count(*), CASE count(*) WHEN 1 THEN 'push' ELSE 'pushes' END,
                     count(DISTINCT f.app_id), CASE count(DISTINCT f.app_id) WHEN 1 THEN 'app' ELSE 'apps' END),
                 'Name an app, a reason, an interval or a message, or write everything => true.')
             FROM carillon.failures f
-            WHERE f.requeued_at IS NULL AND carillon.is_mendable(f.status, f.reason, include_unknown, include_delivered)
+            WHERE f.requeued_at IS NULL AND carillon.can_requeue(f.status, f.reason, include_unknown, include_delivered)
                 AND (chosen IS NULL OR f.app_id = ANY (chosen))
                 AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.app_id = f.app_id
                     AND m.message_id = f.message_id AND (m.expires_at > now() OR m.expires_at = 'epoch') IS NOT FALSE)
@@ -149,7 +149,7 @@ BEGIN
         WITH again AS (
             UPDATE carillon.failures f SET requeued_at = now()
             WHERE f.app_id = target.app_id AND f.requeued_at IS NULL AND f.failed_at >= horizon
-                AND carillon.is_mendable(f.status, f.reason, include_unknown, include_delivered)
+                AND carillon.can_requeue(f.status, f.reason, include_unknown, include_delivered)
                 AND (requeue_failures.reason IS NULL OR f.reason = requeue_failures.reason)
                 AND (target.messages IS NULL OR f.message_id = ANY (target.messages))
                 AND EXISTS (SELECT FROM carillon.failed_messages m WHERE m.app_id = f.app_id AND m.message_id = f.message_id

@@ -158,7 +158,7 @@ BEGIN
         app_id := target.id;
         app := target.name;
         reason := format('%s of %s pushes within %s failed as BadDeviceToken: the app''s tokens are probably not of '
-            'the environment %s. Mend that, and resume with: carillon app resume %s', bad, pushes,
+            'the environment %s. Fix that, and resume with: carillon app resume %s', bad, pushes,
             CASE earlier WHEN 0 THEN 'a minute' ELSE 'two minutes' END, target.environment, target.name);
         UPDATE carillon.apps a SET paused = true, paused_reason = open_breakers.reason WHERE a.id = target.id;
         INSERT INTO carillon.breakers AS b (app_id, bad_tokens, pushes) VALUES (target.id, bad, pushes)

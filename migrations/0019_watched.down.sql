@@ -1,4 +1,4 @@
-DROP FUNCTION carillon.catch_up, carillon.reap_watched, carillon.ask_watched, carillon.watched_match,
+DROP FUNCTION carillon.catch_up, carillon.reap_watched, carillon.run_watched, carillon.watched_match,
     carillon.prepare_again, carillon.traces, carillon.prepared, carillon.unsafe_reaper, carillon.as_reaper,
     carillon.path_of;
 

@@ -28,7 +28,7 @@ BEGIN
     IF current_user <> 'carillon_reaper' THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = format('carillon.as_reaper would run with the rights of %I, not of carillon_reaper', current_user),
-            HINT = 'SELECT hint FROM carillon.unsafe_reaper() tells what to run.';
+            HINT = 'SELECT hint FROM carillon.unsafe_reaper() shows what to run.';
     END IF;
     PERFORM set_config('search_path', path, true);
     EXECUTE statement INTO count USING gone, gone_at;
@@ -47,7 +47,7 @@ EXCEPTION
             ALTER FUNCTION carillon.as_reaper OWNER TO carillon_reaper;
         EXCEPTION
             WHEN insufficient_privilege THEN
-                RAISE EXCEPTION '% may not give a function to role carillon_reaper', current_user
+                RAISE EXCEPTION '% may not make carillon_reaper the owner of a function', current_user
                     USING ERRCODE = 'insufficient_privilege',
                           HINT = format('Have a superuser run: GRANT carillon_reaper TO %I', current_user);
         END;
@@ -170,7 +170,7 @@ $$;
 -- Runs the statement of watched_match() as carillon_reaper and returns its count. Whatever the table's triggers and
 -- policies leave behind in the session is undone, also after an error. Until then even their search_path may be in
 -- effect.
-CREATE FUNCTION carillon.ask_watched(
+CREATE FUNCTION carillon.run_watched(
     watched carillon.watched_tables, what text, gone text[], gone_at timestamptz[]
 ) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
@@ -216,7 +216,7 @@ DECLARE
     one record;
     other record;
 BEGIN
-    deleted := carillon.ask_watched(watched, 'DELETE', gone, gone_at);
+    deleted := carillon.run_watched(watched, 'DELETE', gone, gone_at);
 EXCEPTION
     WHEN integrity_constraint_violation OR plpgsql_error OR with_check_option_violation THEN
         -- One of them is at fault: halves find it.
@@ -249,7 +249,7 @@ BEGIN
     INTO gone, gone_at, last, rows
     FROM (
         SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, f.seen_at <= clock_timestamp() AND (
-                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_tells(f.app_id, f.seen_at)) AS tells
+                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_counts(f.app_id, f.seen_at)) AS tells
         FROM carillon.feedback f WHERE f.app_id = watched.app_id AND f.id >= watched.missed_from
         ORDER BY f.id LIMIT most) f;
     missed_from := CASE WHEN rows = most THEN last + 1 END;

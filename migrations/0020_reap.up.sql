@@ -6,15 +6,15 @@
 -- Whether a BadDeviceToken of that time means a dead token. In the wrong environment every token gets this answer: if
 -- most pushes of the app failed so in any minute near that time, or the counts are gone, it means nothing. Workers
 -- may write their counts some minutes late.
-CREATE FUNCTION carillon.bad_token_tells(app integer, at timestamptz) RETURNS boolean
+CREATE FUNCTION carillon.bad_token_counts(app integer, at timestamptz) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT EXISTS (SELECT FROM carillon.apps a WHERE a.id = bad_token_tells.app AND a.reap_bad_tokens)
+    SELECT EXISTS (SELECT FROM carillon.apps a WHERE a.id = bad_token_counts.app AND a.reap_bad_tokens)
         AND NOT EXISTS (
-            SELECT FROM carillon.breakers b WHERE b.app_id = bad_token_tells.app AND b.closed_at IS NULL)
+            SELECT FROM carillon.breakers b WHERE b.app_id = bad_token_counts.app AND b.closed_at IS NULL)
         AND coalesce((
             SELECT bool_or(m.bad_tokens > 0) AND bool_and(m.bad_tokens * 2 <= m.pushes) FROM (
                 SELECT sum(t.bad_tokens) AS bad_tokens, sum(t.sent + t.failed) AS pushes FROM carillon.activity t
-                WHERE t.app_id = bad_token_tells.app AND t.minute BETWEEN date_trunc('minute', at) - interval '1 minute'
+                WHERE t.app_id = bad_token_counts.app AND t.minute BETWEEN date_trunc('minute', at) - interval '1 minute'
                     AND date_trunc('minute', at) + interval '4 minutes'
                 GROUP BY t.minute) m), false)
 $$;
@@ -32,7 +32,7 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
         WHERE h.app_id = dead_tokens.app AND h.handled_at IS NOT NULL AND h.id >= dead_tokens.missed_from
     ) f
     WHERE f.seen_at <= clock_timestamp()
-        AND (f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_tells(f.app_id, f.seen_at))
+        AND (f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_counts(f.app_id, f.seen_at))
 $$;
 
 -- One batch of a pass. `place` is null at first, and then `next` of the batch before. The state is 'more', 'over' or
@@ -113,7 +113,7 @@ BEGIN
     INTO ids, at_id, told, gone, gone_at
     FROM (
         SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, f.seen_at <= clock_timestamp() AND (
-                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_tells(f.app_id, f.seen_at)) AS tells
+                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_counts(f.app_id, f.seen_at)) AS tells
         FROM carillon.feedback f
         WHERE f.app_id = target AND f.handled_at IS NULL AND f.id > CASE WHEN target = at_app THEN at_id ELSE 0 END
             AND (f.reason = 'BadDeviceToken' AND f.seen_at > now() - interval '5 minutes') IS NOT TRUE
@@ -261,7 +261,7 @@ BEGIN
             tokens := NULL;
             fault := NULL;
             BEGIN
-                SELECT carillon.ask_watched(watched, 'SELECT', array_agg(d.token), array_agg(d.at)) INTO tokens
+                SELECT carillon.run_watched(watched, 'SELECT', array_agg(d.token), array_agg(d.at)) INTO tokens
                 FROM carillon.dead_tokens(watched.app_id, watched.missed_from) d;
             EXCEPTION
                 WHEN OTHERS THEN

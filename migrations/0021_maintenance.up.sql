@@ -109,7 +109,7 @@ DECLARE
     target CONSTANT text := split_part(step, ' ', 2);
 BEGIN
     IF retention IS NULL OR retention < interval '1 hour' THEN
-        RAISE EXCEPTION 'retention is %, it takes an interval of 1 hour or more', coalesce(retention::text, 'null')
+        RAISE EXCEPTION 'argument "retention" takes an interval of 1 hour or more, got %', coalesce(retention::text, 'null')
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     changed := 0;

@@ -24,13 +24,13 @@ COMMENT ON COLUMN carillon.pending.id IS 'the id of the job';
 COMMENT ON COLUMN carillon.pending.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.pending.app IS 'the name of the app; null: there is none';
 COMMENT ON COLUMN carillon.pending.lane IS '0 urgent, 1 normal, 2 bulk';
-COMMENT ON COLUMN carillon.pending.token_count IS 'how many pushes of it have not ended';
+COMMENT ON COLUMN carillon.pending.token_count IS 'how many of its pushes have not ended';
 COMMENT ON COLUMN carillon.pending.push_type IS 'apns-push-type';
 COMMENT ON COLUMN carillon.pending.priority IS 'apns-priority; null: none';
 COMMENT ON COLUMN carillon.pending.topic IS 'apns-topic; null: the app''s';
 COMMENT ON COLUMN carillon.pending.collapse_id IS 'apns-collapse-id';
 COMMENT ON COLUMN carillon.pending.reference IS 'the caller''s own id';
-COMMENT ON COLUMN carillon.pending.attempt IS 'which attempt it waits for, or has in flight';
+COMMENT ON COLUMN carillon.pending.attempt IS 'the attempt that it waits for, or that is in flight';
 COMMENT ON COLUMN carillon.pending.origin IS 'of a retry: the job that it is a part of';
 COMMENT ON COLUMN carillon.pending.broadcast_id IS 'the message that was cut into several jobs; null: it has one';
 COMMENT ON COLUMN carillon.pending.created_at IS 'when it was enqueued';
@@ -38,8 +38,8 @@ COMMENT ON COLUMN carillon.pending.run_at IS 'when it is due, if it is scheduled
 COMMENT ON COLUMN carillon.pending.expires_at IS 'not sent after';
 COMMENT ON COLUMN carillon.pending.worker_id IS 'the worker that has it in flight';
 COMMENT ON COLUMN carillon.pending.claimed_at IS 'when it was claimed';
-COMMENT ON COLUMN carillon.pending.last_status IS 'of a retry: how the attempt before ended; null: no answer';
-COMMENT ON COLUMN carillon.pending.last_reason IS 'of a retry: why the attempt before failed';
+COMMENT ON COLUMN carillon.pending.last_status IS 'of a retry: the status of the attempt before; null: no answer';
+COMMENT ON COLUMN carillon.pending.last_reason IS 'of a retry: the reason of the attempt before';
 
 -- How many jobs of an app are ready: counted up to 1,000, and then the planner's estimate. It counts from the newest,
 -- because claims leave dead rows at the oldest. Volatile, because EXPLAIN is refused otherwise.
@@ -125,7 +125,7 @@ COMMENT ON VIEW carillon.app_status IS 'The state of each app.';
 COMMENT ON COLUMN carillon.app_status.app_id IS 'the id of the app';
 COMMENT ON COLUMN carillon.app_status.app IS 'its name';
 COMMENT ON COLUMN carillon.app_status.paused IS 'whether nothing is sent until it is resumed';
-COMMENT ON COLUMN carillon.app_status.paused_reason IS 'why, if a worker has paused it';
+COMMENT ON COLUMN carillon.app_status.paused_reason IS 'why a worker has paused it';
 COMMENT ON COLUMN carillon.app_status.environment IS 'production or sandbox';
 COMMENT ON COLUMN carillon.app_status.protocol IS 'http2 or binary';
 COMMENT ON COLUMN carillon.app_status.topic IS 'the topic of messages that name none';
@@ -142,7 +142,7 @@ COMMENT ON COLUMN carillon.app_status.credential_status IS
     'ok, expiring, expired, invalid, rejected or missing; null: not checked yet';
 COMMENT ON COLUMN carillon.app_status.credential_not_after IS 'when its certificate expires';
 COMMENT ON COLUMN carillon.app_status.credential_error IS 'what is wrong with the credential';
-COMMENT ON COLUMN carillon.app_status.feedback_error IS 'why the legacy feedback list could not be read the last time';
+COMMENT ON COLUMN carillon.app_status.feedback_error IS 'why the legacy feedback list could not be read; null: it could';
 COMMENT ON COLUMN carillon.app_status.hold_kind IS
     'why it cannot send: connection, credential, provider_token, token_updates or setting';
 COMMENT ON COLUMN carillon.app_status.hold_reason IS 'the hold in a sentence; null: none';

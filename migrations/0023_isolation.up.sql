@@ -69,11 +69,11 @@ BEGIN
         refusal := carillon.refusal('role', 'the name of a role', quote_nullable(role),
             format('Make it with: CREATE ROLE %I LOGIN', role), '42704');
     ELSIF found.rolsuper OR found.rolbypassrls THEN
-        refusal := carillon.refusal('role', 'a role that can be held to one app',
-            quote_literal(role) || ', which is above row security', 'Let the app log in as a role without such rights.');
+        refusal := carillon.refusal('role', 'a role that can be limited to one app',
+            quote_literal(role) || ', which bypasses row security', 'Let the app log in as a role without such rights.');
     ELSIF wider IS NOT NULL THEN
-        refusal := carillon.refusal('role', 'a role that can be held to one app',
-            quote_literal(role) || ', which as a ' || wider || ' sees all of them',
+        refusal := carillon.refusal('role', 'a role that can be limited to one app',
+            quote_literal(role) || ', which sees all apps as a member of ' || wider,
             format('REVOKE %I FROM %I, or from the role through which it is a member.', wider, role));
     END IF;
     IF refusal.message IS NOT NULL THEN
@@ -92,7 +92,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION carillon.isolate_app IS
-    'Lets a role use this app, and see nothing of the apps that it was not given. Called again, it gives the role another app.';
+    'Limits a role to this app: it sees nothing of other apps. A further call gives the role another app too.';
 
 -- Takes an app away from a role, also from one that was dropped. Disables the policies with the last role.
 CREATE FUNCTION carillon.unisolate_app(app text, role name) RETURNS void
@@ -111,9 +111,9 @@ BEGIN
             AND (r.role::oid = known
                 OR known IS NULL AND NOT EXISTS (SELECT FROM pg_roles o WHERE o.oid = r.role::oid));
         IF NOT FOUND THEN
-            refusal := carillon.refusal('role', 'a role that is held to the app', quote_nullable(unisolate_app.role),
-                coalesce((SELECT 'Held to it are: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
-                    FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is held to it.'), '42704');
+            refusal := carillon.refusal('role', 'a role that is limited to the app', quote_nullable(unisolate_app.role),
+                coalesce((SELECT 'Limited to it are: ' || string_agg(r.role::text, ', ' ORDER BY r.role::text) || '.'
+                    FROM carillon.app_roles r WHERE r.app_id = isolated), 'No role is limited to it.'), '42704');
         END IF;
     END IF;
     IF refusal.message IS NOT NULL THEN
@@ -130,6 +130,6 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION carillon.unisolate_app IS 'Takes an app from a role that isolate_app gave it to.';
+COMMENT ON FUNCTION carillon.unisolate_app IS 'Takes an app away from a role that isolate_app has limited to it.';
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (23, 'isolation');

@@ -20,7 +20,7 @@ BEGIN
     FOR function IN
         SELECT p.oid FROM pg_catalog.pg_proc p
         WHERE p.pronamespace = 'carillon'::regnamespace AND p.proname IN ('enqueue', 'broadcast', 'submit', 'app_id',
-            'apps_of_caller', 'refusal', 'unknown_app', 'token', 'strange_token', 'broadcast_progress', 'cancel',
+            'apps_of_caller', 'refusal', 'unknown_app', 'token', 'invalid_token', 'broadcast_progress', 'cancel',
             'cancel_messages', 'cancel_broadcast', 'register_token', 'requeue_failures', 'message_parts', 'message_status')
     LOOP
         EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO carillon_app, carillon_tenant', function);
@@ -48,14 +48,14 @@ GRANT EXECUTE ON ROUTINE
     carillon.app_id, carillon.apps_of_caller, carillon.refusal, carillon.unknown_app, carillon.queue_depth,
     carillon.own_path, carillon.progress, carillon.keep_failed, carillon.unsettled, carillon.last_attempts, carillon.settle,
     carillon.is_transient, carillon.end_unrecorded, carillon.settle_refused, carillon.fail_jobs, carillon.discard,
-    carillon.record_cancelled, carillon.withdraw, carillon.count_tokens, carillon.lock_unfinished, carillon.called_off,
-    carillon.free_ids, carillon.renumber, carillon.place, carillon.put_back, carillon.call_off, carillon.restore,
+    carillon.record_cancelled, carillon.as_cancelled, carillon.count_tokens, carillon.lock_unfinished, carillon.find_cancelled,
+    carillon.free_ids, carillon.renumber, carillon.place, carillon.put_back, carillon.end_cancelled, carillon.restore,
     carillon.release, carillon.put_off, carillon.move_due, carillon.promote, carillon.shortened, carillon.cut,
     carillon.split, carillon.quarantine_size, carillon.count_death, carillon.recover, carillon.take_over, carillon.gone_workers,
     carillon.take_turn, carillon.provider_token, carillon.open_breakers,
     carillon.check_watched, carillon.unfit_to_watch, carillon.path_of, carillon.as_reaper, carillon.unsafe_reaper,
-    carillon.prepared, carillon.traces, carillon.prepare_again, carillon.watched_match, carillon.ask_watched,
-    carillon.reap_watched, carillon.catch_up, carillon.bad_token_tells, carillon.dead_tokens, carillon.reap_batch,
+    carillon.prepared, carillon.traces, carillon.prepare_again, carillon.watched_match, carillon.run_watched,
+    carillon.reap_watched, carillon.catch_up, carillon.bad_token_counts, carillon.dead_tokens, carillon.reap_batch,
     carillon.reap, carillon.reap_all, carillon.reapable,
     carillon.maintain_step, carillon.maintain, carillon.default_partition_rows
 TO carillon_worker;

@@ -64,7 +64,7 @@ import Testing
                     )
                 }
                 #expect(error?.sqlState == "54000")
-                #expect(error?.message.contains("it got \(size) bytes") == true, "\(error?.message ?? "")")
+                #expect(error?.message.contains("got \(size) bytes") == true, "\(error?.message ?? "")")
             }
             let message = Ledger.Message(
                 reference: "fits",

@@ -62,7 +62,7 @@ import Testing
             "register_token", "requeue_failures", "message_status", "message_parts", "apps_of_caller",
         ],
         "carillon_worker": [
-            "maintain_step", "default_partition_rows", "queue_depth", "called_off", "as_reaper", "apps_of_caller",
+            "maintain_step", "default_partition_rows", "queue_depth", "find_cancelled", "as_reaper", "apps_of_caller",
         ],
     ]
 

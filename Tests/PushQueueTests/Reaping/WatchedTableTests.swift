@@ -118,7 +118,7 @@ import Testing
             #expect(try await database.value("carillon.reap()") == "0")
             #expect(
                 try await database.value("SELECT last_error FROM carillon.watched_tables ORDER BY id LIMIT 1")
-                    == "argument \"relation\" takes a table, it got one that was dropped"
+                    == "argument \"relation\" takes a table, got one that was dropped"
             )
         }
     }

@@ -33,7 +33,7 @@ import Testing
             #expect(
                 try await database.rows("SELECT paused, paused_reason FROM carillon.app_status") == [
                     #"(t,"100 of 199 pushes within a minute failed as BadDeviceToken: the app's tokens are probably not "#
-                        + #"of the environment production. Mend that, and resume with: carillon app resume demo")"#
+                        + #"of the environment production. Fix that, and resume with: carillon app resume demo")"#
                 ]
             )
         }

@@ -61,7 +61,7 @@ import Testing
             let error = await #expect(throws: PostgresError.self) {
                 try await database.value("carillon.broadcast('demo', 'x', badge => -1)")
             }
-            #expect(error?.message == #"argument "badge" takes a number from 0 to 2147483647, it got -1"#)
+            #expect(error?.message == #"argument "badge" takes a number from 0 to 2147483647, got -1"#)
         }
     }
 
@@ -73,8 +73,8 @@ import Testing
                 try await database.value("carillon.broadcast('demo', 'x', strict => true)")
             }
             #expect(
-                error?.message == #"argument "app" takes an app with registered tokens, as strict is set, "#
-                    + "it got 'demo', which has none"
+                error?.message == #"argument "app" takes an app with registered tokens if strict is true, "#
+                    + "got 'demo', which has none"
             )
             #expect(try await database.value("SELECT count(*) FROM carillon.broadcasts") == "0")
             try await Self.register(1, in: database)

@@ -87,16 +87,16 @@ import Testing
         Refusal(
             arguments: "tokens => '{ab}', alert => 'x', title => 'y'",
             argument: "alert",
-            takes: "the place of title, subtitle and body",
-            got: "both"
+            takes: "null if title, subtitle or body is given",
+            got: "a value"
         ),
         Refusal(
             arguments: #"tokens => '{ab}', alert => '{"title":"x"}'::jsonb, body => 'y'"#,
             argument: "alert",
-            takes: "the place of title, subtitle and body",
-            got: "both"
+            takes: "null if title, subtitle or body is given",
+            got: "a value"
         ),
-        Refusal(arguments: "tokens => '{ab}', payload => '{}', body => 'x'", argument: "payload", takes: "the place"),
+        Refusal(arguments: "tokens => '{ab}', payload => '{}', body => 'x'", argument: "payload", takes: "null if alert"),
         Refusal(
             arguments: "tokens => '{ab}', alert => '[]'::jsonb",
             argument: "alert",
@@ -111,7 +111,7 @@ import Testing
             got: "2147483648"
         ),
         Refusal(arguments: "tokens => '{ab}', extra => '[1]'", argument: "extra", takes: "a JSON object", got: "[1]"),
-        Refusal(arguments: #"tokens => '{ab}', extra => '{"aps":{}}'"#, argument: "extra", takes: "beside aps"),
+        Refusal(arguments: #"tokens => '{ab}', extra => '{"aps":{}}'"#, argument: "extra", takes: "without the key aps"),
         Refusal(arguments: "tokens => '{ab}', payload => '[]'", argument: "payload", takes: "a JSON object", got: "[]"),
         Refusal(arguments: "tokens => '{ab}', payload => 'null'", argument: "payload", takes: "a JSON object"),
         Refusal(
@@ -125,10 +125,10 @@ import Testing
         Refusal(
             arguments: "tokens => '{ab}', payload => '{}', alert => 'x'",
             argument: "payload",
-            takes: "the place of alert",
-            got: "both"
+            takes: "null if alert",
+            got: "a value"
         ),
-        Refusal(arguments: "tokens => '{ab}', payload => '{}', extra => '{}'", argument: "payload", takes: "the place"),
+        Refusal(arguments: "tokens => '{ab}', payload => '{}', extra => '{}'", argument: "payload", takes: "null if alert"),
         Refusal(
             arguments: "tokens => '{ab}', alert => 'x', push_type => 'sms'",
             argument: "push_type",
@@ -275,7 +275,7 @@ import Testing
                 let message = error?.message ?? ""
                 #expect(message.hasPrefix("argument \"\(refusal.argument)\" takes "), "\(refusal.arguments)")
                 #expect(message.contains(refusal.takes), "\(message)")
-                #expect(message.contains(", it got \(refusal.got)") || message.hasSuffix(refusal.got), "\(message)")
+                #expect(message.contains(", got \(refusal.got)") || message.hasSuffix(refusal.got), "\(message)")
                 #expect(message.count < 400)
             }
             #expect(try await database.value("SELECT count(*) FROM carillon.pending") == "0")
@@ -363,7 +363,7 @@ import Testing
             let error = await #expect(throws: PostgresError.self) {
                 try await database.value("carillon.enqueue('Demo', '{ab}', 'x')")
             }
-            #expect(error?.hint == "There are: demo.")
+            #expect(error?.hint == "The apps are: demo.")
             try await database.run("DELETE FROM carillon.apps")
             let none = await #expect(throws: PostgresError.self) {
                 try await database.value("carillon.enqueue('Demo', '{ab}', 'x')")

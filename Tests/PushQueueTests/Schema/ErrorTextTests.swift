@@ -9,7 +9,7 @@ import Testing
     @Test(arguments: [
         (
             "carillon.enqueue('demo', ARRAY['\(long)' || chr(10)], 'x')",
-            #"it got '9f1c2ab79f1c…f1c2ab7\n' in place 1, whose character 65 is '\n'"#
+            #"got '9f1c2ab79f1c…f1c2ab7\n' in place 1, whose character 65 is '\n'"#
         ),
         ("carillon.enqueue('demo', ARRAY['ab', '\(long)a'], 'x')", "in place 2, which has 65 digits"),
         (
@@ -18,15 +18,15 @@ import Testing
         ),
         (
             "carillon.register_token('demo', 'ab' || chr(9))",
-            #"it got 'ab\t', whose character 3 is '\t'"#
+            #"got 'ab\t', whose character 3 is '\t'"#
         ),
-        ("carillon.register_token('demo', NULL)", "it got NULL"),
+        ("carillon.register_token('demo', NULL)", "got NULL"),
         (
             "carillon.enqueue('demo', '{ab}', 'x', collapse_id => E'a\\nb\\x1b[31m')",
-            #"it got 'a\nb\u001b[31m' (8 bytes)"#
+            #"got 'a\nb\u001b[31m' (8 bytes)"#
         ),
-        ("carillon.enqueue('demo', '{ab}', 'x', push_type => E'a\\r\\nlert')", #"it got 'a\r\nlert'"#),
-        ("carillon.enqueue(E'de\\nmo', '{ab}', 'x')", #"it got 'de\nmo'"#),
+        ("carillon.enqueue('demo', '{ab}', 'x', push_type => E'a\\r\\nlert')", #"got 'a\r\nlert'"#),
+        ("carillon.enqueue(E'de\\nmo', '{ab}', 'x')", #"got 'de\nmo'"#),
     ])
     func `an error escapes control characters, so that it stays one line`(call: String, got: String)
         async throws
@@ -57,7 +57,7 @@ import Testing
             #expect(
                 error.message.hasPrefix("argument \"\(name)\" takes what makes a payload of 4096 bytes")
             )
-            #expect(error.message.hasSuffix("it got one of \(size)"), "\(error.message)")
+            #expect(error.message.hasSuffix("got one of \(size)"), "\(error.message)")
         }
     }
 
@@ -68,7 +68,7 @@ import Testing
         ("alert => 'x', dedupe_key => 'k', dedupe_for => '300000 years'", "100 years at most", nil),
         ("alert => 'x', dedupe_key => 'k', run_at => '294276-12-31'", "before the year 10000", nil),
         ("alert => 'x', priority => 32768", #"argument "priority" takes 10, 5 or 1"#, nil),
-        ("payload => ''", "takes a JSON object, it got an empty text", nil),
+        ("payload => ''", "takes a JSON object, got an empty text", nil),
         ("extra => '{}'", "a key in extra", nil),
         ("content_available => false", "content_available => true", nil),
     ])

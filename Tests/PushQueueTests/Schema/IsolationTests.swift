@@ -240,7 +240,7 @@ import Testing
                     try await database.run("SELECT carillon.unisolate_app('demo', '\(role)')")
                 }
             }
-            #expect(try await refusal()?.message.contains("takes a role that is held to the app") == true)
+            #expect(try await refusal()?.message.contains("takes a role that is limited to the app") == true)
             try await database.run("SELECT carillon.isolate_app('demo', '\(role)'); DROP ROLE \(role)")
             try await database.run("SELECT carillon.unisolate_app('demo', '\(role)')")
             #expect(try await database.value("SELECT count(*) FROM carillon.app_roles") == "0")
@@ -258,7 +258,7 @@ import Testing
             let role = "demo_\(database.connection.backendProcessID)"
             try await database.run("CREATE ROLE \(role); GRANT carillon_app TO \(role)")
             for (app, name, said) in [
-                ("demo", role, "which as a carillon_app sees all of them"), ("demo", "postgres", "above row security"),
+                ("demo", role, "which sees all apps as a member of carillon_app"), ("demo", "postgres", "bypasses row security"),
                 ("demo", "nobody_here", "takes the name of a role"), ("nope", role, "takes the name of an app"),
             ] {
                 let error = await #expect(throws: PostgresError.self) {

@@ -79,7 +79,7 @@ import Testing
             let refused = await #expect(throws: PostgresError.self) {
                 try await owner.run("SELECT carillon.isolate_app('beta', '\(web)')")
             }
-            #expect(refused?.message.contains("sees all of them") == true)
+            #expect(refused?.message.contains("sees all apps") == true)
         }
     }
 }

@@ -178,10 +178,10 @@ import Testing
             for (call, part) in [
                 ("app => 'shop'", "\"app\""), ("since => '-1 hour'", "\"since\""),
                 ("since => '1000000 years'", "\"since\" takes an interval above 0, of 100 years at most"),
-                ("'demo', 'BadDeviceTokn'", "\"reason\" takes a reason for which pushes fail, it got 'BadDeviceTokn'"),
+                ("'demo', 'BadDeviceTokn'", "\"reason\" takes a reason for which pushes fail, got 'BadDeviceTokn'"),
                 (
                     "reason => 'OutcomeUnknown'",
-                    "\"include_unknown\" takes true where reason is OutcomeUnknown, it got false"
+                    "\"include_unknown\" takes true if reason is OutcomeUnknown, got false"
                 ),
                 ("reason => 'OutcomeUnknown', include_unknown => NULL", "\"include_unknown\" takes true"),
             ] {

@@ -105,7 +105,7 @@ import Testing
         CREATE SCHEMA evil; GRANT USAGE ON SCHEMA evil TO PUBLIC;
         CREATE SEQUENCE evil.stolen; GRANT ALL ON SEQUENCE evil.stolen TO PUBLIC;
         DO $$ DECLARE t text; BEGIN
-            FOREACH t IN ARRAY '{bigint,integer,smallint,text,boolean,uuid,timestamptz,carillon.job,carillon.withdrawn}'::text[] LOOP
+            FOREACH t IN ARRAY '{bigint,integer,smallint,text,boolean,uuid,timestamptz,carillon.job,carillon.cancelled_job}'::text[] LOOP
                 EXECUTE format('CREATE FUNCTION evil.cardinality(%s[]) RETURNS integer LANGUAGE sql AS '
                     '''SELECT pg_catalog.cardinality($1) + 0 * nextval(''''evil.stolen'''')::integer''', t);
                 EXECUTE format('CREATE FUNCTION evil.unnest(%s[]) RETURNS SETOF %1$s LANGUAGE plpgsql AS '

@@ -165,7 +165,7 @@ import Testing
                 "0s"
             )
             #expect(
-                refused.status == 2 && refused.errors.contains("payload\" takes a JSON object, it got {")
+                refused.status == 2 && refused.errors.contains("payload\" takes a JSON object, got {")
             )
         }
     }

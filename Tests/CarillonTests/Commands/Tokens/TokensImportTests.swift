@@ -185,7 +185,7 @@ import Testing
             let file = try shop.folder.write("tokens", "device_token,updated\naa,\n")
             let none = try await shop.run("tokens", "import", "--app", "shpo", file)
             #expect(none.status == 1 && none.errors.contains("There is no app named shpo."))
-            #expect(none.errors.contains("There are: shop."))
+            #expect(none.errors.contains("The apps are: shop."))
             let header = try await shop.run("tokens", "import", "--app", "shop", file)
             #expect(header.status == 78 && header.errors.contains("names no column 'token'"))
             let missing = try await shop.run("tokens", "import", "--app", "shop", shop.folder.file("missing"))
