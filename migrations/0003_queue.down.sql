@@ -1,4 +1,4 @@
-DROP TABLE carillon.chores, carillon.dedupe, carillon.unknown_outcomes, carillon.cancelled, carillon.broadcasts,
+DROP TABLE carillon.fleet_tasks, carillon.dedupe, carillon.unknown_outcomes, carillon.cancelled, carillon.broadcasts,
     carillon.unfinished, carillon.inflight, carillon.workers, carillon.scheduled, carillon.messages;
 DROP TYPE carillon.job;
 

@@ -250,13 +250,13 @@ CREATE TABLE carillon.dedupe (
 );
 CREATE INDEX dedupe_by_time ON carillon.dedupe (until);
 
--- Work for one worker at a time: the one whose UPDATE … WHERE next_run <= now() returns the row.
-CREATE TABLE carillon.chores (
+-- Tasks that one worker of the fleet does at a time: the one whose UPDATE … WHERE next_run <= now() returns the row.
+CREATE TABLE carillon.fleet_tasks (
     name     text PRIMARY KEY,
     next_run timestamptz NOT NULL DEFAULT now(),
     every    interval NOT NULL,
-    held_by  bigint  -- the worker that does it now; when that is dead, another takes over at once
+    held_by  bigint  -- the worker that does it now; once it is dead, another does the task
 );
-INSERT INTO carillon.chores (name, every) VALUES ('maintain', '1 hour'), ('feedback', '10 minutes');
+INSERT INTO carillon.fleet_tasks (name, every) VALUES ('maintain', '1 hour'), ('feedback', '10 minutes');
 
 INSERT INTO carillon.schema_migrations (version, name) VALUES (3, 'queue');

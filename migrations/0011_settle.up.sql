@@ -88,13 +88,13 @@ $$;
 
 -- The last outcome of messages that have expired: from the worker, or from the jobs that it held.
 CREATE FUNCTION carillon.last_attempts(
-    held carillon.job[], messages bigint[], expired integer[], said_status smallint[], said_reason text[],
+    held carillon.job[], messages bigint[], expired integer[], given_status smallint[], given_reason text[],
     OUT status smallint[], OUT reason text[]
 )
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     SELECT array_agg(CASE WHEN m.reason IS NULL THEN k.last_status ELSE m.status END ORDER BY m.place),
         array_agg(coalesce(m.reason, k.last_reason) ORDER BY m.place)
-    FROM unnest(messages, expired, said_status, said_reason) WITH ORDINALITY AS m(id, expired, status, reason, place)
+    FROM unnest(messages, expired, given_status, given_reason) WITH ORDINALITY AS m(id, expired, status, reason, place)
     LEFT JOIN (
         SELECT DISTINCT ON (coalesce(j.origin, j.id)) coalesce(j.origin, j.id) AS id, j.last_status, j.last_reason
         FROM unnest(held) AS j WHERE j.last_reason IS NOT NULL ORDER BY coalesce(j.origin, j.id), j.attempt DESC

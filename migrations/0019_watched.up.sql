@@ -245,11 +245,11 @@ DECLARE
     last bigint;
     rows bigint;
 BEGIN
-    SELECT array_agg(f.token) FILTER (WHERE f.tells), array_agg(f.at) FILTER (WHERE f.tells), max(f.id), count(*)
+    SELECT array_agg(f.token) FILTER (WHERE f.is_dead), array_agg(f.at) FILTER (WHERE f.is_dead), max(f.id), count(*)
     INTO gone, gone_at, last, rows
     FROM (
         SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, f.seen_at <= clock_timestamp() AND (
-                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_counts(f.app_id, f.seen_at)) AS tells
+                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at)) AS is_dead
         FROM carillon.feedback f WHERE f.app_id = watched.app_id AND f.id >= watched.missed_from
         ORDER BY f.id LIMIT most) f;
     missed_from := CASE WHEN rows = most THEN last + 1 END;

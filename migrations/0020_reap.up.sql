@@ -6,15 +6,15 @@
 -- Whether a BadDeviceToken of that time means a dead token. In the wrong environment every token gets this answer: if
 -- most pushes of the app failed so in any minute near that time, or the counts are gone, it means nothing. Workers
 -- may write their counts some minutes late.
-CREATE FUNCTION carillon.bad_token_counts(app integer, at timestamptz) RETURNS boolean
+CREATE FUNCTION carillon.bad_token_is_dead(app integer, at timestamptz) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
-    SELECT EXISTS (SELECT FROM carillon.apps a WHERE a.id = bad_token_counts.app AND a.reap_bad_tokens)
+    SELECT EXISTS (SELECT FROM carillon.apps a WHERE a.id = bad_token_is_dead.app AND a.reap_bad_tokens)
         AND NOT EXISTS (
-            SELECT FROM carillon.breakers b WHERE b.app_id = bad_token_counts.app AND b.closed_at IS NULL)
+            SELECT FROM carillon.breakers b WHERE b.app_id = bad_token_is_dead.app AND b.closed_at IS NULL)
         AND coalesce((
             SELECT bool_or(m.bad_tokens > 0) AND bool_and(m.bad_tokens * 2 <= m.pushes) FROM (
                 SELECT sum(t.bad_tokens) AS bad_tokens, sum(t.sent + t.failed) AS pushes FROM carillon.activity t
-                WHERE t.app_id = bad_token_counts.app AND t.minute BETWEEN date_trunc('minute', at) - interval '1 minute'
+                WHERE t.app_id = bad_token_is_dead.app AND t.minute BETWEEN date_trunc('minute', at) - interval '1 minute'
                     AND date_trunc('minute', at) + interval '4 minutes'
                 GROUP BY t.minute) m), false)
 $$;
@@ -32,7 +32,7 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, carillon, pg_temp AS $$
         WHERE h.app_id = dead_tokens.app AND h.handled_at IS NOT NULL AND h.id >= dead_tokens.missed_from
     ) f
     WHERE f.seen_at <= clock_timestamp()
-        AND (f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_counts(f.app_id, f.seen_at))
+        AND (f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at))
 $$;
 
 -- One batch of a pass. `place` is null at first, and then `next` of the batch before. The state is 'more', 'over' or
@@ -54,7 +54,7 @@ DECLARE
     made record;
     target integer;
     ids bigint[];
-    told bigint[];
+    dead_ids bigint[];
     gone text[];
     gone_at timestamptz[];
     candidates bigint;
@@ -108,12 +108,12 @@ BEGIN
         WHERE f.handled_at IS NULL AND (f.app_id, f.id) > (at_app, at_id) ORDER BY f.app_id, f.id LIMIT 1;
     END IF;
     -- BadDeviceToken waits until all workers have written their counts of that time.
-    SELECT array_agg(f.id), max(f.id), array_agg(f.id) FILTER (WHERE f.tells), array_agg(f.token) FILTER (WHERE f.tells),
-        array_agg(f.at) FILTER (WHERE f.tells)
-    INTO ids, at_id, told, gone, gone_at
+    SELECT array_agg(f.id), max(f.id), array_agg(f.id) FILTER (WHERE f.is_dead), array_agg(f.token) FILTER (WHERE f.is_dead),
+        array_agg(f.at) FILTER (WHERE f.is_dead)
+    INTO ids, at_id, dead_ids, gone, gone_at
     FROM (
         SELECT f.id, f.token, least(f.unregistered_at, f.seen_at) AS at, f.seen_at <= clock_timestamp() AND (
-                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_counts(f.app_id, f.seen_at)) AS tells
+                f.reason IS DISTINCT FROM 'BadDeviceToken' OR carillon.bad_token_is_dead(f.app_id, f.seen_at)) AS is_dead
         FROM carillon.feedback f
         WHERE f.app_id = target AND f.handled_at IS NULL AND f.id > CASE WHEN target = at_app THEN at_id ELSE 0 END
             AND (f.reason = 'BadDeviceToken' AND f.seen_at > now() - interval '5 minutes') IS NOT TRUE
@@ -146,7 +146,7 @@ BEGIN
         SELECT (SELECT count(*) FROM deletion), (SELECT count(*) FROM seen) INTO deleted, candidates;
         IF candidates > deleted THEN
             waiting := ARRAY(
-                SELECT u.id FROM unnest(told, gone, gone_at) AS u(id, token, at)
+                SELECT u.id FROM unnest(dead_ids, gone, gone_at) AS u(id, token, at)
                 JOIN carillon.tokens t ON t.app_id = target AND t.token = lower(u.token) AND t.last_update < u.at);
         END IF;
 
@@ -159,14 +159,14 @@ BEGIN
                         faults := faults || (watched.relation || ': ' || made.fault);
                         UPDATE carillon.watched_tables w SET last_error = made.fault WHERE w.id = watched.id;
                     END IF;
-                ELSIF watched.missed_from > told[1] THEN
-                    UPDATE carillon.watched_tables w SET missed_from = told[1] WHERE w.id = watched.id;
+                ELSIF watched.missed_from > dead_ids[1] THEN
+                    UPDATE carillon.watched_tables w SET missed_from = dead_ids[1] WHERE w.id = watched.id;
                 END IF;
             EXCEPTION
                 WHEN OTHERS THEN
                     -- It does not stop the other tables, and a later pass makes up for it.
                     faults := faults || (watched.relation || ': ' || SQLERRM);
-                    UPDATE carillon.watched_tables w SET last_error = SQLERRM, missed_from = told[1]
+                    UPDATE carillon.watched_tables w SET last_error = SQLERRM, missed_from = dead_ids[1]
                     WHERE w.id = watched.id;
             END;
         END LOOP;

@@ -36,7 +36,7 @@ GRANT UPDATE (not_after, topics, status, last_error) ON carillon.certificates TO
 GRANT UPDATE (paused, paused_reason, feedback_error) ON carillon.apps TO carillon_worker;
 GRANT UPDATE (last_error, missed_from) ON carillon.watched_tables TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON carillon.messages, carillon.scheduled, carillon.inflight, carillon.workers,
-    carillon.unfinished, carillon.holds, carillon.activity, carillon.provider_tokens, carillon.dedupe, carillon.chores
+    carillon.unfinished, carillon.holds, carillon.activity, carillon.provider_tokens, carillon.dedupe, carillon.fleet_tasks
 TO carillon_worker;
 GRANT SELECT, INSERT, UPDATE ON carillon.breakers, carillon.rates, carillon.feedback TO carillon_worker;
 GRANT SELECT, INSERT ON carillon.results, carillon.failures, carillon.failed_messages TO carillon_worker;
@@ -55,7 +55,7 @@ GRANT EXECUTE ON ROUTINE
     carillon.take_turn, carillon.provider_token, carillon.open_breakers,
     carillon.check_watched, carillon.unfit_to_watch, carillon.path_of, carillon.as_reaper, carillon.unsafe_reaper,
     carillon.prepared, carillon.traces, carillon.prepare_again, carillon.watched_match, carillon.run_watched,
-    carillon.reap_watched, carillon.catch_up, carillon.bad_token_counts, carillon.dead_tokens, carillon.reap_batch,
+    carillon.reap_watched, carillon.catch_up, carillon.bad_token_is_dead, carillon.dead_tokens, carillon.reap_batch,
     carillon.reap, carillon.reap_all, carillon.reapable,
     carillon.maintain_step, carillon.maintain, carillon.default_partition_rows
 TO carillon_worker;

@@ -43,7 +43,7 @@ struct ReapBenchmark {
     private func fill(_ installation: Installation, dead: Int) async throws {
         try await installation.connection.script(
             """
-            UPDATE carillon.chores SET next_run = now() + interval '1 hour', every = '1 hour' WHERE name = 'feedback';
+            UPDATE carillon.fleet_tasks SET next_run = now() + interval '1 hour', every = '1 hour' WHERE name = 'feedback';
             INSERT INTO carillon.tokens (app_id, token, last_update)
             SELECT \(installation.app), encode(sha256(n::text::bytea), 'hex'), now() - interval '30 days'
             FROM generate_series(1, \(tokens)) n;
@@ -61,7 +61,9 @@ struct ReapBenchmark {
 
     /// Has the worker run a pass; returns how long it took, and how many pushes arrived in a second meanwhile.
     private func pass(on installation: Installation) async throws -> (seconds: Double, rate: Double) {
-        try await installation.connection.script("UPDATE carillon.chores SET next_run = now() WHERE name = 'feedback'")
+        try await installation.connection.script(
+            "UPDATE carillon.fleet_tasks SET next_run = now() WHERE name = 'feedback'"
+        )
         try await wait(until: true, on: installation)
         let start = (pushes: await installation.delivered(), at: MonotonicInstant.now)
         try await wait(until: false, on: installation)
@@ -72,7 +74,7 @@ struct ReapBenchmark {
     private func wait(until isUnderWay: Bool, on installation: Installation) async throws {
         let giveUp = MonotonicInstant.now + .seconds(300)
         while try await installation.number(
-            "SELECT count(c.held_by) FROM carillon.chores c WHERE c.name = 'feedback'"
+            "SELECT count(c.held_by) FROM carillon.fleet_tasks c WHERE c.name = 'feedback'"
         ) != (isUnderWay ? 1 : 0) {
             if .now > giveUp { throw BenchmarkError("The feedback pass does not \(isUnderWay ? "begin" : "end").") }
             try await installation.loop.sleep(for: .milliseconds(20))

@@ -37,10 +37,10 @@ import Testing
                 // It comes again within minutes, not within the hour.
                 #expect(
                     try await queue.database.number(
-                        "SELECT count(*) FROM carillon.chores WHERE name = 'maintain' AND next_run < now() + interval '6 minutes'"
+                        "SELECT count(*) FROM carillon.fleet_tasks WHERE name = 'maintain' AND next_run < now() + interval '6 minutes'"
                     ) == 1
                 )
-                try await queue.database.run("UPDATE carillon.chores SET next_run = now() WHERE name = 'maintain'")
+                try await queue.database.run("UPDATE carillon.fleet_tasks SET next_run = now() WHERE name = 'maintain'")
                 try await queue.loop.eventually("that step is done too") {
                     try await queue.database.number(failing) == 0
                 }

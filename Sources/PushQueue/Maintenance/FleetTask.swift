@@ -1,6 +1,6 @@
 package import Postgres
 
-/// A maintenance task that one worker of the fleet does at a time: a row of `chores`.
+/// A maintenance task that one worker of the fleet does at a time: a row of `fleet_tasks`.
 ///
 /// It is taken as long as the worker in `held_by` has its row in `workers`. When that one dies, another goes on at once.
 package struct FleetTask: Sendable {
@@ -20,13 +20,13 @@ package struct FleetTask: Sendable {
         """
 
     /// Waits for no lock.
-    static let isDue = Statement("is_due", "SELECT EXISTS (SELECT FROM carillon.chores c WHERE \(isDueNow))")
+    static let isDue = Statement("is_due", "SELECT EXISTS (SELECT FROM carillon.fleet_tasks c WHERE \(isDueNow))")
 
     /// The worker that gets the row does the task.
     static let take = Statement(
         "take",
         """
-        UPDATE carillon.chores c SET next_run = now() + coalesce(make_interval(secs => $2), c.every),
+        UPDATE carillon.fleet_tasks c SET next_run = now() + coalesce(make_interval(secs => $2), c.every),
             every = coalesce(make_interval(secs => $2), c.every), held_by = $3
         WHERE \(isDueNow)
         """
@@ -34,7 +34,7 @@ package struct FleetTask: Sendable {
 
     static let end = Statement(
         "end_hold_of_fleet",
-        "UPDATE carillon.chores c SET held_by = NULL WHERE c.name = $1 AND c.held_by = $2"
+        "UPDATE carillon.fleet_tasks c SET held_by = NULL WHERE c.name = $1 AND c.held_by = $2"
     )
 
     /// - Parameters:

@@ -20,7 +20,9 @@ package struct SchemaLoss: Sendable {
     )
 
     /// What the program keeps for itself is no loss to anybody.
-    private static let own: Set<String> = ["carillon.schema_migrations", "carillon.installation", "carillon.chores"]
+    private static let own: Set<String> = [
+        "carillon.schema_migrations", "carillon.installation", "carillon.fleet_tasks",
+    ]
 
     /// Of going down to that version.
     package static func of(

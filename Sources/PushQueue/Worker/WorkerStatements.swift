@@ -185,7 +185,7 @@ package enum WorkerStatements {
     static let maintainSoon = Statement(
         "maintain_soon",
         """
-        UPDATE carillon.chores c SET next_run = least(c.next_run, now() + interval '5 minutes') WHERE c.name = 'maintain'
+        UPDATE carillon.fleet_tasks c SET next_run = least(c.next_run, now() + interval '5 minutes') WHERE c.name = 'maintain'
         """
     )
 }

@@ -68,7 +68,7 @@ import Testing
                 INSERT INTO carillon.dedupe VALUES (1, 'held', 1, now() - interval '1 s'), (1, 'free', 1, now() - interval '1 s')
                 """
             )
-            let again = "UPDATE carillon.chores SET next_run = now() WHERE name = 'maintain'"
+            let again = "UPDATE carillon.fleet_tasks SET next_run = now() WHERE name = 'maintain'"
             let worker = try await scene.client.session { session in
                 try await session.script(
                     """

@@ -131,7 +131,7 @@ import Testing
     /// All rows of a table, and whether every push needs them.
     @Test(arguments: [
         ("apps WHERE name = 'board'", false), ("unfinished", false), ("scheduled", false), ("inflight", false),
-        ("chores", false), ("workers", true),
+        ("fleet_tasks", false), ("workers", true),
     ])
     func `D22: locked rows cost no worker its lease, and hold up only what needs them`(
         rows: String,

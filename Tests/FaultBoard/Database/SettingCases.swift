@@ -107,7 +107,7 @@ import Testing
             SELECT pg_catalog.set_config(s.name, '0', false) FROM pg_catalog.pg_settings s WHERE s.name = 'transaction_timeout'
             """
         )
-        try await scene.client.run("UPDATE carillon.chores SET next_run = now()")
+        try await scene.client.run("UPDATE carillon.fleet_tasks SET next_run = now()")
         var workers: [WorkerProcess] = []
         for _ in 1...2 { workers.append(try scene.fleet.start(Fleet.patient, lease: Fleet.calm, database: url)) }
         for worker in workers { try await worker.started() }
@@ -116,7 +116,7 @@ import Testing
         try await scene.enqueue(50, prefix: "ee")
         try await scene.eventually("maintenance was done") {
             try await scene.client.number(
-                "SELECT count(*) FROM carillon.chores WHERE name = 'maintain' AND next_run <= now()"
+                "SELECT count(*) FROM carillon.fleet_tasks WHERE name = 'maintain' AND next_run <= now()"
             )
                 == 0
         }

@@ -74,7 +74,7 @@ import Testing
             )
             try await scene.client.run(
                 """
-                UPDATE carillon.chores SET next_run = now() + interval '1 hour', every = '1 hour';
+                UPDATE carillon.fleet_tasks SET next_run = now() + interval '1 hour', every = '1 hour';
                 UPDATE carillon.apps SET max_rate = 1000
                 """
             )
@@ -82,7 +82,7 @@ import Testing
             try await scene.underLoad(depth: 500) {
                 try await scene.goesOn(500)
                 let before = scene.record.requests
-                try await scene.client.run("UPDATE carillon.chores SET next_run = now() WHERE name = 'feedback'")
+                try await scene.client.run("UPDATE carillon.fleet_tasks SET next_run = now() WHERE name = 'feedback'")
                 let waits = try await self.waits(in: scene, registering: count) {
                     worker.lines(containing: "Reaped dead tokens.").isEmpty
                 }
@@ -169,10 +169,10 @@ import Testing
             try await scene.register(dead)
             try await scene.refillSlowTable()
             try await scene.bury(dead)
-            try await scene.client.run("UPDATE carillon.chores SET next_run = now() WHERE name = 'feedback'")
+            try await scene.client.run("UPDATE carillon.fleet_tasks SET next_run = now() WHERE name = 'feedback'")
             try await scene.isInThePassing(of: dead.count)
             let holder = try await scene.client.number(
-                "SELECT w.pid FROM carillon.chores c JOIN carillon.workers w ON w.id = c.held_by"
+                "SELECT w.pid FROM carillon.fleet_tasks c JOIN carillon.workers w ON w.id = c.held_by"
             )
             let leader = try #require(scene.fleet.running.first { $0.processID == holder })
             leader.terminate()
@@ -189,7 +189,7 @@ import Testing
             func passes() -> Int { workers.reduce(0) { $0 + $1.lines(containing: "feedback pass").count } }
             try await scene.eventually("the pass of the beginning was run") { passes() == 1 }
             for round in 1...Board.sized(3, full: 10) {
-                try await scene.client.run("UPDATE carillon.chores SET next_run = now() WHERE name = 'feedback'")
+                try await scene.client.run("UPDATE carillon.fleet_tasks SET next_run = now() WHERE name = 'feedback'")
                 try await scene.eventually("pass \(round) was run") { passes() > round }
             }
             try await scene.enqueue(100)

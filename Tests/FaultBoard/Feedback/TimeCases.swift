@@ -107,7 +107,7 @@ import Testing
                 UPDATE carillon.tokens SET last_update = last_update + interval '1 hour';
                 UPDATE carillon.feedback SET unregistered_at = unregistered_at + interval '1 hour',
                     seen_at = seen_at + interval '1 hour';
-                UPDATE carillon.chores SET next_run = now() + interval '1 hour 1 s', every = '1 s';
+                UPDATE carillon.fleet_tasks SET next_run = now() + interval '1 hour 1 s', every = '1 s';
                 COMMIT
                 """
             )

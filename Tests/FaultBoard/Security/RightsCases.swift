@@ -35,7 +35,7 @@ import Testing
         messages.expires_at messages.collapse_id messages.topic messages.reference messages.on_unknown messages.created_at
         """
     private static let queue =
-        "messages scheduled inflight workers unfinished activity provider_tokens dedupe chores holds"
+        "messages scheduled inflight workers unfinished activity provider_tokens dedupe fleet_tasks holds"
 
     /// Secrets, and the data of apps and users.
     private static let mayNotRead: [String: Set<String>] = [

@@ -69,10 +69,10 @@ import Testing
                 try await scene.client.session { session in
                     // Both see that it is due while the table is locked, and compete for it when the lock is released.
                     try await session.script(
-                        "UPDATE carillon.chores SET next_run = now() + interval '5 s' WHERE name = 'maintain'"
+                        "UPDATE carillon.fleet_tasks SET next_run = now() + interval '5 s' WHERE name = 'maintain'"
                     )
-                    try await session.script("BEGIN; LOCK TABLE carillon.chores IN EXCLUSIVE MODE")
-                    try await scene.waitsForLock("UPDATE carillon.chores", count: 2)
+                    try await session.script("BEGIN; LOCK TABLE carillon.fleet_tasks IN EXCLUSIVE MODE")
+                    try await scene.waitsForLock("UPDATE carillon.fleet_tasks", count: 2)
                     try await session.script("COMMIT")
                 }
                 try await scene.eventually("maintenance was done") { done() > race }

@@ -49,7 +49,7 @@ import Testing
         INSERT INTO carillon.tokens (app_id, token) SELECT 1, lpad(to_hex(i), 8, '0') FROM generate_series(1, 20000) i
         """
 
-    @Test func `claims and chores walk their index, on full tables and emptied ones, analyzed or not`() async throws {
+    @Test func `claims and fleet tasks use their index on full and emptied tables, analyzed or not`() async throws {
         try await TestDatabase.withDemo { database async throws in
             // As every worker does: a plan made for an empty table must still be right when it is full.
             try await database.run("SET enable_seqscan = off; SET enable_bitmapscan = off")

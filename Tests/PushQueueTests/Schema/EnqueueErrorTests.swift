@@ -96,7 +96,7 @@ import Testing
             takes: "null if title, subtitle or body is given",
             got: "a value"
         ),
-        Refusal(arguments: "tokens => '{ab}', payload => '{}', body => 'x'", argument: "payload", takes: "null if alert"),
+        Refusal(arguments: "tokens => '{ab}', payload => '{}', body => 'x'", argument: "payload", takes: "null if"),
         Refusal(
             arguments: "tokens => '{ab}', alert => '[]'::jsonb",
             argument: "alert",
@@ -111,7 +111,7 @@ import Testing
             got: "2147483648"
         ),
         Refusal(arguments: "tokens => '{ab}', extra => '[1]'", argument: "extra", takes: "a JSON object", got: "[1]"),
-        Refusal(arguments: #"tokens => '{ab}', extra => '{"aps":{}}'"#, argument: "extra", takes: "without the key aps"),
+        Refusal(arguments: #"tokens => '{ab}', extra => '{"aps":{}}'"#, argument: "extra", takes: "without the"),
         Refusal(arguments: "tokens => '{ab}', payload => '[]'", argument: "payload", takes: "a JSON object", got: "[]"),
         Refusal(arguments: "tokens => '{ab}', payload => 'null'", argument: "payload", takes: "a JSON object"),
         Refusal(
@@ -125,10 +125,10 @@ import Testing
         Refusal(
             arguments: "tokens => '{ab}', payload => '{}', alert => 'x'",
             argument: "payload",
-            takes: "null if alert",
+            takes: "null if",
             got: "a value"
         ),
-        Refusal(arguments: "tokens => '{ab}', payload => '{}', extra => '{}'", argument: "payload", takes: "null if alert"),
+        Refusal(arguments: "tokens => '{ab}', payload => '{}', extra => '{}'", argument: "payload", takes: "null if"),
         Refusal(
             arguments: "tokens => '{ab}', alert => 'x', push_type => 'sms'",
             argument: "push_type",

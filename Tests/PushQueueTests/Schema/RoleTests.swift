@@ -155,8 +155,8 @@ import Testing
                 "INSERT INTO carillon.provider_tokens VALUES (1, 'jwt', now())",
                 "SELECT carillon.provider_token(1, c.updated_at, NULL, 'jwt', extract(epoch FROM now())::bigint) "
                     + "FROM carillon.certificates c",
-                "UPDATE carillon.chores SET next_run = now()",
-                "INSERT INTO carillon.chores (name, every) VALUES ('mine', '1 s')", "SELECT carillon.reap()",
+                "UPDATE carillon.fleet_tasks SET next_run = now()",
+                "INSERT INTO carillon.fleet_tasks (name, every) VALUES ('mine', '1 s')", "SELECT carillon.reap()",
                 "SELECT carillon.reap_batch()", "SELECT carillon.reapable()", "SELECT carillon.open_breakers('{1}')",
                 "UPDATE carillon.apps SET paused = true, paused_reason = 'x'; UPDATE carillon.apps SET paused = false",
                 "SELECT carillon.maintain_step('make results')", "TABLE carillon.app_status", "TABLE carillon.pending",

@@ -79,7 +79,7 @@ struct ModelActivity: Hashable {
     var opensBreaker: Bool { pushes >= 100 && badTokens * 2 > pushes }
 }
 
-/// A row of `chores`.
+/// A row of `fleet_tasks`.
 struct ModelFleetTask: Hashable {
     var nextRun: Int64 = .min / 2
     var every: Int64 = 1_000_000

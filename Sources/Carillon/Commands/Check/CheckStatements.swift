@@ -15,7 +15,7 @@ enum CheckStatements {
             ('scheduled', 'INSERT'), ('scheduled', 'DELETE'), ('inflight', 'SELECT'), ('inflight', 'INSERT'),
             ('inflight', 'DELETE'), ('workers', 'SELECT'), ('workers', 'INSERT'), ('workers', 'UPDATE'),
             ('workers', 'DELETE'), ('unfinished', 'INSERT'), ('activity', 'INSERT'), ('activity', 'UPDATE'),
-            ('chores', 'UPDATE'), ('results', 'INSERT'), ('failures', 'INSERT'), ('feedback', 'INSERT'),
+            ('fleet_tasks', 'UPDATE'), ('results', 'INSERT'), ('failures', 'INSERT'), ('feedback', 'INSERT'),
             ('feedback', 'UPDATE'), ('tokens', 'DELETE')
         ) AS n(relation, rights)
         WHERE NOT has_table_privilege('carillon.' || n.relation, n.rights)
