@@ -8,7 +8,7 @@ import Testing
         times.add(nanoseconds: 1_000_000)
         times.add(nanoseconds: 1_000_001)
         times.add(nanoseconds: .max)
-        // Clocks are set back, and people say when their rows were made.
+        // Clocks are set back, and users set the times of their rows.
         times.add(nanoseconds: -5)
         #expect(times.counts.prefix(3) == [2, 1, 0])
         #expect(times.counts.last == 1)
@@ -16,7 +16,7 @@ import Testing
         #expect(times.count == 4)
     }
 
-    @Test func `histograms add up`() {
+    @Test func `histograms can be added`() {
         var one = DurationHistogram()
         one.add(nanoseconds: 500_000_000)
         var other = one

@@ -14,7 +14,7 @@ import Testing
     @Test(arguments: [
         "", "localhost", "localhost:", ":443", "localhost:0", "localhost:65536", "localhost:http", "[]:1",
     ])
-    func `what is no address is refused with a sentence`(text: String) {
+    func `an invalid address is an error with a sentence`(text: String) {
         let error = #expect(throws: PushError.self) { try Gateway(text) }
         #expect(error?.code == .invalidGateway)
         #expect(error?.message.contains("host:port") == true)

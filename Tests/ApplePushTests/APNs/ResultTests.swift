@@ -1,0 +1,139 @@
+import ApplePush
+import Testing
+
+/// The result of a message, with the recorded backend.
+@Suite struct ResultTests {
+    private func send(
+        _ tokens: [String],
+        _ answers: [String: RecordedBackend.Answer]
+    ) async throws -> (message: Message, result: APNs.Result, backend: RecordedBackend) {
+        let backend = RecordedBackend { answers[$0] ?? .delivered }
+        let connection = Session(backend: backend).connection(
+            to: .sandbox,
+            credential: try TestCredential.certificate()
+        )
+        let message = try Message(tokens: tokens, alert: "Hello", topic: "org.example.app")
+        return (message, try await APNs(connection).send(message), backend)
+    }
+
+    private struct Row: Sendable, CustomTestStringConvertible {
+        let answer: RecordedBackend.Answer
+        let isFailed: Bool
+        let isError: Bool
+        let isRetried: Bool
+        var testDescription: String { "\(answer)" }
+    }
+
+    private static let matrix: [Row] = [
+        Row(answer: .delivered, isFailed: false, isError: false, isRetried: false),
+        Row(answer: .rejected(400, "BadDeviceToken"), isFailed: true, isError: false, isRetried: false),
+        Row(answer: .rejected(400, "DeviceTokenNotForTopic"), isFailed: true, isError: false, isRetried: false),
+        Row(answer: .rejected(410, "Unregistered"), isFailed: true, isError: false, isRetried: false),
+        Row(answer: .rejected(410, "ExpiredToken"), isFailed: true, isError: false, isRetried: false),
+        Row(answer: .rejected(400, "BadTopic"), isFailed: false, isError: true, isRetried: false),
+        Row(answer: .rejected(400, "TopicDisallowed"), isFailed: false, isError: true, isRetried: false),
+        Row(answer: .rejected(413, "PayloadTooLarge"), isFailed: false, isError: true, isRetried: false),
+        Row(answer: .rejected(403, "Forbidden"), isFailed: false, isError: true, isRetried: false),
+        Row(answer: .rejected(403, "BadCertificate"), isFailed: false, isError: true, isRetried: true),
+        Row(answer: .rejected(403, "ExpiredProviderToken"), isFailed: false, isError: true, isRetried: true),
+        Row(answer: .rejected(429, "TooManyRequests"), isFailed: false, isError: true, isRetried: true),
+        Row(answer: .rejected(500, "InternalServerError"), isFailed: false, isError: true, isRetried: true),
+        Row(answer: .rejected(503, "Shutdown"), isFailed: false, isError: true, isRetried: true),
+        Row(answer: .rejected(503, "NobodyKnowsThis"), isFailed: false, isError: true, isRetried: true),
+        Row(answer: .rejected(400, "NobodyKnowsThis"), isFailed: false, isError: true, isRetried: false),
+        Row(answer: .safe, isFailed: false, isError: false, isRetried: true),
+        Row(answer: .unknown, isFailed: false, isError: true, isRetried: true),
+    ]
+
+    @Test(arguments: matrix)
+    private func `each outcome is in the right part of the result`(row: Row) async throws {
+        let (message, result, _) = try await send(["a1", "b2"], ["a1": row.answer])
+        #expect(result.delivered == (row.isFailed || row.isError || row.isRetried ? 1 : 2))
+        #expect(result.failed.keys.contains("a1") == row.isFailed)
+        #expect(result.errors.isEmpty != row.isError)
+        #expect(result.needsRetry == row.isRetried)
+        #expect(result.retry()?.tokens == (row.isRetried ? ["a1"] : nil))
+        if let retry = result.retry() {
+            #expect(retry.id == message.id)
+            #expect(try retry.payloadBytes() == message.payloadBytes())
+        }
+    }
+
+    @Test func `a retry carries the same identity for the same token`() async throws {
+        let (_, result, backend) = try await send(["a1", "b2"], ["b2": .unknown])
+        let retry = try #require(result.retry())
+        let connection = Session(backend: backend).connection(
+            to: .sandbox,
+            credential: try TestCredential.certificate()
+        )
+        _ = try await APNs(connection).send(retry)
+        let ids = backend.sent.filter { $0.token == "b2" }.map(\.id)
+        #expect(ids.count == 2)
+        #expect(Set(ids).count == 1)
+        #expect(Set(backend.sent.map(\.id)).count == 2)
+    }
+
+    @Test func `dead tokens are in the feedback with Apple's time`() async throws {
+        let (_, result, _) = try await send(
+            ["a1", "b2", "c3"],
+            [
+                "a1": .rejected(410, "Unregistered", timestamp: 1_700_000_000_123),
+                "b2": .rejected(400, "BadDeviceToken"),
+                "c3": .rejected(410, "ExpiredToken"),
+            ]
+        )
+        #expect(
+            result.feedback == [
+                Feedback(token: "a1", timestamp: 1_700_000_000_123), Feedback(token: "c3", timestamp: nil),
+            ]
+        )
+        #expect(result.failed["a1"]?.timestamp == 1_700_000_000_123)
+        #expect(result.failed["a1"]?.reason == "Unregistered")
+        #expect(result.failed["b2"]?.status == 400)
+    }
+
+    @Test func `the longest Retry-After counts`() async throws {
+        let (_, result, _) = try await send(
+            ["a1", "b2"],
+            [
+                "a1": .rejected(429, "TooManyRequests", retryAfter: 3),
+                "b2": .rejected(503, "ServiceUnavailable", retryAfter: 30),
+            ]
+        )
+        #expect(result.retryAfter == 30)
+    }
+
+    @Test func `sending throws only if there was no connection`() async throws {
+        let failure = PushError(.unreachable, "Nobody is there.")
+        let error = await #expect(throws: PushError.self) { try await send(["a1"], ["a1": .unreachable(failure)]) }
+        #expect(error?.message == "Nobody is there.")
+        let (_, result, _) = try await send(["a1", "b2"], ["b2": .unreachable(failure)])
+        #expect(result.delivered == 1)
+        #expect(result.retry()?.tokens == ["b2"])
+    }
+
+    @Test func `a message without tokens has an empty result`() async throws {
+        let (_, result, backend) = try await send([], [:])
+        #expect(result.delivered == 0)
+        #expect(!result.needsRetry)
+        #expect(backend.sent.isEmpty)
+    }
+
+    @Test func `the recorded backend records what was sent and returns its list of dead tokens`() async throws {
+        let report = Feedback(token: "a1", timestamp: 5)
+        let backend = RecordedBackend(feedback: [report])
+        let connection = Session(backend: backend).newConnection(
+            to: .sandbox,
+            credential: try TestCredential.certificate()
+        )
+        let message = try Message(tokens: ["a1"], alert: "Hi", priority: 5, expiry: .at(9), collapseID: "c", topic: "t")
+        _ = try await APNs(connection).send(message)
+        let sent = try #require(backend.sent.first)
+        #expect(sent.payload == #"{"aps":{"alert":"Hi"}}"#)
+        #expect((sent.topic, sent.collapseID, sent.token) == ("t", "c", "a1"))
+        #expect((sent.priority, sent.expiration) == (5, 9))
+        var reports: [Feedback] = []
+        for await report in try await APNs(connection).feedback() { reports.append(report) }
+        #expect(reports == [report])
+    }
+}

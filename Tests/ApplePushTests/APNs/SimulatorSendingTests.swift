@@ -1,0 +1,145 @@
+import ApplePush
+import Simulator
+import TLS
+import Testing
+
+/// Sending to the simulator.
+@Suite struct SimulatorSendingTests {
+    /// A simulator around a test.
+    private func withSimulator<R>(
+        _ change: (inout SimulatorConfiguration) throws -> Void = { _ in },
+        _ test: (APNsSimulator, Gateway, HTTP2Backend) async throws -> R
+    ) async throws -> R {
+        var configuration = SimulatorConfiguration()
+        configuration.recordsDeliveries = true
+        try change(&configuration)
+        let simulator = try APNsSimulator(configuration)
+        try await simulator.start()
+        let gateway = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
+        do {
+            let result = try await withBackend { try await test(simulator, gateway, $0) }
+            await simulator.stop()
+            return result
+        } catch {
+            await simulator.stop()
+            throw error
+        }
+    }
+
+    private func certificate(_ simulator: APNsSimulator) throws -> Credential {
+        let topics = ["org.example.app"] + Set(PushType.all.map { "org.example.app" + $0.topicSuffix }).sorted()
+        let issued = try simulator.issueCertificate(topics: topics)
+        return try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
+    }
+
+    private func token(_ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 64 - digits.count) + digits
+    }
+
+    @Test func `each answer is timed, and open connections are counted`() async throws {
+        try await withSimulator { simulator, gateway, backend in
+            let credential = try certificate(simulator)
+            let connection = Session(backend: backend).connection(to: gateway, credential: credential)
+            let tokens = (1...300).map { token($0) }
+            _ = try await APNs(connection).send(Message(tokens: tokens, alert: "Hello", topic: "org.example.app"))
+            #expect(backend.traffic.answerTimes.count == 300)
+            #expect(backend.traffic.answerTimes.sum > 0)
+            #expect(backend.traffic.connections == 1)
+            await backend.shutdown()
+            #expect(backend.traffic.connections == 0)
+            #expect(backend.traffic.answerTimes.count == 300)
+        }
+    }
+
+    @Test(arguments: PushType.all)
+    func `a push of each type follows Apple's rules`(type: PushType) async throws {
+        try await withSimulator { simulator, gateway, backend in
+            let credential = type == .location ? try TestCredential.providerToken() : try certificate(simulator)
+            let connection = Session(backend: backend).connection(to: gateway, credential: credential)
+            let message = try Message(
+                tokens: [token(1), token(2)],
+                alert: type == .background ? nil : "Hello",
+                contentAvailable: type == .background,
+                pushType: type,
+                priority: type == .background ? nil : 10,
+                expiry: .after(.seconds(3600)),
+                collapseID: "group",
+                topic: type == .location ? "org.example.app" + type.topicSuffix : nil
+            )
+            let result = try await APNs(connection).send(message)
+            #expect(result.delivered == 2, "\(result.errors) \(result.failed)")
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `ten thousand pushes are each sent once`(byCertificate: Bool) async throws {
+        try await withSimulator { simulator, gateway, backend in
+            let credential = byCertificate ? try certificate(simulator) : try TestCredential.providerToken()
+            let connection = Session(backend: backend).connection(to: gateway, credential: credential)
+            let tokens = (0..<10_000).map(token)
+            let result = try await APNs(connection).send(Message(tokens: tokens, alert: "Hi", topic: "org.example.app"))
+            #expect(result.delivered == 10_000)
+            let deliveries = await simulator.deliveries()
+            #expect(deliveries.map(\.token).sorted() == tokens)
+            #expect(Set(deliveries.map(\.apnsID)).count == 10_000)
+        }
+    }
+
+    @Test func `what the simulator rejects is rejected with its reason`() async throws {
+        try await withSimulator {
+            $0.answers = [
+                try AnswerRule(parsing: "dead=410:Unregistered:1700000000123"),
+                try AnswerRule(parsing: "bad0=400:BadDeviceToken"),
+            ]
+        } _: { simulator, gateway, backend in
+            let connection = Session(backend: backend).connection(
+                to: gateway,
+                credential: try certificate(simulator)
+            )
+            let dead = "dead" + token(1).dropFirst(4)
+            let bad = "bad0" + token(1).dropFirst(4)
+            let message = try Message(tokens: [dead, bad, token(1)], alert: "Hello")
+            let result = try await APNs(connection).send(message)
+            #expect(result.delivered == 1)
+            #expect(result.failed[dead]?.timestamp == 1_700_000_000_123)
+            #expect(result.feedback == [Feedback(token: dead, timestamp: 1_700_000_000_123)])
+            #expect(result.failed[bad]?.reason == "BadDeviceToken")
+        }
+    }
+
+    @Test func `a GOAWAY after every hundred requests loses and duplicates no push`() async throws {
+        try await withSimulator {
+            $0.goAwayAfter = 100
+        } _: { simulator, gateway, backend in
+            let outcomes = await backend.deliver(
+                batch(2000, digits: 64),
+                to: gateway,
+                with: try certificate(simulator)
+            )
+            #expect(outcomes.count { $0.verdict == .delivered } == 2000)
+            let delivered = await simulator.deliveries().filter { $0.status == 200 }
+            #expect(delivered.count == 2000)
+            #expect(Set(delivered.map(\.token)).count == 2000)
+        }
+    }
+
+    @Test
+    func `no push is reported as delivered that the gateway did not accept, with a reset after every hundred requests`()
+        async throws
+    {
+        try await withSimulator {
+            $0.resetAfter = 100
+            $0.maximumStreams = 10
+        } _: { simulator, gateway, backend in
+            let batch = batch(2000, digits: 64)
+            let outcomes = await backend.deliver(batch, to: gateway, with: try certificate(simulator))
+            let delivered = Set(await simulator.deliveries().filter { $0.status == 200 }.map(\.token))
+            for (index, outcome) in outcomes.enumerated() where outcome.verdict == .delivered {
+                #expect(delivered.contains(batch.token(of: index)))
+            }
+            #expect(outcomes.allSatisfy { [.delivered, .unknown, .safe].contains($0.verdict) })
+            #expect(outcomes.count { $0.verdict == .delivered } > 0)
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import IO
+import Testing
+
+@testable import ApplePush
+
+@Suite struct SendingPermitTests {
+    private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+
+    @Test func `a permit allows sending before its end, and not at it`() {
+        let permit = SendingPermit(until: start)
+        #expect(permit.allows(at: start + .nanoseconds(-1)))
+        #expect(!permit.allows(at: start))
+    }
+
+    @Test func `extending a permit never shortens it`() {
+        let permit = SendingPermit(until: start)
+        permit.extend(until: start + .seconds(2))
+        permit.extend(until: start + .seconds(1))
+        #expect(permit.end == start + .seconds(2))
+    }
+
+    @Test func `a withdrawn permit stays withdrawn`() {
+        let permit = SendingPermit(for: .seconds(60))
+        #expect(permit.isInForce)
+        permit.withdraw()
+        permit.extend(for: .seconds(60))
+        #expect(!permit.isInForce)
+    }
+
+    @Test func `the recorded backend sends nothing without a permit in force`() async throws {
+        let backend = RecordedBackend()
+        let permit = SendingPermit(for: .zero)
+        let credential = try TestCredential.certificate()
+        let terms = DeliveryTerms(permit: permit)
+        let unsent = await backend.deliver(batch(2), to: .production, with: credential, terms: terms)
+        #expect(unsent.outcomes.allSatisfy { $0.verdict == .safe })
+        permit.extend(for: .seconds(60))
+        let sent = await backend.deliver(batch(2), to: .production, with: credential, terms: terms)
+        #expect(sent.outcomes.allSatisfy { $0.verdict == .delivered })
+        #expect(backend.sent.count == 2)
+    }
+}

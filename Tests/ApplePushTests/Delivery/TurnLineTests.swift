@@ -1,0 +1,160 @@
+import IO
+import Testing
+
+@testable import ApplePush
+
+@Suite struct TurnLineTests {
+    private static let quantum = Int(TurnLine.quanta[0])
+    private static let levels = TurnLine.quanta.count
+
+    /// Takes pushes until the delivery of that number has had that many. Returns how many were taken in all.
+    private func take(_ count: Int, of number: Int32, from line: inout TurnLine) -> Int {
+        var all = 0
+        var own = 0
+        while own < count, let first = line.first {
+            line.took()
+            all += 1
+            if first == number { own += 1 }
+        }
+        return all
+    }
+
+    @Test func `taking a whole turn at once is the same as taking one push at a time`() {
+        var (one, other) = (TurnLine(), TurnLine())
+        for number in 0..<3 {
+            one.join(Int32(number))
+            other.join(Int32(number))
+        }
+        var count = 0
+        while count < 20_000 {
+            #expect(one.first == other.first)
+            let turn = one.turn
+            #expect(turn > 0)
+            if turn <= 0 { break }
+            one.took(turn)
+            for _ in 0..<turn { other.took() }
+            count += turn
+        }
+        #expect(TurnLine().turn == 0)
+    }
+
+    @Test func `a single push does not wait for a long delivery`() {
+        var line = TurnLine()
+        line.join(0)
+        for _ in 0..<20_000 { line.took() }
+        line.join(1)
+        #expect(take(1, of: 1, from: &line) <= Self.levels * Self.quantum)
+    }
+
+    @Test func `a single push does not wait for a hundred long deliveries either`() {
+        var line = TurnLine()
+        for number in 0..<100 { line.join(Int32(number)) }
+        for _ in 0..<100 * Self.quantum * 4 { line.took() }
+        line.join(100)
+        #expect(take(1, of: 100, from: &line) <= Self.levels * Self.quantum)
+    }
+
+    @Test func `endless single pushes do not stop a long delivery`() {
+        var line = TurnLine()
+        line.join(0)
+        for _ in 0..<1_000 { line.took() }
+        var long = 0
+        for number in 1...10_000 {
+            line.join(1)
+            // Another joins as soon as the previous one was taken.
+            while let first = line.first {
+                line.took()
+                if first == 1 { break }
+                long += 1
+            }
+            line.leave(1)
+            #expect(long >= number - 2 * Self.quantum)
+        }
+    }
+
+    @Test func `long deliveries share evenly`() {
+        var line = TurnLine()
+        var taken = [0, 0, 0]
+        for number in 0..<3 { line.join(Int32(number)) }
+        let longest = Int(TurnLine.quanta[2])
+        for _ in 0..<3 * longest * 50 {
+            taken[Int(line.first ?? 0)] += 1
+            line.took()
+        }
+        #expect(taken.allSatisfy { abs($0 - 50 * longest) <= longest }, "\(taken)")
+    }
+
+    @Test func `deliveries of one size end one after the other, and not all last`() {
+        var line = TurnLine()
+        var left = [1_000, 1_000, 1_000, 1_000, 1_000, 1_000]
+        var ends: [Int] = []
+        for number in left.indices { line.join(Int32(number)) }
+        for count in 1...6_000 {
+            let number = line.first ?? 0
+            line.took()
+            left[Int(number)] -= 1
+            guard left[Int(number)] == 0 else { continue }
+            line.leave(number)
+            ends.append(count)
+        }
+        #expect(zip(ends, ends.dropFirst()).allSatisfy { $1 - $0 > 500 }, "\(ends)")
+    }
+
+    @Test func `a delivery whose pushes came back is next, for one turn`() {
+        var line = TurnLine()
+        for number in 0..<3 { line.join(Int32(number)) }
+        for _ in 0..<Self.quantum * 7 { line.took() }
+        line.leave(2)
+        line.rejoin(2)
+        #expect(take(1, of: 2, from: &line) <= Self.levels * Self.quantum)
+        #expect(take(Self.quantum * 2, of: 2, from: &line) <= Self.quantum * 10 * Self.levels)
+    }
+
+    /// Deliveries of random lengths join and leave at random. Each one's wait is compared with the guarantee.
+    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    func `whatever joins and leaves, no delivery is lost or waits for more than its turn`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var line = TurnLine()
+        var left: [Int32: Int] = [:]
+        var sinceTurn: [Int32: Int] = [:]
+        for _ in 0..<20_000 {
+            switch Int.random(in: 0..<100, using: &random) {
+            case 0..<4:
+                let number = Int32.random(in: 0..<40, using: &random)
+                guard left[number] == nil else { continue }
+                left[number] = Bool.random(using: &random) ? 1 : Int.random(in: 1...500, using: &random)
+                sinceTurn[number] = 0
+                line.join(number)
+            case 4:
+                guard let number = left.keys.sorted().randomElement(using: &random) else { continue }
+                left[number] = nil
+                line.leave(number)
+            default:
+                guard let number = line.first else {
+                    #expect(left.isEmpty, "seed \(seed)")
+                    continue
+                }
+                #expect(left[number] != nil, "seed \(seed)")
+                line.took()
+                for other in left.keys { sinceTurn[other, default: 0] += 1 }
+                sinceTurn[number] = 0
+                left[number, default: 1] -= 1
+                if left[number] == 0 {
+                    left[number] = nil
+                    line.leave(number)
+                }
+            }
+            for (number, waited) in sinceTurn where left[number] != nil {
+                // A turn of each of the others, on a level that gets a third of the pushes.
+                #expect(
+                    waited <= Self.levels * Int(TurnLine.quanta[2]) * 40,
+                    "seed \(seed): \(number) waited for \(waited)"
+                )
+            }
+            let walked = Array(sequence(first: line.head, next: { $0.map { line.after($0) } }).prefix { $0 != nil })
+            #expect(walked.count == left.count, "seed \(seed)")
+        }
+        while let number = line.first { line.leave(number) }
+        #expect(line.head == nil)
+    }
+}

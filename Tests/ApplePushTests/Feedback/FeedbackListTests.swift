@@ -1,0 +1,117 @@
+import ApplePush
+import Simulator
+import TLS
+import TestSupport
+import Testing
+
+/// Lists of the simulator's legacy feedback service.
+@Suite struct FeedbackListTests {
+    private func with(
+        _ change: (inout SimulatorConfiguration) throws -> Void = { _ in },
+        _ test: (APNsSimulator, Gateway, Credential) async throws -> Void
+    ) async throws {
+        var configuration = SimulatorConfiguration()
+        configuration.feedbackPort = 0
+        try change(&configuration)
+        let simulator = try APNsSimulator(configuration)
+        try await simulator.start()
+        try await attempt {
+            let port = try #require(simulator.feedbackPort)
+            let gateway = Gateway(host: "localhost", port: port, trust: .pem(simulator.rootPEM))
+            let issued = try simulator.issueCertificate(topics: ["org.example.app"])
+            let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
+            try await test(simulator, gateway, credential)
+        } finally: {
+            await simulator.stop()
+        }
+    }
+
+    private func apns(_ gateway: Gateway, _ credential: Credential) -> APNs {
+        APNs(Session().newConnection(to: gateway, credential: credential))
+    }
+
+    private func tokens(of list: FeedbackList) async -> [String] {
+        var tokens: [String] = []
+        for await report in list { tokens.append(report.token) }
+        return tokens
+    }
+
+    @Test func `a list is read once, and has the times in milliseconds`() async throws {
+        try await with({
+            $0.deadTokens = [
+                try DeadToken("AA01", seconds: 1_300_000_000), try DeadToken("bb", topic: "org.example.app"),
+                try DeadToken("cc", topic: "org.example.another"),
+            ]
+        }) { simulator, gateway, credential in
+            let apns = self.apns(gateway, credential)
+            var reports: [Feedback] = []
+            let list = try await apns.feedback()
+            for await report in list { reports.append(report) }
+            #expect(reports.map(\.token) == ["aa01", "bb"])
+            #expect(reports.first?.timestamp == 1_300_000_000_000)
+            #expect(await list.failure == nil)
+            #expect(await tokens(of: try await apns.feedback()).isEmpty)
+            let statistics = await simulator.statistics()
+            #expect(statistics.deadTokensTold == 2 && statistics.deadTokensWaiting == 1)
+        }
+    }
+
+    @Test func `tokens that were answered with 410 are in the list`() async throws {
+        try await with({
+            $0.answers = [try AnswerRule(prefix: "dead", status: 410, timestamp: .milliseconds(1_700_000_000_999))]
+        }) { simulator, gateway, credential in
+            let front = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
+            let session = Session()
+            let token = "dead" + String(repeating: "0", count: 60)
+            let message = try Message(tokens: [token], alert: "Hi", topic: "org.example.app")
+            _ = try await APNs(session.connection(to: front, credential: credential)).send(message)
+            var reports: [Feedback] = []
+            for await report in try await apns(gateway, credential).feedback() { reports.append(report) }
+            #expect(reports == [Feedback(token: token, timestamp: 1_700_000_000_000)])
+            await session.shutdown()
+        }
+    }
+
+    @Test func `a list that breaks off keeps the entries that arrived, and the next list has the rest`() async throws {
+        // Each tuple has 38 bytes: this is in the middle of the 501st.
+        try await with({ $0.feedbackCutAfter = 500 * 38 + 17 }) { simulator, gateway, credential in
+            let tokens = (0..<1000).map { String($0 + 0x1000, radix: 16) + String(repeating: "0", count: 60) }
+            for token in tokens { simulator.reportDead(try DeadToken(token)) }
+            let apns = self.apns(gateway, credential)
+            let first = try await apns.feedback()
+            #expect(await self.tokens(of: first) == Array(tokens.prefix(500)))
+            let failure = await first.failure
+            #expect(failure?.message.contains("in the middle of a token") == true)
+            let second = try await apns.feedback()
+            #expect(await self.tokens(of: second) == Array(tokens.suffix(500)))
+            #expect(await second.failure == nil)
+        }
+    }
+
+    @Test func `a list of many tokens is complete`() async throws {
+        try await with { simulator, gateway, credential in
+            for number in 0..<20_000 { simulator.reportDead(try DeadToken(String(number + 0x10_0000, radix: 16))) }
+            let list = try await apns(gateway, credential).feedback()
+            #expect(await tokens(of: list).count == 20_000)
+            #expect(await list.failure == nil)
+        }
+    }
+
+    @Test func `an unreachable or untrusted gateway, or one that needs a certificate, is an error`()
+        async throws
+    {
+        try await with { simulator, gateway, credential in
+            let nowhere = Gateway(host: "localhost", port: 1, trust: gateway.trust)
+            let stranger = Gateway(host: "localhost", port: gateway.port)
+            for (gateway, code) in [(nowhere, PushError.Code.unreachable), (stranger, .untrusted)] {
+                let error = await #expect(throws: PushError.self) {
+                    try await apns(gateway, credential).feedback()
+                }
+                #expect(error?.code == code)
+            }
+            let key = try TestCredential.providerToken()
+            let error = await #expect(throws: PushError.self) { try await apns(gateway, key).feedback() }
+            #expect(error?.code == .unsupported)
+        }
+    }
+}

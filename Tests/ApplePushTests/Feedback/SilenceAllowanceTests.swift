@@ -1,0 +1,28 @@
+import IO
+import Testing
+
+@testable import ApplePush
+
+@Suite struct SilenceAllowanceTests {
+    private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+
+    @Test func `each silence may be as long as the one before, until their sum is too long`() {
+        var allowance = SilenceAllowance(each: .seconds(10))
+        for drop in 0..<29 {
+            let now = start + .seconds(20 * drop)
+            #expect(allowance.deadline(from: now) == now + .seconds(10))
+            allowance.waited(from: now, to: now + .seconds(10))
+        }
+        let now = start + .seconds(1000)
+        allowance.waited(from: now, to: now + .seconds(7))
+        #expect(allowance.deadline(from: now) == now + .seconds(3))
+        allowance.waited(from: now, to: now + .seconds(4))
+        #expect(allowance.deadline(from: now) == now)
+    }
+
+    @Test func `an infinite time limit is allowed`() {
+        var allowance = SilenceAllowance(each: .seconds(Int64.max))
+        allowance.waited(from: start, to: start + .seconds(1_000_000))
+        #expect(allowance.deadline(from: start) == .distantFuture)
+    }
+}

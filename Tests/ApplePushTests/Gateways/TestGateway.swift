@@ -1,0 +1,223 @@
+import ApplePush
+import HTTP2
+import IO
+import Synchronization
+import TLS
+import TestSupport
+
+/// A server over real TLS and HTTP/2 that handles each request as a test tells it to.
+final class TestGateway: Sendable {
+    /// A request that arrived.
+    struct Seen: Sendable {
+        /// The connection, counted from 1.
+        let connection: Int
+        /// The request's number on its connection, counted from 1.
+        let number: Int
+        let stream: Int32
+        let fields: [String: String]
+        let body: String
+
+        var token: String { String(fields[":path"]?.split(separator: "/").last ?? "") }
+        var id: String { fields["apns-id"] ?? "" }
+    }
+
+    /// What to do about a request.
+    enum Act: Sendable {
+        case answer(UInt16, String = "", retryAfter: Int? = nil)
+        /// Answers an earlier request on the same connection.
+        case answerEarlier(stream: Int32, UInt16)
+        case reset(ErrorCode)
+        case goAway(last: Int32?, ErrorCode = .noError, String = "")
+        case allow(streams: UInt32)
+        /// Closes the socket without close_notify, after what was written so far.
+        case hangUp
+        /// Closes the socket after close_notify.
+        case close
+    }
+
+    /// How the server greets its clients.
+    enum Greeting: Sendable {
+        case http2
+        /// Shakes hands and sends nothing.
+        case silence
+        /// Shakes hands and speaks HTTP/1.
+        case http1
+        /// Accepts connections, and does not shake hands.
+        case noTLS
+    }
+
+    private let loop: EventLoop
+    private let context: TLSContext
+    private let streams: UInt32
+    private let greeting: Greeting
+    private let act: @Sendable (Seen) -> [Act]
+    private let log = Mutex<[Seen]>([])
+    private let accepted = Atomic<Int>(0)
+    /// The numbers of the connections that ended, in that order.
+    let ends: AsyncStream<Int>
+    private let ended: AsyncStream<Int>.Continuation
+
+    private init(
+        on loop: EventLoop,
+        name: String,
+        greeting: Greeting,
+        streams: UInt32,
+        clients: ClientCertificates,
+        act: @escaping @Sendable (Seen) -> [Act]
+    ) throws {
+        self.loop = loop
+        self.greeting = greeting
+        self.streams = streams
+        self.act = act
+        (ends, ended) = AsyncStream.makeStream()
+        context = try ServerCertificate(for: [name], by: TestCredential.authority)
+            .context(clients: clients, alpn: greeting == .http1 ? [] : ["h2"])
+    }
+
+    /// A gateway around a test.
+    static func with<R>(
+        name: String = "127.0.0.1",
+        port: UInt16 = 0,
+        greeting: Greeting = .http2,
+        streams: UInt32 = 100,
+        clients: ClientCertificates = .requested(),
+        _ act: @escaping @Sendable (Seen) -> [Act] = { _ in [.answer(200)] },
+        test: (TestGateway, Gateway) async throws -> R
+    ) async throws -> R {
+        try await TestLoop.with { loop in
+            let server = try TestGateway(
+                on: loop,
+                name: name,
+                greeting: greeting,
+                streams: streams,
+                clients: clients,
+                act: act
+            )
+            return try await Reception.with(port: port, on: loop) { number, descriptor in
+                defer { server.ended.yield(number) }
+                try await server.serve(Socket(owning: descriptor), number)
+            } test: { _, port in
+                try await test(
+                    server,
+                    Gateway(host: "127.0.0.1", port: port, trust: .pem(TestCredential.authority.pem))
+                )
+            }
+        }
+    }
+
+    /// Every request so far.
+    var seen: [Seen] { log.withLock { $0 } }
+
+    /// How many connections were accepted.
+    var connections: Int { accepted.load(ordering: .relaxed) }
+
+    private func serve(_ socket: consuming Socket, _ connection: Int) async throws {
+        accepted.wrappingAdd(1, ordering: .relaxed)
+        if greeting == .noTLS {
+            await Self.stayUntilStopped()
+            _ = socket.descriptor
+            return
+        }
+        var stream = try await TLSStream.accept(socket, context: context, timeout: .seconds(5), on: loop)
+        try await serve(&stream, connection)
+    }
+
+    /// Returns when the task is cancelled, at the end of the gateway.
+    private static func stayUntilStopped() async {
+        let (never, continuation) = AsyncStream.makeStream(of: Void.self)
+        for await _ in never {}
+        continuation.finish()
+    }
+
+    private func serve(_ stream: inout TLSStream, _ connection: Int) async throws {
+        if greeting == .silence { return await Self.stayUntilStopped() }
+        if greeting == .http1 {
+            _ = try stream.write("HTTP/1.1 400 Bad Request\r\n\r\n".utf8Span.span.bytes)
+            return await Self.stayUntilStopped()
+        }
+        var settings = ServerSettings()
+        settings.maxConcurrentStreams = self.streams
+        let session = try ServerSession(settings)
+        var input = [UInt8](repeating: 0, count: 16_384)
+        var number = 0
+        var lastStream: Int32?
+        try await write(session, &stream)
+        while !session.isFinished {
+            switch try stream.read(into: &input) {
+            case .bytes(let count): try session.feed(input.span.bytes.extracting(0..<count))
+            case .wantsRead, .wantsWrite:
+                _ = try await loop.readiness(
+                    of: stream.descriptor,
+                    for: .read,
+                    until: .now + .seconds(60),
+                    doing: "waiting"
+                )
+                continue
+            case .closed: return
+            }
+            while let event = session.nextEvent() {
+                guard case .request(let request) = event else { continue }
+                // Streams above the last one of a GOAWAY are ignored.
+                if let lastStream, request.stream > lastStream { continue }
+                number += 1
+                let seen = Self.read(request, in: session, connection: connection, number: number)
+                log.withLock { $0.append(seen) }
+                for act in self.act(seen) {
+                    switch act {
+                    case .answer(let status, let body, let retryAfter):
+                        var block = HeaderBlock(status: status)
+                        if let retryAfter { block.append("retry-after", String(retryAfter)) }
+                        try session.respond(to: request.stream, block, body: body.utf8Span.span.bytes)
+                    case .answerEarlier(let stream, let status):
+                        try session.respond(to: stream, HeaderBlock(status: status), body: RawSpan())
+                    case .reset(let code): try session.reset(request.stream, code)
+                    case .goAway(let last, let code, let text):
+                        try session.goAway(last: last, code, debugData: Array(text.utf8))
+                        lastStream = last
+                    case .allow(let streams): try session.allow(maxConcurrentStreams: streams)
+                    case .hangUp: return try await write(session, &stream)
+                    case .close:
+                        try await write(session, &stream)
+                        return stream.closeNotify()
+                    }
+                }
+            }
+            try await write(session, &stream)
+        }
+    }
+
+    private func write(_ session: ServerSession, _ stream: inout TLSStream) async throws {
+        var output: [UInt8] = []
+        try session.drain(into: &output)
+        var sent = 0
+        while sent < output.count {
+            switch try stream.write(output.span.bytes.extracting(sent...)) {
+            case .bytes(let count): sent += count
+            case .wantsRead, .wantsWrite:
+                _ = try await loop.readiness(
+                    of: stream.descriptor,
+                    for: .write,
+                    until: .now + .seconds(60),
+                    doing: "waiting"
+                )
+            }
+        }
+    }
+
+    private static func read(_ request: Request, in session: ServerSession, connection: Int, number: Int) -> Seen {
+        session.withRequest(request) { bytes, fields in
+            func text(_ range: ByteRange) -> String {
+                bytes.extracting(range.bounds).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+            }
+            var named: [String: String] = [:]
+            for index in fields.indices { named[text(fields[index].name)] = text(fields[index].value) }
+            return Seen(
+                connection: connection,
+                number: number,
+                stream: request.stream,
+                fields: named,
+                body: text(request.body)
+            )
+        }
+    }
+}

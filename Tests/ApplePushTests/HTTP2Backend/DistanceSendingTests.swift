@@ -1,0 +1,73 @@
+import ApplePush
+import IO
+import Simulator
+import Testing
+
+/// Sending to a distant gateway with Apple's windows.
+@Suite struct DistanceSendingTests {
+    private func withSimulator(
+        _ distance: Duration,
+        _ change: (inout HTTP2Configuration) -> Void,
+        _ test: (APNsSimulator, Gateway, HTTP2Backend, Credential) async throws -> Void
+    ) async throws {
+        var configuration = SimulatorConfiguration()
+        configuration.distance = distance
+        let simulator = try APNsSimulator(configuration)
+        try await simulator.start()
+        let gateway = Gateway(host: "localhost", port: simulator.port, trust: .pem(simulator.rootPEM))
+        let issued = try simulator.issueCertificate(topics: ["org.example.app"])
+        let credential = try Credential(certificate: issued.certificate, privateKey: issued.privateKey)
+        do {
+            try await withBackend(change) { try await test(simulator, gateway, $0, credential) }
+        } catch {
+            await simulator.stop()
+            throw error
+        }
+        await simulator.stop()
+    }
+
+    private let kilobytes = #"{"aps":{"alert":""# + String(repeating: "x", count: 4_000) + #""}}"#
+
+    @Test func `pushes of 4 KB to a distant gateway are not unknown, not sent twice, and cost no connection`()
+        async throws
+    {
+        try await withSimulator(.milliseconds(200)) {
+            $0.connections = 4
+            // All of them at once on one connection would take six times as long.
+            $0.requestTimeout = .seconds(2)
+        } _: { simulator, gateway, backend, credential in
+            let batch = batch(1_000, digits: 64, payload: kilobytes)
+            let outcomes = await backend.deliver(batch, to: gateway, with: credential)
+            #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+            let statistics = await simulator.statistics()
+            #expect(statistics.requests == 1_000)
+            #expect(statistics.connections == 4)
+            #expect(backend.traffic.ends.isEmpty)
+            #expect(backend.traffic.lateAnswers == 0)
+        }
+    }
+
+    @Test func `the capacity is what the window takes, if that is the limit`() async throws {
+        try await withSimulator(.milliseconds(50)) {
+            $0.connections = 1
+        } _: { _, gateway, backend, credential in
+            let large = await backend.deliver(
+                batch(200, digits: 64, payload: kilobytes),
+                to: gateway,
+                with: credential,
+                terms: DeliveryTerms(returnAfter: .milliseconds(400))
+            )
+            let capacity = try #require(large.capacity)
+            #expect((1...64).contains(capacity), "a window of 65,535 bytes has room for sixteen")
+            _ = await large.rest?.outcomes()
+            let small = await backend.deliver(
+                batch(3_000, digits: 64),
+                to: gateway,
+                with: credential,
+                terms: DeliveryTerms()
+            )
+            #expect(small.outcomes.allSatisfy { $0.verdict == .delivered })
+            #expect(small.capacity == 1_000)
+        }
+    }
+}

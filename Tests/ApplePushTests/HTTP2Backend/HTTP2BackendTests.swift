@@ -1,0 +1,360 @@
+import ApplePush
+import HTTP2
+import Synchronization
+import TestSupport
+import Testing
+
+/// A backend around a test, with one connection at a time and time limits for the slowest machine. Tests of a time limit
+/// shorten it.
+func withBackend<R>(
+    _ change: (inout HTTP2Configuration) -> Void = { _ in },
+    _ body: (HTTP2Backend) async throws -> R
+) async throws -> R {
+    var configuration = HTTP2Configuration()
+    configuration.connections = 1
+    configuration.connectTimeout = .seconds(60)
+    configuration.handshakeTimeout = .seconds(60)
+    configuration.settingsTimeout = .seconds(60)
+    configuration.requestTimeout = .seconds(60)
+    configuration.totalTimeout = .seconds(300)
+    change(&configuration)
+    let backend = HTTP2Backend(configuration)
+    do {
+        let result = try await body(backend)
+        await backend.shutdown()
+        return result
+    } catch {
+        await backend.shutdown()
+        throw error
+    }
+}
+
+/// A batch with one message to that many tokens: 00000000, 00000001 and so on.
+func batch(
+    _ count: Int,
+    digits width: Int = 8,
+    payload: String = #"{"aps":{"alert":"Hello"}}"#,
+    topic: String = "org.example.app"
+) -> PushBatch {
+    var batch = PushBatch()
+    let heading = batch.addHeading(
+        payload: payload.utf8Span.span.bytes,
+        topic: topic.utf8Span.span.bytes,
+        collapseID: "".utf8Span.span.bytes
+    )
+    for number in 0..<count {
+        let digits = String(number, radix: 16)
+        let token = String(repeating: "0", count: width - digits.count) + digits
+        batch.addPush(
+            token: token.utf8Span.span.bytes,
+            heading: heading,
+            id: PushID(high: 0xabcd, low: UInt64(number))
+        )
+    }
+    return batch
+}
+
+@Suite struct HTTP2BackendTests {
+    @Test func `a message reaches the gateway with all its fields`() async throws {
+        try await TestGateway.with(test: { server, gateway in
+            try await withBackend { backend in
+                let session = Session(backend: backend)
+                let connection = session.connection(to: gateway, credential: try TestCredential.certificate())
+                let message = try Message(
+                    tokens: ["a1b2", "C3D4"],
+                    alert: "Hello",
+                    pushType: .voip,
+                    priority: 5,
+                    expiry: .at(1_900_000_000),
+                    collapseID: "group 1"
+                )
+                let result = try await APNs(connection).send(message)
+                #expect(result.delivered == 2)
+                #expect(!result.needsRetry)
+                let seen = server.seen
+                #expect(seen.map(\.token) == ["a1b2", "C3D4"])
+                let first = try #require(seen.first)
+                #expect(first.body == #"{"aps":{"alert":"Hello"}}"#)
+                #expect(first.fields[":method"] == "POST")
+                #expect(first.fields[":scheme"] == "https")
+                #expect(first.fields[":path"] == "/3/device/a1b2")
+                #expect(first.fields[":authority"] == gateway.description)
+                #expect(first.fields["apns-topic"] == "org.example.app.voip")
+                #expect(first.fields["apns-push-type"] == "voip")
+                #expect(first.fields["apns-priority"] == "5")
+                #expect(first.fields["apns-expiration"] == "1900000000")
+                #expect(first.fields["apns-collapse-id"] == "group 1")
+                #expect(first.fields["authorization"] == nil)
+                #expect(PushID(first.id) != nil)
+                #expect(Set(seen.map(\.id)).count == 2)
+            }
+        })
+    }
+
+    @Test func `each push of a large batch gets its own answer`() async throws {
+        let count = 20_000
+        try await TestGateway.with(streams: 100) { seen in
+            switch seen.token.last {
+            case "1": [.answer(410, #"{"reason":"Unregistered","timestamp":17000000000\#(seen.token.suffix(2))}"#)]
+            case "2": [.answer(400, #"{"reason":"BadDeviceToken"}"#)]
+            case "3": [.answer(503, #"{"reason":"SomethingNew"}"#, retryAfter: 7)]
+            default: [.answer(200)]
+            }
+        } test: { server, gateway in
+            try await withBackend { backend in
+                let batch = batch(count)
+                let outcomes = await backend.deliver(batch, to: gateway, with: try TestCredential.certificate())
+                #expect(outcomes.count == count)
+                for (index, outcome) in outcomes.enumerated() {
+                    let token = batch.token(of: index)
+                    let expected: (Outcome.Verdict, Int, String) =
+                        switch token.last {
+                        case "1": (.rejected, 410, "Unregistered")
+                        case "2": (.rejected, 400, "BadDeviceToken")
+                        case "3": (.rejected, 503, "SomethingNew")
+                        default: (.delivered, 200, "")
+                        }
+                    if outcome.verdict != expected.0 || Int(outcome.status) != expected.1
+                        || outcomes.text(of: outcome.reason) != expected.2
+                    {
+                        Issue.record("\(token): \(outcome)")
+                    }
+                }
+                #expect(outcomes[3].retryAfter == 7)
+                let seen = server.seen
+                #expect(seen.count == count)
+                #expect(Set(seen.map(\.token)).count == count)
+                #expect(
+                    seen.allSatisfy { $0.id == PushID(high: 0xabcd, low: UInt64($0.token, radix: 16)!).description }
+                )
+            }
+        }
+    }
+
+    @Test func `a token that is not a hexadecimal number is not sent, and does not affect others`() async throws {
+        try await TestGateway.with(test: { server, gateway in
+            try await withBackend { backend in
+                let session = Session(backend: backend)
+                let connection = session.connection(to: gateway, credential: try TestCredential.certificate())
+                let message = try Message(tokens: ["a1", "no hex", "", "b2/../x", "c3"], alert: "Hello")
+                let result = try await APNs(connection).send(message)
+                #expect(result.delivered == 2)
+                #expect(Set(result.failed.keys) == ["no hex", "", "b2/../x"])
+                #expect(result.failed["no hex"]?.reason == "MalformedToken")
+                #expect(server.seen.map(\.token) == ["a1", "c3"])
+            }
+        })
+    }
+
+    @Test func `a topic with a line break is not sent, and does not affect other messages`() async throws {
+        try await TestGateway.with(test: { server, gateway in
+            try await withBackend { backend in
+                let credential = try TestCredential.certificate()
+                let bad = await backend.deliver(batch(3, topic: "org\r\nx: y"), to: gateway, with: credential)
+                #expect(bad.allSatisfy { $0.verdict == .rejected && $0.reason == .malformedHeader && $0.status == 0 })
+                let good = await backend.deliver(batch(3), to: gateway, with: credential)
+                #expect(good.allSatisfy { $0.verdict == .delivered })
+                #expect(server.seen.count == 3)
+            }
+        })
+    }
+
+    @Test func `a connection is reused, and another credential has its own`() async throws {
+        try await TestGateway.with(test: { server, gateway in
+            try await withBackend { backend in
+                let credential = try TestCredential.certificate()
+                for _ in 0..<5 { _ = await backend.deliver(batch(1), to: gateway, with: credential) }
+                #expect(server.connections == 1)
+                _ = await backend.deliver(batch(1), to: gateway, with: try TestCredential.certificate())
+                #expect(server.connections == 2)
+                let single = Session(backend: backend).newConnection(to: gateway, credential: credential)
+                _ = await single.deliver(batch(1))
+                _ = await single.deliver(batch(1))
+                #expect(server.connections == 4)
+            }
+        })
+    }
+
+    @Test func `only connections idle for longer than that are outdated`() async throws {
+        try await TestGateway.with(test: { server, gateway in
+            try await withBackend { backend in
+                let credential = try TestCredential.certificate()
+                _ = await backend.deliver(batch(1), to: gateway, with: credential)
+                await backend.outdate(idle: .seconds(60))
+                _ = await backend.deliver(batch(1), to: gateway, with: credential)
+                #expect(server.connections == 1)
+                await backend.outdate(idle: .zero)
+                _ = await backend.deliver(batch(1), to: gateway, with: credential)
+                #expect(server.connections == 2)
+            }
+        })
+    }
+
+    @Test func `deliveries that race with outdate leave no connection open`()
+        async throws
+    {
+        try await TestGateway.with(test: { _, gateway in
+            try await withBackend { backend in
+                let credential = try TestCredential.certificate()
+                for _ in 0..<50 {
+                    await withTaskGroup(of: Bool.self) { group in
+                        for _ in 0..<3 {
+                            group.addTask {
+                                await backend.deliver(batch(1), to: gateway, with: credential)[0].verdict == .delivered
+                            }
+                            group.addTask {
+                                await backend.outdate(idle: .zero)
+                                return true
+                            }
+                        }
+                        for await wentWell in group { #expect(wentWell) }
+                    }
+                }
+                await backend.outdate(idle: .zero)
+                let open = backend.traffic.connections
+                #expect(open == 0)
+            }
+        })
+    }
+
+    @Test func `the connections of a replaced credential are closed, and those of others are not`()
+        async throws
+    {
+        try await TestGateway.with(test: { server, gateway in
+            try await withBackend { backend in
+                let (old, other) = (try TestCredential.certificate(), try TestCredential.certificate())
+                _ = await backend.deliver(batch(1), to: gateway, with: old)
+                _ = await backend.deliver(batch(1), to: gateway, with: other)
+                await backend.outdate(credential: old)
+                let open = backend.traffic.connections
+                #expect(open == 1)
+                _ = await backend.deliver(batch(1), to: gateway, with: other)
+                #expect(server.connections == 2)
+                // Another delivery with it gets a new connection.
+                _ = await backend.deliver(batch(1), to: gateway, with: old)
+                #expect(server.connections == 3)
+            }
+        })
+    }
+
+    @Test func `a connection of a replaced credential is closed when the last push that waits for it is cancelled`()
+        async throws
+    {
+        let (steps, step) = AsyncStream.makeStream(of: Void.self)
+        try await RawGateway.withBackend { line in
+            if line.number == 1 {
+                try await line.greet([(3, 1)])
+                _ = try await line.nextRequest()
+            } else {
+                try await line.greet([(3, 0)])
+                // The answer shows that the client has read the settings.
+                try await line.send(Frames.ping(1))
+                while let frame = try await line.nextFrame(), frame.type != 6 {}
+            }
+            step.yield()
+            try await line.listen()
+        } test: { _, gateway, backend in
+            let credential = try TestCredential.certificate()
+            async let inFlight = backend.deliver(batch(1), to: gateway, with: credential)
+            for await _ in steps { break }
+            await backend.outdate(credential: credential)
+            let waiting = Task { await backend.deliver(batch(1), to: gateway, with: credential) }
+            for await _ in steps { break }
+            waiting.cancel()
+            #expect(await waiting.value[0].verdict == .safe)
+            try await eventually { backend.traffic.ends == ["aged": 1] }
+            #expect(backend.traffic.connections == 1)
+            await backend.shutdown()
+            #expect(await inFlight[0].verdict == .unknown)
+        }
+    }
+
+    @Test func `a connection is closed after the idle timeout`() async throws {
+        try await TestGateway.with(test: { server, gateway in
+            try await withBackend {
+                $0.idleTimeout = .milliseconds(20)
+            } _: { backend in
+                let credential = try TestCredential.certificate()
+                _ = await backend.deliver(batch(1), to: gateway, with: credential)
+                var ends = server.ends.makeAsyncIterator()
+                #expect(await ends.next() == 1)
+                let outcomes = await backend.deliver(batch(1), to: gateway, with: credential)
+                #expect(outcomes[0].verdict == .delivered)
+                #expect(server.connections == 2)
+            }
+        })
+    }
+
+    @Test func `no more streams are open than the gateway allows`() async throws {
+        try await TestGateway.with(
+            streams: 7,
+            test: { server, gateway in
+                try await withBackend { backend in
+                    let outcomes = await backend.deliver(
+                        batch(500),
+                        to: gateway,
+                        with: try TestCredential.certificate()
+                    )
+                    #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+                    #expect(server.seen.count == 500)
+                }
+            }
+        )
+    }
+
+    @Test func `another connection is made when pushes have to wait for streams`() async throws {
+        try await TestGateway.with(streams: 3) { seen in
+            seen.connection == 1 && seen.number > 1 ? [] : [.answer(200)]
+        } test: { server, gateway in
+            try await withBackend {
+                $0.connections = 2
+                $0.requestTimeout = .seconds(3)
+            } _: { backend in
+                let outcomes = await backend.deliver(batch(9), to: gateway, with: try TestCredential.certificate())
+                #expect(outcomes[1...3].allSatisfy { $0.verdict == .unknown })
+                #expect(server.connections >= 2)
+                #expect(server.seen.contains { $0.connection == 2 })
+            }
+        }
+    }
+
+    @Test func `large payloads arrive complete although the kernel's buffer is full`() async throws {
+        let payload = #"{"aps":{"alert":"\#(String(repeating: "x", count: 4000))"}}"#
+        try await TestGateway.with(
+            streams: 1000,
+            test: { server, gateway in
+                try await withBackend { backend in
+                    let batch = batch(3000, payload: payload)
+                    let outcomes = await backend.deliver(batch, to: gateway, with: try TestCredential.certificate())
+                    #expect(outcomes.allSatisfy { $0.verdict == .delivered })
+                    #expect(server.seen.count == 3000)
+                    #expect(server.seen.allSatisfy { $0.body == payload })
+                }
+            }
+        )
+    }
+
+    @Test func `messages from many concurrent tasks are all answered`() async throws {
+        try await TestGateway.with(test: { server, gateway in
+            try await withBackend { backend in
+                let connection = Session(backend: backend).connection(
+                    to: gateway,
+                    credential: try TestCredential.certificate()
+                )
+                let delivered = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for number in 0..<500 {
+                        group.addTask {
+                            let message = try Message(tokens: ["a1", "b2"], alert: "Hello \(number)", badge: number)
+                            return try await APNs(connection).send(message).delivered
+                        }
+                    }
+                    return try await group.reduce(0, +)
+                }
+                #expect(delivered == 1000)
+                #expect(Set(server.seen.map(\.body)).count == 500)
+                #expect(Set(server.seen.map(\.id)).count == 1000)
+                #expect(server.connections == 1)
+            }
+        })
+    }
+}

@@ -1,0 +1,75 @@
+import IO
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ApplePush
+
+/// Connecting before there are pushes.
+@Suite struct PreparationTests {
+    @Test func `a connection is made without a push, and the next delivery uses it`() async throws {
+        try await RawGateway.withBackend { line in
+            try await line.greet()
+            try await line.serve()
+        } test: { server, gateway, backend in
+            let credential = try TestCredential.certificate()
+            await backend.prepare(for: gateway, with: credential)
+            #expect(server.connections == 1 && backend.traffic.connections == 1)
+            await backend.prepare(for: gateway, with: credential)
+            #expect(await backend.deliver(batch(5), to: gateway, with: credential).allSatisfy { $0.status == 200 })
+            #expect(server.connections == 1)
+        }
+    }
+
+    @Test func `without a server it returns, and the delivery says why`() async throws {
+        try await withBackend { backend in
+            let port = try await TestGateway.with(test: { _, gateway in gateway.port })
+            let gateway = Gateway(host: "127.0.0.1", port: port)
+            let credential = try TestCredential.certificate()
+            await backend.prepare(for: gateway, with: credential)
+            let outcomes = await backend.deliver(batch(1), to: gateway, with: credential)
+            #expect(outcomes.connectFailure?.code == .unreachable)
+        }
+    }
+
+    @Test func `it waits for room on a connection that is full`() async throws {
+        let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
+        let (orders, order) = AsyncStream.makeStream(of: Void.self)
+        let isAnswered = Mutex(false)
+        try await RawGateway.withBackend { line in
+            try await line.greet([(3, 1)])
+            try await line.serve(1)
+            guard let stream = try await line.nextRequest() else { return }
+            arrival.yield()
+            for await _ in orders { break }
+            isAnswered.withLock { $0 = true }
+            try await line.send(Frames.headers(stream, [(":status", "200")], end: true))
+            try await line.serve()
+        } test: { _, gateway, backend in
+            let credential = try TestCredential.certificate()
+            #expect(await backend.deliver(batch(1), to: gateway, with: credential).allSatisfy { $0.status == 200 })
+            async let second = backend.deliver(batch(1), to: gateway, with: credential)
+            for await _ in arrivals { break }
+            async let prepared: Void = backend.prepare(for: gateway, with: credential)
+            order.yield()
+            await prepared
+            #expect(isAnswered.withLock { $0 })
+            #expect(await second.allSatisfy { $0.status == 200 })
+        }
+    }
+
+    @Test func `a shutdown and a cancelled caller end it`() async throws {
+        let port = try SilentPort(host: "127.0.0.1")
+        let gateway = Gateway(host: "127.0.0.1", port: port.port)
+        let credential = try TestCredential.certificate()
+        try await withBackend { backend in
+            let cancelled = Task { await backend.prepare(for: gateway, with: credential) }
+            cancelled.cancel()
+            await cancelled.value
+            let other = Task { await backend.prepare(for: gateway, with: credential) }
+            await backend.shutdown()
+            await other.value
+            await backend.prepare(for: gateway, with: credential)
+        }
+    }
+}
