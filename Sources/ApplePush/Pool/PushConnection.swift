@@ -62,7 +62,7 @@ final class PushConnection {
         var left = count
         while left > 0, conversation.submit(min(left, Self.drained), at: now) {
             left -= Self.drained
-            if left > 0 { writeFullRecords() }
+            if left > 0, !isRefusedByKernel { write(onlyFullRecords: true) }
         }
     }
 
@@ -74,42 +74,34 @@ final class PushConnection {
     /// Writes until nothing is left or the kernel has no room.
     func flush(at now: MonotonicInstant) {
         if !isOpen || writeFailure != nil { return }
-        do {
-            try write(isLast: true)
-        } catch {
-            writeFailure = error
-        }
+        write(onlyFullRecords: false)
         conversation.wrote(isStalled: isRefusedByKernel, at: now)
         if isClosed { end(.closedByPeer) }
     }
 
-    /// Writes full records only.
-    private func writeFullRecords() {
-        if isRefusedByKernel || writeFailure != nil { return }
-        do {
-            try write(isLast: false)
+    private func write(onlyFullRecords: Bool) {
+        if writeFailure != nil { return }
+        isRefusedByKernel = false
+        do throws(ConnectionEnd) {
+            while true {
+                if outputSent == 0 { try conversation.drain(into: &output, limit: Self.gathered) }
+                let isFull = outputSent > 0 || output.count >= Self.gathered
+                if output.isEmpty || (onlyFullRecords && !isFull) { return }
+                switch try writeOnce() {
+                case .bytes(let count):
+                    outputSent += count
+                    conversation.sent(count)
+                    guard outputSent == output.count else { continue }
+                    output.removeAll(keepingCapacity: true)
+                    outputSent = 0
+                case .wantsWrite:
+                    isRefusedByKernel = true
+                    return
+                case .wantsRead, nil: return
+                }
+            }
         } catch {
             writeFailure = error
-        }
-    }
-
-    private func write(isLast: Bool) throws(ConnectionEnd) {
-        isRefusedByKernel = false
-        while true {
-            if outputSent == 0 { try conversation.drain(into: &output, limit: Self.gathered) }
-            if output.isEmpty || (!isLast && outputSent == 0 && output.count < Self.gathered) { return }
-            switch try writeOnce() {
-            case .bytes(let count):
-                outputSent += count
-                conversation.sent(count)
-                guard outputSent == output.count else { continue }
-                output.removeAll(keepingCapacity: true)
-                outputSent = 0
-            case .wantsWrite:
-                isRefusedByKernel = true
-                return
-            case .wantsRead, nil: return
-            }
         }
     }
 
