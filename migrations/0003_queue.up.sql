@@ -60,29 +60,10 @@ COMMENT ON COLUMN carillon.messages.created_at IS 'when it was enqueued';
 -- moves there and keeps its id. What the sequence gives is unique in messages, scheduled and inflight together; an INSERT
 -- may bring an id of its own, and two apps may have the same.
 CREATE TABLE carillon.scheduled (
-    id           bigint,
-    app_id       integer NOT NULL,
-    lane         smallint NOT NULL DEFAULT 1,
-    tokens       text[] NOT NULL,
-    payload      json NOT NULL,
-    push_type    text NOT NULL DEFAULT 'alert',
-    priority     smallint,
-    expires_at   timestamptz,
-    collapse_id  text,
-    topic        text,
-    reference    text,
-    on_unknown   text NOT NULL DEFAULT 'retry',
-    attempt      smallint NOT NULL DEFAULT 1,
-    claims       smallint NOT NULL DEFAULT 0,
-    origin       bigint,
-    broadcast_id bigint,
-    created_at   timestamptz NOT NULL DEFAULT now(),
-    last_status  smallint,
-    last_reason  text,
-    run_at       timestamptz NOT NULL,
+    LIKE carillon.messages INCLUDING DEFAULTS INCLUDING STORAGE,
+    run_at timestamptz NOT NULL,
     PRIMARY KEY (app_id, id)
 );
-ALTER TABLE carillon.scheduled ALTER tokens SET STORAGE EXTERNAL, ALTER payload SET STORAGE EXTERNAL;
 -- The id orders rows that are due at the same time, so that promote() can continue after the last one.
 CREATE INDEX scheduled_by_time ON carillon.scheduled (run_at, id);
 -- Cancelling finds the rest of a message and of a broadcast.

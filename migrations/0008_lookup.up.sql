@@ -54,9 +54,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, carillon, pg_temp AS $$
     FROM carillon.inflight i CROSS JOIN LATERAL unnest(i.jobs) j WHERE j.id = find_job.id
 $$;
 
--- The messages that ids belong to, with their apps: a retry or a part has the id of its message. Of a message that
--- was cut, each also with its broadcast. Without settings of its own, so that the planner inlines it and sees how
--- many ids there are.
+-- The messages that ids belong to, with their apps: a retry or a part has the id of its message. A part of a message
+-- that was cut has its broadcast too. The function has no settings, so that the planner inlines it and knows how many
+-- ids there are.
 CREATE FUNCTION carillon.messages_of(ids bigint[])
 RETURNS TABLE (app_id integer, message_id bigint, broadcast_id bigint)
 LANGUAGE sql STABLE AS $$

@@ -9,10 +9,10 @@
 -- wait for unfinished only. A transaction that calls several of these functions can break the order: cancel_messages
 -- cancels any number of messages in one call.
 --
--- Workers see a cancel after its commit, so a job that returns to the queue before that would be sent. Therefore one
--- of the two always knows of the other. A cancel locks its messages, waits for sessions that are putting jobs into
--- the queue, and only then reads. A session that puts jobs into the queue blocks later cancels until it has
--- committed, and delays jobs that are being cancelled: see hold_off_cancels().
+-- A cancel is visible to workers only after its commit. A job that returns to the queue before that must not be sent,
+-- so either the cancel sees the job or the worker sees the cancel. A cancel locks its messages, waits for sessions that
+-- are putting jobs into the queue, and only then reads. A session that puts jobs into the queue blocks later cancels
+-- until it has committed, and delays jobs that are being cancelled: see find_cancelled().
 
 -- A lock with two modes, one for cancels and one for sessions that put jobs into the queue: each is shared, and they
 -- exclude each other. A view is never locked by VACUUM or pg_dump for long.
@@ -60,7 +60,7 @@ BEGIN
 END
 $$;
 
--- A job that is not sent, as its record needs it.
+-- What the record of a cancelled job needs.
 CREATE TYPE carillon.cancelled_job AS (
     message_id bigint, tokens integer, reference text, broadcast_id bigint, attempt smallint, last_status smallint,
     last_reason text
@@ -139,7 +139,7 @@ END
 $$;
 
 -- Takes the jobs of messages out of messages and scheduled. Pushes in flight are not retried: cancelled has a row for
--- each message in `alone`, and the row of broadcasts says it of one that was cut. The caller counts what was taken,
+-- each message in `alone`; of a message that was cut, broadcasts has cancelled_at. The caller counts what was taken,
 -- because that locks rows of unfinished.
 CREATE FUNCTION carillon.remove_waiting(app integer, message_ids bigint[], alone bigint[]) RETURNS carillon.cancelled_job[]
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp SET plan_cache_mode = force_custom_plan AS $$

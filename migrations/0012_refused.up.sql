@@ -1,9 +1,9 @@
 -- What PostgreSQL refuses to record, for example because of a constraint or a trigger that a user added. No job blocks
 -- another.
 
--- Whether an error may pass, by its SQLSTATE: connections (08), serialization failures and deadlocks (40), resources
+-- Whether an error may be temporary, by its SQLSTATE: connections (08), serialization failures and deadlocks (40), resources
 -- (53), locks and time limits (55P03, 57014, 25P03, 25P04), a server that stops, starts or fails over (57P, 25006),
--- I/O (58). Every other error would occur again. PostgresError.isTransient has the same list.
+-- I/O (58). Every other error would recur. PostgresError.isTransient has the same list.
 CREATE FUNCTION carillon.is_transient(state text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT state OPERATOR(pg_catalog.~) '^(08...|40...|53...|55P03|57014|57P..|25006|25P03|25P04|58...)$'

@@ -1,6 +1,7 @@
 -- Jobs that return to the queue: due ones, claims that were not sent, claims of dead workers.
 --
--- Each function checks once which jobs were cancelled meanwhile, and locks rows of unfinished once, sorted by id.
+-- Each function checks once for each app which jobs were cancelled meanwhile, and locks its rows of unfinished once,
+-- sorted by id.
 
 CREATE FUNCTION carillon.as_cancelled(job carillon.job) RETURNS carillon.cancelled_job
 LANGUAGE sql IMMUTABLE AS $$
@@ -31,8 +32,8 @@ LANGUAGE sql SET search_path = pg_catalog, carillon, pg_temp AS $$
     WHERE k.message_id NOT IN (SELECT l.message_id FROM locked l)
 $$;
 
--- Which messages of an app were cancelled (`cancelled`), and of which it is unknown, because they are being cancelled
--- (`unsure`). Callers give each message with its broadcast. A cancel that finds a row of broadcasts locked here waits
+-- Which messages of an app were cancelled, and of which it is unknown (`unsure`), because they are being cancelled.
+-- Callers give each message with its broadcast. A cancel that finds a row of broadcasts locked here waits
 -- until the jobs are back; for messages of one job hold_off_cancels() does that. A caller with `requeues` false puts
 -- all jobs into scheduled and leaves it to promote(). If any message was cancelled, this locks the rows of unfinished
 -- that will change: those of cancelled messages and of `touched`. A caller with `waits` false gets the cancelled

@@ -5,8 +5,9 @@
 CREATE FUNCTION carillon.quarantine_size(claims integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT greatest(1, 1000 >> (least(claims, 12) - 2)) $$;
 
--- The lost claims of a job after another worker has died with it among `together` quarantined pushes: enough for the
--- next size to be at most half of them. 12 stands for one death alone, 13 for two.
+-- The lost claims of a job after another worker has died with `together` quarantined pushes in flight, this job among
+-- them: so many that the next size is at most half of `together`. 12 means one death of a worker with this push alone,
+-- 13 means two.
 CREATE FUNCTION carillon.count_death(claims smallint, together bigint) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$
     SELECT least(32767, CASE

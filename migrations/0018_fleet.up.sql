@@ -10,8 +10,7 @@ ALTER TABLE carillon.rates SET (
     fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_cost_delay = 0
 );
 
--- Takes a turn for so many pushes of an app and returns in how many microseconds it begins; all of them are sent
--- then. Null: all turns of the next second are taken. Turns are spaced at nine tenths of max_rate, so that late
+-- Takes a turn for so many pushes of an app and returns the microseconds until it begins, when all of them are sent. Null: all turns of the next second are taken. Turns are spaced at nine tenths of max_rate, so that late
 -- pushes stay within the rate of their second. An unused turn is lost.
 CREATE FUNCTION carillon.take_turn(app integer, pushes integer) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$

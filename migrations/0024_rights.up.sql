@@ -1,4 +1,4 @@
--- Who may do what. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO somebody.
+-- Who may do what. The owner of the schema grants one of these roles to a login: GRANT carillon_app TO a_login.
 
 -- PostgreSQL lets every role execute a new function.
 REVOKE EXECUTE ON ALL ROUTINES IN SCHEMA carillon FROM PUBLIC;
