@@ -2,9 +2,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// BadDeviceToken: of a token, or of the wrong environment.
+/// BadDeviceToken, which means a dead token or the wrong environment.
 @Suite struct BreakerTests {
-    /// So many pushes of the app in the minute that began so many minutes ago.
+    /// Counts pushes of the app in the minute that began so many minutes ago.
     private static func count(bad: Int, sent: Int, minutesAgo: Int = 0, in database: TestDatabase) async throws {
         try await database.run(
             """
@@ -47,7 +47,7 @@ import Testing
             ((99, 0), (99, 0), "198 of 198 pushes within two minutes "),
         ] {
             try await TestDatabase.withDemo { database async throws in
-                // In one minute, whatever the time is.
+                // One transaction, so that now() stays within one minute.
                 try await database.run("BEGIN")
                 try await Self.count(bad: before.0, sent: before.1, minutesAgo: 1, in: database)
                 try await Self.count(bad: running.0, sent: running.1, in: database)

@@ -102,7 +102,7 @@ import Testing
                 FROM carillon.broadcast_progress(\(id))
                 """
             #expect(try await database.rows(progress) == ["(1,2500,0,0,0,0,2500,f,t)"])
-            // The first job has ended, and of the second ten tokens are to be tried again.
+            // The first job has ended, and ten tokens of the second wait for a retry.
             try await database.run(
                 """
                 INSERT INTO carillon.results (message_id, app_id, broadcast_id, sent, failed, expired)

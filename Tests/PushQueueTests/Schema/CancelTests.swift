@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What has not been claimed is not sent, and its results row says so.
+/// Cancelled jobs that no worker has claimed are not sent, and results counts them as cancelled.
 @Suite struct CancelTests {
     private static let results = """
         SELECT message_id, broadcast_id, reference, sent, failed, cancelled, attempts FROM carillon.results ORDER BY message_id
@@ -71,7 +71,7 @@ import Testing
         try await TestDatabase.withDemo { database async throws in
             let job = "NULL, NULL, NULL, NULL, NULL, 'retry', 1, 0, NULL, NULL, now(), NULL, NULL"
             let jobs = [5, 7].map { "ROW(\($0), 1, '{aa}', '{}', 'alert', \(job))::carillon.job" }
-            // 7 lands while 6 is taken back, and 5 while 7 is.
+            // 7 returns while 6 is being cancelled, and 5 while 7 is.
             try await database.run(
                 """
                 INSERT INTO carillon.inflight (worker_id, app_id, jobs)
@@ -109,7 +109,7 @@ import Testing
                 FROM generate_series(1000, 6999) i GROUP BY i / 1000
                 """
             )
-            // What is in flight lies in pages beside the table.
+            // The jobs of inflight are stored in its TOAST table.
             let reads = """
                 SELECT pg_stat_get_xact_blocks_fetched(c.reltoastrelid) FROM pg_class c
                 WHERE c.oid = 'carillon.inflight'::regclass

@@ -4,14 +4,14 @@ import Testing
 
 @testable import PushQueue
 
-/// Messages that come back from workers while the transaction that cancels them is open: its note is not to be seen yet.
+/// Jobs that return from workers while the transaction that cancels them is open, so that its rows are not visible yet.
 @Suite struct CancelUnderWayTests {
-    /// A way in which jobs come back. Message 100 is being cancelled, 101 is another of its app, 102 of another app.
+    /// A way in which jobs return. Message 100 is being cancelled, 101 is another of its app, 102 of another app.
     enum Return: CaseIterable {
         case release, takeOver, takeOverOfSuspects, retryAtOnce, retryOfOneToken, retryThatIsDue
 
         var claimsInVain: Int { self == .takeOverOfSuspects ? 4 : 0 }
-        /// What was sent of message 100.
+        /// How many pushes of message 100 were sent.
         var sent: Int { self == .retryOfOneToken ? 1 : 0 }
         /// The statements of a worker, each a transaction.
         var statements: [String] {
@@ -50,7 +50,7 @@ import Testing
                 """
         }
 
-        /// Of 100 one token was sent.
+        /// One token of message 100 was sent.
         private static let settleOneToken = settle(
             1,
             again: [100, 101],
@@ -81,7 +81,7 @@ import Testing
             """
     }
 
-    /// A long list locks the whole app, in place of each message.
+    /// A long list locks the whole app instead of each message.
     private static let longList =
         "carillon.cancel_messages(ARRAY(SELECT generate_series(100000, 101000)) || 100::bigint)"
     /// Longer than any worker waits.
@@ -102,14 +102,14 @@ import Testing
                 try await app.run("BEGIN")
                 #expect(try await app.value(cancel) == (cancel == Self.longList ? "1001" : "0"))
                 for statement in way.statements { try await database.run(statement) }
-                // The other messages go on; after a long list, those of its app after a second.
+                // The other messages are ready; after a long list, those of its app are delayed by a second.
                 let expected = cancel == Self.longList ? ["(102)"] : ["(101)", "(102)"]
                 #expect(try await database.rows(Self.ready) == expected)
                 try await app.run("COMMIT")
             }
             let next = try await database.addWorker()
             #expect(try await database.claim(by: next).map(\.id).allSatisfy { $0 == 101 })
-            // Nor later.
+            // It is not sent later either.
             try await database.run(Self.due)
             try await database.run("SELECT carillon.promote(10)")
             #expect(try await database.claim(by: next).map(\.id).allSatisfy { $0 == 101 })

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// An id that `enqueue` or `broadcast` has returned, or that of any part, means the whole message to whoever takes it back.
+/// The id that `enqueue` or `broadcast` returned, or the id of any part, cancels the whole message.
 @Suite struct CancelWholeTests {
     private static let tokens = "ARRAY(SELECT lpad(to_hex(i), 8, '0') FROM generate_series(1, 2500) i)"
     private static let register = """

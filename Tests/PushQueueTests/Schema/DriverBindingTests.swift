@@ -2,12 +2,13 @@ import Postgres
 import TestSupport
 import Testing
 
-/// One function takes what each driver binds. Drivers say the types of parameters, or leave them to the server; what they
-/// say is prepared here with just those types. `make interop` runs the drivers themselves.
+/// One function accepts the parameters of each driver. Drivers name the types of parameters, or leave them to the
+/// server; the statements here are prepared with the same types. `make interop` runs the drivers themselves.
 @Suite struct DriverBindingTests {
     struct Driver: Sendable, CustomTestStringConvertible {
         let name: String
-        /// What it calls a string, an array of strings, JSON, and a small number; "unknown" leaves it to the server.
+        /// The types that it binds for a string, an array of strings, JSON and a small number. "unknown" leaves the type to
+        /// the server.
         let text: String
         let texts: String
         let json: [String]
@@ -136,7 +137,7 @@ import Testing
         }
     }
 
-    /// What wrappers do that always bind everything.
+    /// As a wrapper does that binds every argument.
     @Test(arguments: Self.drivers)
     func `null is accepted in any type`(_ driver: Driver) async throws {
         try await TestDatabase.withDemo { database async throws in

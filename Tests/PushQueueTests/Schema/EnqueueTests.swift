@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What `carillon.enqueue` and plain INSERT make of their arguments.
+/// The rows that `carillon.enqueue` and plain INSERT store.
 @Suite struct EnqueueTests {
     private static let message = """
         SELECT app_id, lane, tokens, payload, push_type, priority, expires_at IS NULL, collapse_id, topic, reference,
@@ -212,7 +212,7 @@ import Testing
                 }
                 #expect(error?.sqlState == "22023")
                 #expect(error?.message.hasPrefix(#"argument "tokens" takes one or more device tokens"#) == true)
-                // What else is wrong with the call is wrong for them, too.
+                // Other invalid arguments are errors here too.
                 await #expect(throws: PostgresError.self) {
                     try await database.value("carillon.enqueue('demo', \(tokens), 'x', priority => 7)")
                 }

@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What an error shows of a value: enough to see what is wrong with it, on one line.
+/// How an error shows a value: enough to see what is wrong with it, on one line.
 @Suite struct ErrorTextTests {
     private static let long = String(repeating: "9f1c2ab7", count: 8)
 

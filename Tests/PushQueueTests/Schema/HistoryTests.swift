@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Results and failures by day: made ahead, dropped by retention, nothing lost in between.
+/// Partitions of results and failures: made ahead, dropped after the retention, without losing rows.
 @Suite struct HistoryTests {
     private static let partitions = """
         SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = i.inhparent
@@ -18,7 +18,7 @@ import Testing
         JOIN carillon.partitions('results') p ON p.lower_bound <= d.day AND p.upper_bound > d.day
         """
     private static let faults = "SELECT step, last_error FROM carillon.maintenance WHERE last_failure IS NOT NULL"
-    /// As after days in which nobody maintained.
+    /// As after days without maintenance.
     private static let forget = """
         DO $$ DECLARE t text; BEGIN
             FOR t IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^(results|failures|failed_messages)_2'
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    /// Rows that fill more than is read at once are looked through before anything is locked.
+    /// A default partition that takes long to read is checked before it is locked.
     @Test(arguments: [false, true])
     func `rows of other days in the default partition do not keep partitions from being made, few or many`(
         areMany: Bool
@@ -105,7 +105,7 @@ import Testing
             var calls = 1
             let step = "SELECT more FROM carillon.maintain_step('make results')"
             while try await database.rows(step) == ["(t)"] { calls += 1 }
-            // A CHECK that is looked for in vain, and then all at once.
+            // A CHECK that fails, and then all steps at once.
             #expect(calls == (areMany ? 2 : 1))
             #expect(try await database.rows(Self.faults) == [])
             #expect(

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What workers have said of apps that cannot send, once those workers are gone.
+/// The holds of workers that have died.
 @Suite struct HoldTests {
     private static let setUp = """
         INSERT INTO carillon.workers (id, name, lease_until) VALUES (1, 'a', now()), (2, 'b', now());

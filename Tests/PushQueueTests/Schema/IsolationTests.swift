@@ -3,7 +3,7 @@ import PushQueue
 import TestSupport
 import Testing
 
-/// Apps that see nothing of each other: a role an app.
+/// Apps that see nothing of each other, each with its own role.
 @Suite struct IsolationTests {
     private static let setUp = """
         INSERT INTO carillon.apps (name, topic) VALUES ('other', 'com.example.other');
@@ -16,7 +16,7 @@ import Testing
         INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at) VALUES (201, 2, '{b4}', '{}', 'infinity')
         """
 
-    /// A role that may use the app "demo" and nothing else, in whose name the session goes on.
+    /// Continues the session as a role that may use the app "demo" and nothing else.
     private static func isolated(
         _ body: (TestDatabase, _ role: String) async throws -> Void
     ) async throws {
@@ -67,7 +67,7 @@ import Testing
                 SET ROLE \(role)
                 """
             )
-            // Of its own 300 nothing has failed; whose parts 305 and 103 are it does not learn.
+            // Its own message 300 has no failure, and it does not see which messages 305 and 103 are parts of.
             for id in ["300", "305", "103"] {
                 let parts = try await database.rows("SELECT * FROM carillon.message_parts(\(id))")
                 #expect(parts == (id == "300" ? ["(1,300)"] : []), "\(id)")
@@ -127,7 +127,7 @@ import Testing
             #expect(try await database.value("carillon.cancel_broadcast(201)") == "0")
             #expect(try await database.value("SELECT count(*) FROM carillon.message_status(101)") == "0")
             #expect(try await database.value("SELECT count(*) FROM carillon.message_status(201)") == "0")
-            // Nor as what it is a member of.
+            // The same as a role that it is a member of.
             try await database.run("SET ROLE carillon_tenant")
             #expect(try await database.value("SELECT count(*) FROM carillon.apps") == "0")
             #expect(try await database.value("SELECT count(*) FROM carillon.message_status(100)") == "0")
@@ -149,7 +149,7 @@ import Testing
             try await database.run("RESET ROLE")
             let migrator = Migrator(database.connection)
             _ = try await migrator.down(to: version)
-            // Meanwhile it may do nothing at all.
+            // Until then it has no rights.
             try await database.run("SET ROLE \(role)")
             for statement in ["SELECT name FROM carillon.apps", enqueueing] {
                 await #expect(throws: PostgresError.self, "\(statement)") { try await database.run(statement) }
@@ -161,7 +161,7 @@ import Testing
             let refused = await #expect(throws: PostgresError.self) { try await database.run(enqueueing) }
             #expect(refused?.sqlState == "42704", "\(refused?.message ?? "it may")")
             #expect(try await database.value("carillon.enqueue('demo', '{aa}', 'x') IS NOT NULL") == "true")
-            // Apps to come are not its either.
+            // It does not see apps that are added later.
             try await database.run("RESET ROLE; INSERT INTO carillon.apps (name, topic) VALUES ('later', 'x')")
             #expect(try await database.value("SELECT bool_and(is_guarded) FROM carillon.apps") == "true")
             #expect(try await database.value("SELECT is_guarded FROM carillon.apps WHERE name = 'later'") == "true")
@@ -214,7 +214,7 @@ import Testing
             try await database.run("CREATE ROLE \(role); SELECT carillon.isolate_app('demo', '\(role)')")
             #expect(try await seen() == before)
             #expect(before.first == "(2,2)")
-            // Of rights that were given by hand nothing is taken either.
+            // Rights that were granted by hand stay.
             try await database.run(
                 "GRANT USAGE ON SCHEMA carillon TO pg_monitor; GRANT SELECT ON carillon.results TO pg_monitor"
             )

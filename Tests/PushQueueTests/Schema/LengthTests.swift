@@ -24,7 +24,7 @@ import Testing
             )
             for (table, columns) in [("certificates", Self.certificates), ("apps", Self.apps)] {
                 for (column, limit) in columns {
-                    // Two bytes a character: it is bytes that count.
+                    // Two bytes a character: the limit is in bytes.
                     let text = "repeat('é', \(limit / 2)) || repeat('x', \(limit % 2))"
                     try await database.run("UPDATE carillon.\(table) SET \(column) = \(text)")
                     let error = await #expect(throws: PostgresError.self, "\(table).\(column)") {

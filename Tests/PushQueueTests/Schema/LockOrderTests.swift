@@ -2,12 +2,12 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Whoever counts on a message locks in one order: workers that settle, that take over, and apps that cancel.
+/// Sessions that change the counts of a message lock in one order: settlements, take-overs, promotions and cancels.
 @Suite struct LockOrderTests {
     private static let rounds = 15
     private static let jobs = 40
 
-    /// Rows of a broadcast's jobs everywhere at once: each of its jobs waits, flies with the dead and is scheduled.
+    /// Broadcasts whose jobs wait, are scheduled and are in flight with dead workers.
     private static let setUp = """
         INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens)
         SELECT b * 1000, b * 1000 + 999, 1, 1, \(jobs), 1000000 FROM generate_series(1, 4) b;

@@ -44,10 +44,10 @@ import Testing
             let end = try #require(Int(try await database.value(scans) ?? ""))
             try await database.run("COMMIT")
             #expect(end - begin < 60)
-            // Those that work, and those that no row of apps tells anything of.
+            // Apps that are not paused, and apps without a row of apps.
             #expect(lanes.map(\.app) == [2, 500, 501, 700, 998, 1003, 1004, 1005, 1006, 1007, 1008, 1009, 1010])
             let all = try await look(database, over: [])
-            // A lane that the worker claims from is looked at whatever its app's row says.
+            // A known lane is looked at even if its app is paused.
             #expect(all.filter { $0.app != 20 } == lanes)
         }
     }
@@ -85,7 +85,7 @@ import Testing
                     CASE WHEN i <= 2500 THEN '2020-01-01Z' ELSE now() END FROM generate_series(1, 5000) i
                 """
             )
-            // While this transaction is open, what was moved stays in the index.
+            // While this transaction is open, moved rows stay in the index.
             try await database.session { other in
                 try await other.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
                 #expect(try await other.value("SELECT count(*) FROM carillon.scheduled") == "5000")
@@ -114,7 +114,7 @@ import Testing
                     try await database.run("COMMIT")
                 }
                 #expect(counts[0] > 20 && counts[1] < 5, "blocks read: \(counts)")
-                // What was committed late, the sweep finds.
+                // The sweep finds rows that were committed late.
                 try await database.run(
                     """
                     INSERT INTO carillon.scheduled (id, app_id, tokens, payload, run_at)

@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// `carillon.message_status`, as an app asks it.
+/// `carillon.message_status`, as an app calls it.
 @Suite struct MessageStatusTests {
     private static let columns = "state, attempts, last_status, last_reason, tokens, sent, failed, waiting"
 
@@ -20,7 +20,7 @@ import Testing
             g.last_status, g.last_reason)::carillon.job) FROM gone g HAVING count(*) > 0
         """
 
-    /// Settles that claim: the whole of a job is tried again in an hour, after a 503.
+    /// Settles that claim: the whole job is retried in an hour, after a 503.
     private static func retry(_ id: String) -> String {
         """
         SELECT carillon.settle(1, 5, 1, '2026-01-01Z', 0::smallint, '{}', '{}', '{}', '{}', '{}', '{}', '{}',

@@ -3,7 +3,7 @@ import PushQueue
 import TestSupport
 import Testing
 
-/// The schema of an owner who is no superuser, as most hosted databases have it.
+/// A schema whose owner is not a superuser, as in most hosted databases.
 @Suite struct OwnerTests {
     /// A superuser's session, the owner's, and roles to isolate.
     private static func owned(

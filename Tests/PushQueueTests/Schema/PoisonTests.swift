@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// A push that no worker survives fails alone, whoever was claimed with it.
+/// A push that kills every worker fails alone, whatever jobs were claimed with it.
 @Suite struct PoisonTests {
-    /// Workers claim all they can, die of the culprit, and deliver everything else.
+    /// Workers claim all they can, die if one push is among them, and deliver everything else.
     private func work(_ database: TestDatabase, culprit: String, deaths: Int) async throws {
         for _ in 0..<deaths + 100 {
             let worker = try await database.addWorker()
@@ -34,7 +34,7 @@ import Testing
                 SELECT 1, ARRAY[lpad(to_hex(i), 4, '0')], '{"aps":{}}' FROM generate_series(1, 30) i
                 """
             )
-            // After the third, 15 of 30 are tried together, then 7, 3 and 1, and that twice.
+            // After the third, 15 of 30 are in flight together, then 7, 3 and 1, which is repeated once.
             try await work(database, culprit: "000a", deaths: 8)
             #expect(
                 try await database.rows("SELECT message_id, token, reason FROM carillon.failures") == [
@@ -81,7 +81,7 @@ import Testing
         async throws
     {
         try await TestDatabase.withDemo { database async throws in
-            // Of those with 10 claims, three are tried together; of those with 11, one.
+            // Of those with 10 lost claims three are in flight together, of those with 11 one.
             try await database.run(
                 """
                 INSERT INTO carillon.messages (app_id, tokens, payload, claims)

@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// The provider token of the fleet, as `carillon.provider_token` hands it out.
+/// The provider token of the fleet, as `carillon.provider_token` returns it.
 @Suite struct ProviderTokenTests {
     private static let now = "extract(epoch FROM clock_timestamp())::bigint"
 

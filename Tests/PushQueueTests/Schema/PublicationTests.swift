@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Logical replication of a whole database, which our tables must not stand in the way of.
+/// Logical replication of a whole database, which our tables must allow.
 @Suite struct PublicationTests {
     @Test func `a publication for all tables does not prevent updates and deletes`() async throws {
         try await TestDatabase.withDemo { database async throws in
@@ -25,7 +25,7 @@ import Testing
                 #expect(try await database.rows("SELECT message_id FROM carillon.\(table)") == ["(2)"])
             }
             #expect(try await database.value("carillon.requeue_failures(everything => true)") == "1")
-            // Whatever table comes later, it has to say how its rows are told apart.
+            // Every table, also a later one, needs a replica identity.
             #expect(
                 try await database.rows(
                     """

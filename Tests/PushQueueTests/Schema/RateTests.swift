@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushQueue
 
-/// The timetable by which a fleet keeps to an app's rate.
+/// The turns by which a fleet keeps the rate of an app.
 @Suite struct RateTests {
     private func turn(_ database: TestDatabase, pushes: Int = 1, app: Int32 = 1) async throws -> Int64? {
         try await database.connection.query(WorkerStatements.takeTurn, Parameters(app, Int32(pushes))) { rows in
@@ -35,7 +35,7 @@ import Testing
             #expect(try await turn(database, pushes: 15) == 0)
             #expect(try await turn(database) == nil)
             #expect(try await turn(database) == nil)
-            // Nobody waits for a clock that was set back.
+            // A clock that was set back delays no turn.
             try await database.run("UPDATE carillon.rates SET next_at = now() + interval '1 hour'")
             #expect(try await turn(database) == 0)
         }

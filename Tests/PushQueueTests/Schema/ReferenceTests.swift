@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Looking results up by the caller's own id, whatever callers put there.
+/// Finding results by the caller's own id, whatever text it is.
 @Suite struct ReferenceTests {
     @Test func `a reference that 100,000 rows share does not slow down inserts`() async throws {
         try await TestDatabase.withDemo { database async throws in

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What somebody's own constraints and triggers keep out of the queue: it fails, says why, and holds up nothing else.
+/// Jobs that a user's constraints and triggers keep out of the queue: they fail with a reason and delay no other job.
 @Suite struct RefusalTests {
     /// Ways to keep jobs with the token `ba` out of a table.
     enum Bar: String, CaseIterable, Sendable {
@@ -87,7 +87,7 @@ import Testing
             #expect(try await database.rows(Self.results) == ["(101,0,1)", "(103,0,2)", "(105,0,1)"])
             #expect(try await database.value("SELECT count(*) FROM carillon.inflight") == "0")
             #expect(try await database.value("SELECT count(*) FROM carillon.scheduled") == "0")
-            // Once nothing is in the way any more, it can be sent after all.
+            // Once the trigger is dropped, it can be requeued.
             try await database.run(
                 bar == .constraint
                     ? "ALTER TABLE carillon.messages DROP CONSTRAINT mine" : "DROP TRIGGER mine ON carillon.messages"

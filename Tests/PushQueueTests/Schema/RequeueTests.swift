@@ -4,7 +4,7 @@ import PushQueue
 import TestSupport
 import Testing
 
-/// What failed can be sent again, as far as that makes sense, and once.
+/// Failures are requeued once, if another attempt can succeed.
 @Suite struct RequeueTests {
     private static let failed = """
         INSERT INTO carillon.apps (name) VALUES ('other');
@@ -104,7 +104,7 @@ import Testing
     @Test(arguments: [100, 101, 102, 103, 500])
     func `the id of any part or retry selects the whole message`(id: Int) async throws {
         try await TestDatabase.withDemo { database async throws in
-            // The record of 103 was refused: nothing else tells of it. A part of another message has an id in between.
+            // The result of 103 was refused, so failures are its only record. The id of another part is in between.
             try await database.run(
                 """
                 INSERT INTO carillon.broadcasts (id, last_id, app_id, lane, jobs, tokens) VALUES (100, 104, 1, 2, 4, 8);

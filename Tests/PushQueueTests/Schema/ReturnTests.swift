@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushQueue
 
-/// What comes back to the queue: under another id where an app has taken the old one, and not at all once cancelled.
+/// Jobs that return to the queue: with another id if theirs is in use, and not at all if they were cancelled.
 @Suite struct ReturnTests {
     private static let waiting = "SELECT id, tokens, origin FROM carillon.messages ORDER BY id"
     private static let unfinished = "SELECT message_id, remaining FROM carillon.unfinished ORDER BY 1"
@@ -56,7 +56,7 @@ import Testing
                 let parameters: Parameters = .release([ClaimKey(id: 1, claimedAt: claimedAt)], of: worker)
                 return try await database.connection.query(WorkerStatements.release, parameters) { try $0.int64(0, 0) }
             }
-            // A crash of the database undid that one, and gave its number away again.
+            // A crash of the database undid that claim, and gave its id to another.
             #expect(try await release(claimedAt: 4_000_000) == 0)
             #expect(try await database.value("SELECT count(*) FROM carillon.inflight") == "1")
             #expect(try await release(claimedAt: 5_000_000) == 1)
@@ -84,7 +84,7 @@ import Testing
                     == ["(1,\"{aa,bb}\",100)", "(2,{dd},102)", "(101,{cc},)", "(103,{ee},)"]
             )
             #expect(try await database.rows(Self.unfinished) == ["(100,2)", "(102,1)"])
-            // The results are those of the messages they came from, and the app's own rows have theirs.
+            // Results count for the messages that the jobs are of, and the inserted rows have their own.
             while try await !database.claim(by: worker).isEmpty { try await database.settleAll(of: worker) }
             #expect(
                 try await database.rows("SELECT message_id, sent FROM carillon.results ORDER BY 1, 2") == [
@@ -309,7 +309,7 @@ import Testing
                     (102, 2, '{dd}', '{}', now())
                 """
             )
-            // So that 100 needs another id, and its row of unfinished.
+            // So that 100 needs another id and a row of unfinished.
             let isTaken = other.contains("unfinished")
             if isTaken {
                 try await database.run(

@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What each role may do, and what it may not: every line is tried.
+/// What each role may do, and what it may not: every statement is run.
 @Suite struct RoleTests {
     private static let insufficient = "42501"
 

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// docs/sql.md, and what psql says of the same objects.
+/// docs/sql.md, and the comments that psql shows.
 @Suite struct SQLPageTests {
     private static let page = GeneratedPage("docs/sql.md")
 

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// Two apps whose messages have the same ids: a restored dump, a sequence that was set back. No row of one is ever taken
-/// for the other's.
+/// Two apps whose messages have the same ids, as after a restore or after the sequence was set back. Their rows are
+/// never confused.
 @Suite struct SharedIdTests {
     private static let apps = "INSERT INTO carillon.apps (name, topic) VALUES ('other', 'com.example.other');"
 
@@ -68,7 +68,7 @@ import Testing
                 )
                     == ["(7,3)", "(8,1)", "(9,1)"]
             )
-            // Without an app it is the message of that id, whoever has one.
+            // Without an app, the id means the messages of all apps.
             try await database.run(
                 "INSERT INTO carillon.messages (id, app_id, tokens, payload) VALUES (8, 2, '{a2}', '{}')"
             )

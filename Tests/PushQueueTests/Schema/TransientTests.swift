@@ -2,9 +2,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Which errors of PostgreSQL pass, and which are refusals: the program and the functions in the database agree.
+/// Which errors of PostgreSQL are transient, and which are refusals: the program and the SQL functions agree.
 @Suite struct TransientTests {
-    /// Of every class that PostgreSQL has, and of some that it has not.
+    /// Codes of every class that PostgreSQL has, and of some that it does not have.
     private static let refusals = [
         "0A000", "21000", "22001", "22P02", "23502", "23505", "23514", "24000", "25001", "25P02", "28000", "2201W",
         "2BP01",
@@ -27,7 +27,7 @@ import Testing
         for code in [PostgresError.Code.closed, .unreachable, .cancelled, .authentication] {
             #expect(PostgresError(code, "gone").isTransient)
         }
-        // What cannot be sent, or not be read, cannot another time either.
+        // Data that cannot be sent or read now cannot be later either.
         #expect(!PostgresError(.unexpectedValue, "too large").isTransient)
         try await TestDatabase.withDemo { database async throws in
             for state in Self.refusals + Self.transient {

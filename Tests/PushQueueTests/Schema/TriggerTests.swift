@@ -2,8 +2,8 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Triggers that users have put on our tables: what workers write there runs under the search_path that triggers expect,
-/// and depends on nothing that others may have put there.
+/// Triggers that users add to our tables run under the search_path that they expect, and the functions of Carillon use
+/// no object that others may have created there.
 @Suite struct TriggerTests {
     private static let tables = ["results", "failures", "failed_messages", "feedback", "messages", "scheduled"]
 
@@ -27,7 +27,7 @@ import Testing
         VALUES (120, 1, '{aa,ab,ac}', '{}'), (121, 1, '{aa}', '{}')
         """
 
-    /// Of every way in which workers write to those tables one.
+    /// One call for each way in which workers write to those tables.
     private static let work = [
         """
         SELECT carillon.settle(app => 1, claim => 1, worker => 1,
@@ -54,7 +54,7 @@ import Testing
     ]
 
     private func work(in database: TestDatabase) async throws {
-        // As a worker's session has it: own_path() goes back to what the database says.
+        // As in a worker's session: own_path() resets it to the setting of the database.
         try await database.session { worker in
             try await worker.run(Self.queue)
             try await worker.run("SET ROLE carillon_worker")
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    /// Functions and operators that fit our arguments better than PostgreSQL's own, which take any type.
+    /// Functions and operators that match our argument types better than PostgreSQL's own, which take any type.
     private static let traps = """
         CREATE SCHEMA evil; GRANT USAGE ON SCHEMA evil TO PUBLIC;
         CREATE SEQUENCE evil.stolen; GRANT ALL ON SEQUENCE evil.stolen TO PUBLIC;
@@ -137,7 +137,7 @@ import Testing
             try await database.run(Self.traps)
             try await work(in: database)
             #expect(try await database.value("SELECT s.is_called FROM evil.stolen s") == "false")
-            // They are no empty threat.
+            // Without a schema, these functions would be called.
             try await database.session { victim async throws in
                 #expect(try await victim.value("SELECT cardinality('{1}'::bigint[])") == "1")
             }
