@@ -24,12 +24,13 @@ CREATE FUNCTION carillon.lock_for_cancel(app integer, ids bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     class CONSTANT integer := hashtext('carillon.cancel');
+    key CONSTANT text := 'carillon.cancel ' || app;
 BEGIN
     IF cardinality(ids) > 1000 THEN
         PERFORM pg_advisory_xact_lock(class, app);
     ELSE
         PERFORM pg_advisory_xact_lock_shared(class, app);
-        PERFORM pg_advisory_xact_lock(hashtextextended('carillon.cancel', i.id))
+        PERFORM pg_advisory_xact_lock(hashtextextended(key, i.id))
         FROM (SELECT DISTINCT u.id FROM unnest(ids) AS u(id) ORDER BY 1) AS i;
     END IF;
     -- Waits for sessions that put jobs into the queue and do not know of this cancel. Later ones do.
@@ -47,6 +48,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, carillon, pg_temp AS $$
 DECLARE
     room CONSTANT bigint := 500 - (
         SELECT count(*) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.pid = pg_backend_pid());
+    key CONSTANT text := 'carillon.cancel ' || app;
     is_held CONSTANT boolean := pg_try_advisory_xact_lock_shared(hashtext('carillon.cancel'), app);
 BEGIN
     RETURN ARRAY(
@@ -55,7 +57,7 @@ BEGIN
             FROM (SELECT DISTINCT m.id FROM unnest(messages) AS m(id)) AS k
         )
         SELECT w.id FROM wanted w WHERE CASE WHEN w.is_tried
-            THEN NOT pg_try_advisory_xact_lock_shared(hashtextextended('carillon.cancel', w.id)) ELSE true END
+            THEN NOT pg_try_advisory_xact_lock_shared(hashtextextended(key, w.id)) ELSE true END
     );
 END
 $$;

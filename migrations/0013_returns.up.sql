@@ -74,7 +74,7 @@ BEGIN
     END IF;
     IF requeues AND cardinality(alone) > 0 THEN
         BEGIN
-            -- Without any cancel at work, this lock suffices.
+            -- If no cancel is running, this lock suffices.
             LOCK TABLE carillon.cancelling IN ROW EXCLUSIVE MODE NOWAIT;
         EXCEPTION
             WHEN lock_not_available THEN

@@ -40,6 +40,24 @@ import Testing
         }
     }
 
+    @Test func `a cancel does not wait for a cancel of the same id in another app`() async throws {
+        try await TestDatabase.withDemo { database async throws in
+            try await database.run(
+                """
+                \(Self.apps)
+                INSERT INTO carillon.messages (id, app_id, tokens, payload) VALUES (8, 1, '{a1}', '{}'), (8, 2, '{a2}', '{}')
+                """
+            )
+            try await database.session { other in
+                try await other.run("BEGIN; SELECT carillon.cancel(8, 'other')")
+                try await database.run("SET lock_timeout = '100ms'")
+                #expect(try await database.value("carillon.cancel(8, 'demo')") == "1")
+                try await other.run("COMMIT")
+            }
+            #expect(try await database.value("SELECT count(*) FROM carillon.messages") == "0")
+        }
+    }
+
     @Test func `cancelling the message of one app leaves the one of the other`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.flying)
