@@ -30,8 +30,7 @@ struct Delivery {
     /// The first push that was never taken. It is never malformed.
     private var cursor = 0
     /// Pushes that came back, to be sent before all others.
-    private var returned: [Int32] = []
-    private var returnedCursor = 0
+    private var returned: ArraySlice<Int32> = []
     /// How often each push was refused; empty until one is.
     private var refusals: [UInt8] = []
     /// Pushes without an outcome.
@@ -68,7 +67,7 @@ struct Delivery {
     var nextSize: Int? { nextPosition.map { bodySize(of: $0) } }
 
     private var nextPosition: Int? {
-        if returnedCursor < returned.count { return Int(returned[returnedCursor]) }
+        if let first = returned.first { return Int(first) }
         return cursor < batch.count ? cursor : nil
     }
 
@@ -78,13 +77,8 @@ struct Delivery {
         guard let first = nextPosition else { return nil }
         let count = min(count, room.count(of: bodySize(of: first)))
         if count <= 0 { return nil }
-        if returnedCursor < returned.count {
+        if returned.popFirst() != nil {
             waiting -= 1
-            returnedCursor += 1
-            if returnedCursor == returned.count {
-                returned.removeAll(keepingCapacity: true)
-                returnedCursor = 0
-            }
             return first..<first + 1
         }
         cursor = endOfRun(from: first, atMost: count)

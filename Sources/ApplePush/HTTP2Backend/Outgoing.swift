@@ -72,3 +72,41 @@ struct Outgoing {
         delivery = run.serial
     }
 }
+
+/// The header fields that pushes have in common: built once, and used as long as they stay the same.
+struct PushFields: Equatable {
+    private let topic: [UInt8]
+    private let collapseID: [UInt8]
+    private let expiration: Int64?
+    private let priority: UInt8?
+    private let pushType: PushType
+    private let token: ProviderToken?
+
+    init(_ fields: PushBatch.Fields, in bytes: [UInt8], token: ProviderToken?) {
+        topic = Array(bytes[fields.topic.range])
+        collapseID = Array(bytes[fields.collapseID.range])
+        expiration = fields.expiration
+        priority = fields.priority
+        pushType = fields.pushType
+        self.token = token
+    }
+
+    /// Fields that repeat are indexed. Fields that rarely repeat would evict them from the compression table, and a provider
+    /// token is a secret that does not belong there. Apple asks for the same.
+    func block(authority: String) -> HeaderBlock {
+        var block = HeaderBlock(method: "POST", scheme: "https", authority: authority, path: "/3/device/")
+        if let token = self.token { block.append("authorization", "bearer \(token.jwt)", indexing: .never) }
+        // Spans of arrays that stay alive and unchanged through the calls.
+        if !topic.isEmpty { unsafe block.append("apns-topic", topic.span.bytes) }
+        block.append("apns-push-type", pushType.name)
+        if let priority = self.priority { block.append("apns-priority", String(priority)) }
+        if let expiration = self.expiration {
+            block.append("apns-expiration", String(expiration), indexing: .never)
+        }
+        if !collapseID.isEmpty {
+            unsafe block.append("apns-collapse-id", collapseID.span.bytes, indexing: .never)
+        }
+        block.appendVarying("apns-id")
+        return block
+    }
+}

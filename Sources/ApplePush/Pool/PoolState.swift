@@ -41,8 +41,7 @@ struct PoolState<Random: RandomNumberGenerator> {
     private(set) var dialDue: MonotonicInstant?
     /// The connections that are still to take waiting pushes, the last first.
     private var shares: [ConnectionRoster.Share] = []
-    private var actions: [Action] = []
-    private var actionCursor = 0
+    private var actions: ArraySlice<Action> = []
 
     init(to gateway: Gateway, usesTokens: Bool, connections: Int, idleTimeout: Duration, random: Random) {
         self.gateway = gateway
@@ -54,17 +53,7 @@ struct PoolState<Random: RandomNumberGenerator> {
 
     // MARK: What must be done
 
-    mutating func nextAction() -> Action? {
-        guard actionCursor < actions.count else { return nil }
-        defer {
-            actionCursor += 1
-            if actionCursor == actions.count {
-                actions.removeAll(keepingCapacity: true)
-                actionCursor = 0
-            }
-        }
-        return actions[actionCursor]
-    }
+    mutating func nextAction() -> Action? { actions.popFirst() }
 
     /// The next connection to take waiting pushes, and how many; nil if no connection has room, or no push may be sent.
     mutating func nextShare(of waiting: Int, at now: MonotonicInstant) -> ConnectionRoster.Share? {

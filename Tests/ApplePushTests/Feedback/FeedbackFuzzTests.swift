@@ -25,16 +25,16 @@ import Testing
             var whole = FeedbackTuples()
             let expected = whole.append(bytes[...])
             var cut = FeedbackTuples()
-            var reports: [Feedback] = []
+            var entries: [Feedback] = []
             var left = bytes[...]
             while !left.isEmpty {
                 let piece = left.prefix(Int.random(in: 1...100, using: &random))
-                reports += cut.append(piece)
+                entries += cut.append(piece)
                 left = left.dropFirst(piece.count)
             }
-            #expect(reports == expected, "seed \(seed)")
+            #expect(entries == expected, "seed \(seed)")
             #expect(cut.isWhole == whole.isWhole && cut.empty == whole.empty, "seed \(seed)")
-            let told = reports.reduce(0) { $0 + 6 + $1.token.utf8.count / 2 } + cut.empty * 6
+            let told = entries.reduce(0) { $0 + 6 + $1.token.utf8.count / 2 } + cut.empty * 6
             #expect(told <= bytes.count && (told == bytes.count) == cut.isWhole, "seed \(seed)")
         }
     }

@@ -32,7 +32,7 @@ import Testing
 
     private func tokens(of list: FeedbackList) async -> [String] {
         var tokens: [String] = []
-        for await report in list { tokens.append(report.token) }
+        for await entry in list { tokens.append(entry.token) }
         return tokens
     }
 
@@ -44,11 +44,11 @@ import Testing
             ]
         }) { simulator, gateway, credential in
             let apns = self.apns(gateway, credential)
-            var reports: [Feedback] = []
+            var entries: [Feedback] = []
             let list = try await apns.feedback()
-            for await report in list { reports.append(report) }
-            #expect(reports.map(\.token) == ["aa01", "bb"])
-            #expect(reports.first?.timestamp == 1_300_000_000_000)
+            for await entry in list { entries.append(entry) }
+            #expect(entries.map(\.token) == ["aa01", "bb"])
+            #expect(entries.first?.timestamp == 1_300_000_000_000)
             #expect(await list.failure == nil)
             #expect(await tokens(of: try await apns.feedback()).isEmpty)
             let statistics = await simulator.statistics()
@@ -65,9 +65,9 @@ import Testing
             let token = "dead" + String(repeating: "0", count: 60)
             let message = try Message(tokens: [token], alert: "Hi", topic: "org.example.app")
             _ = try await APNs(session.connection(to: front, credential: credential)).send(message)
-            var reports: [Feedback] = []
-            for await report in try await apns(gateway, credential).feedback() { reports.append(report) }
-            #expect(reports == [Feedback(token: token, timestamp: 1_700_000_000_000)])
+            var entries: [Feedback] = []
+            for await entry in try await apns(gateway, credential).feedback() { entries.append(entry) }
+            #expect(entries == [Feedback(token: token, timestamp: 1_700_000_000_000)])
             await session.shutdown()
         }
     }

@@ -15,23 +15,23 @@ import Testing
     @Test func `a tuple is a time in seconds and a token`() {
         var tuples = FeedbackTuples()
         let bytes = Self.tuple(1_300_000_000, Array(repeating: 0xab, count: 32))
-        let reports = tuples.append(bytes[...])
-        #expect(reports == [Feedback(token: String(repeating: "ab", count: 32), timestamp: 1_300_000_000_000)])
+        let entries = tuples.append(bytes[...])
+        #expect(entries == [Feedback(token: String(repeating: "ab", count: 32), timestamp: 1_300_000_000_000)])
         #expect(tuples.isWhole)
     }
 
     @Test func `times beyond 2038 are valid`() {
         var tuples = FeedbackTuples()
-        let reports = tuples.append(Self.tuple(.max, [1])[...])
-        #expect(reports.first?.timestamp == 4_294_967_295_000)
+        let entries = tuples.append(Self.tuple(.max, [1])[...])
+        #expect(entries.first?.timestamp == 4_294_967_295_000)
     }
 
     @Test func `tokens have the length that they state, and empty ones are counted and skipped`() {
         var tuples = FeedbackTuples()
         let long = [UInt8](repeating: 7, count: 65_535)
-        let reports = tuples.append((Self.tuple(1, [0x0f]) + Self.tuple(2, []) + Self.tuple(3, long))[...])
-        #expect(reports.map(\.token.utf8.count) == [2, 131_070])
-        #expect(reports.first?.token == "0f")
+        let entries = tuples.append((Self.tuple(1, [0x0f]) + Self.tuple(2, []) + Self.tuple(3, long))[...])
+        #expect(entries.map(\.token.utf8.count) == [2, 131_070])
+        #expect(entries.first?.token == "0f")
         #expect(tuples.empty == 1)
         #expect(tuples.isWhole)
     }
@@ -41,12 +41,12 @@ import Testing
         let tokens = (0..<20).map { number in [UInt8](repeating: UInt8(number), count: number) }
         let bytes = tokens.flatMap { Self.tuple(UInt32($0.count), $0) }
         var tuples = FeedbackTuples()
-        var reports: [Feedback] = []
+        var entries: [Feedback] = []
         for start in stride(from: 0, to: bytes.count, by: size) {
-            reports += tuples.append(bytes[start..<min(bytes.count, start + size)])
+            entries += tuples.append(bytes[start..<min(bytes.count, start + size)])
         }
-        #expect(reports.map(\.timestamp) == (1..<20).map { Int64($0) * 1000 })
-        #expect(reports.map(\.token.utf8.count) == (1..<20).map { $0 * 2 })
+        #expect(entries.map(\.timestamp) == (1..<20).map { Int64($0) * 1000 })
+        #expect(entries.map(\.token.utf8.count) == (1..<20).map { $0 * 2 })
         #expect(tuples.isWhole && tuples.empty == 1)
     }
 
@@ -54,8 +54,8 @@ import Testing
         let bytes = Self.tuple(1, [1, 2, 3]) + Self.tuple(2, [4, 5, 6])
         for count in 10..<bytes.count {
             var tuples = FeedbackTuples()
-            let reports = tuples.append(bytes[..<count])
-            #expect(reports.count == 1)
+            let entries = tuples.append(bytes[..<count])
+            #expect(entries.count == 1)
             #expect(!tuples.isWhole)
         }
     }
