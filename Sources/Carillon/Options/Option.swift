@@ -35,7 +35,7 @@ struct Option: Sendable {
     let kind: ValueKind
     /// The default, written as a user would write it.
     let fallback: String?
-    let help: String
+    private(set) var help = ""
     let secrecy: Secrecy
     let isRepeatable: Bool
     /// What separates the values of a repeatable option in a variable or a file.
@@ -50,8 +50,7 @@ struct Option: Sendable {
         secrecy: Secrecy = .open,
         repeatable: Bool = false,
         partedBy separator: Separator = .comma,
-        customary: String? = nil,
-        _ help: String
+        customary: String? = nil
     ) {
         self.flag = flag
         self.kind = kind
@@ -60,7 +59,13 @@ struct Option: Sendable {
         isRepeatable = repeatable
         self.separator = separator
         self.customary = customary
-        self.help = help
+    }
+
+    /// The same option with this text in `--help`.
+    func help(_ text: String) -> Option {
+        var option = self
+        option.help = text
+        return option
     }
 
     /// The variable that sets it: `CARILLON_MAX_IN_FLIGHT` for `--max-in-flight`.

@@ -15,14 +15,15 @@ import Testing
         #expect(option.kind.read(try #require(option.fallback)) != nil)
     }
 
+    /// The words of a command line are sorted before the command is known.
     @Test(arguments: Command.all.flatMap(\.allOptions))
-    func `an option of a command is in the table`(option: Option) {
-        #expect(Option.all.contains { $0.flag == option.flag })
-    }
-
-    @Test(arguments: Option.all)
-    func `an option of the table belongs to a command`(option: Option) {
-        #expect(Command.all.contains { $0.allOptions.contains { $0.flag == option.flag } })
+    func `an option is read alike by every command that takes it`(option: Option) throws {
+        let first = try #require(Option.all.first { $0.flag == option.flag })
+        #expect(option.flags == first.flags)
+        #expect(option.variables == first.variables)
+        #expect(option.kind.placeholder == first.kind.placeholder)
+        #expect(option.kind.expectation == first.kind.expectation)
+        #expect(!option.help.isEmpty)
     }
 
     @Test(arguments: Command.all)

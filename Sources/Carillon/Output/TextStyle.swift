@@ -1,8 +1,0 @@
-/// The styles of text on a terminal.
-enum TextStyle: Int {
-    case bold = 1
-    case dim = 2
-    case red = 31
-    case green = 32
-    case yellow = 33
-}
