@@ -41,7 +41,7 @@ struct Program {
 
     private func run(_ command: Command, _ arguments: [String], _ settings: Settings) async -> ExitStatus {
         let console = Console(settings: settings, environment: environment)
-        for sentence in StrangeVariables.sentences(in: environment) + exposures(settings) {
+        for sentence in unknownVariables + exposures(settings) {
             if command.isService { console.log.warning(sentence) } else { console.warn(sentence) }
         }
         let ending: ExitStatus
@@ -56,6 +56,17 @@ struct Program {
         }
         console.log.flush()
         return status(ending, after: console.output, console.errors)
+    }
+
+    /// Environment variables that begin with `CARILLON_` and name no option: most likely a typing error.
+    private var unknownVariables: [String] {
+        let known = Option.all.flatMap { option in
+            option.secrecy == .open ? [option.variable] : [option.variable, option.variable + "_FILE"]
+        }
+        return environment.keys.filter { $0.hasPrefix("CARILLON_") && !known.contains($0) }.sorted().map { name in
+            let nearest = Suggestion.nearest(to: name, among: known).map { " Did you mean \($0)?" } ?? ""
+            return "The variable \(name) sets nothing.\(nearest)"
+        }
     }
 
     /// Warns of a password on the command line, which every user can read in the list of processes.

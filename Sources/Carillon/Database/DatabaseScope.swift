@@ -34,31 +34,36 @@ enum DatabaseScope {
         _ body: (PostgresConnection) async throws -> R
     ) async throws -> R {
         let database = database ?? invocation.settings.database
+        let name = "carillon " + invocation.command.words.joined(separator: " ")
+        return try await with(database, on: loop, application: name, to: kind, settings: settings) { connection in
+            let process = connection.backendProcessID
+            let watch = LockWatch(invocation: invocation, database: database, loop: loop, process: process)
+            let isPooled = await connection.isPooled
+            return try await withThrowingTaskGroup(of: Void.self) { group in
+                // A command that only reads takes few locks, and may run for days.
+                if kind == .writable, !isPooled { group.addTask { await watch.run() } }
+                defer { group.cancelAll() }
+                return try await body(connection)
+            }
+        }
+    }
+
+    /// A connection for the body alone, which no lock watch accompanies.
+    static func with<R>(
+        _ database: some ConnectionSource,
+        on loop: EventLoop,
+        application: String,
+        to kind: ServerKind = .any,
+        settings: SessionSettings = settings,
+        _ body: (PostgresConnection) async throws -> R
+    ) async throws -> R {
         let connection = try await PostgresConnection.connect(
             database,
             on: loop,
-            application: "carillon " + invocation.command.words.joined(separator: " "),
+            application: application,
             to: kind,
             settings: settings
         )
-        let watch = LockWatch(
-            invocation: invocation,
-            database: database,
-            loop: loop,
-            process: connection.backendProcessID
-        )
-        let isPooled = await connection.isPooled
-        let result: Result<R, any Error> = await withTaskGroup(of: Void.self) { group in
-            // A command that only reads takes few locks, and may run for days.
-            if kind == .writable, !isPooled { group.addTask { await watch.run() } }
-            defer { group.cancelAll() }
-            do {
-                return .success(try await body(connection))
-            } catch {
-                return .failure(error)
-            }
-        }
-        await connection.close()
-        return try result.get()
+        return try await Cleanup.after({ await connection.close() }) { try await body(connection) }
     }
 }

@@ -22,17 +22,14 @@ enum EmbeddedDatabase {
         }
         try make(folder)
         let cluster = try await PrivateCluster.start(.durable, data: folder + "/postgresql", on: loop)
-        let result: Result<R, any Error>
-        do {
+        return try await Cleanup.after({ await cluster.stop() }) {
             try link(cluster.folder, at: folder + "/socket")
-            try await migrate(cluster.url(), on: loop)
+            try await DatabaseScope.with(cluster.url(), on: loop, application: "carillon migrate") { connection in
+                _ = try await Migrator(connection).up()
+            }
             invocation.console.log.info("The embedded PostgreSQL is running.", ["url": .string(cluster.url())])
-            result = .success(try await body(cluster.url()))
-        } catch {
-            result = .failure(error)
+            return try await body(cluster.url())
         }
-        await cluster.stop()
-        return try result.get()
     }
 
     private static func make(_ folder: String) throws(FileError) {
@@ -44,16 +41,5 @@ enum EmbeddedDatabase {
         unlink(path)
         guard symlink(target, path) != 0 else { return }
         throw FileError(path: path, reason: FileError.reason(errno))
-    }
-
-    private static func migrate(_ url: String, on loop: EventLoop) async throws {
-        let connection = try await PostgresConnection.connect(url, on: loop, application: "carillon migrate")
-        do {
-            _ = try await Migrator(connection).up()
-        } catch {
-            await connection.close()
-            throw error
-        }
-        await connection.close()
     }
 }

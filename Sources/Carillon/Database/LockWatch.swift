@@ -45,24 +45,12 @@ struct LockWatch: Sendable {
     }
 
     private func holders() async throws -> [String] {
-        let connection = try await PostgresConnection.connect(
-            database,
-            on: loop,
-            application: "carillon locks",
-            settings: DatabaseScope.settings
-        )
-        let parameters = Parameters(process)
-        let found: Result<[String], any Error>
-        do {
-            found = .success(
-                try await connection.query(Self.statement, parameters) { rows in
-                    try rows.indices.map { try rows.string($0, 0) }
-                }
-            )
-        } catch {
-            found = .failure(error)
+        var parameters = Parameters()
+        parameters.append(process)
+        return try await DatabaseScope.with(database, on: loop, application: "carillon locks") { connection in
+            try await connection.query(Self.statement, parameters) { rows in
+                try rows.indices.map { try rows.string($0, 0) }
+            }
         }
-        await connection.close()
-        return try found.get()
     }
 }

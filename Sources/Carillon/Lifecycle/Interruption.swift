@@ -21,15 +21,13 @@ enum Interruption {
                 signalled(count)
             }
         }
-        let result: Result<R, any Error>
-        do {
-            result = .success(try await body())
-        } catch {
-            result = .failure(error)
-        }
-        watch.close()
-        await reader.value
-        return try result.get()
+        return try await Cleanup.after(
+            {
+                watch.close()
+                await reader.value
+            },
+            body
+        )
     }
 
     /// Runs the body in a task that the first signal cancels.

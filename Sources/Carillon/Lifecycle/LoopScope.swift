@@ -4,14 +4,10 @@ import IO
 enum LoopScope {
     static func with<R>(_ body: (EventLoop) async throws -> R) async throws -> R {
         let loop = try EventLoop(name: "command")
-        let result: Result<R, any Error>
-        do {
-            result = .success(try await body(loop))
-        } catch {
-            result = .failure(error)
+        defer {
+            loop.stop()
+            loop.join()
         }
-        loop.stop()
-        loop.join()
-        return try result.get()
+        return try await body(loop)
     }
 }

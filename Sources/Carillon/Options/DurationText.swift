@@ -50,3 +50,19 @@ enum DurationText {
         return scaled + fraction * unit / scale
     }
 }
+
+extension Duration {
+    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+
+    /// With one digit after the point, for people.
+    var inSeconds: String {
+        let tenths = Int((seconds * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+
+    /// To the millisecond.
+    var roundedSeconds: Double {
+        let (seconds, attoseconds) = components
+        return Double(seconds) + Double(attoseconds / 1_000_000_000_000_000) / 1000
+    }
+}

@@ -11,3 +11,15 @@ enum Counted {
         return parts.dropLast().joined(separator: ", ") + " and " + last
     }
 }
+
+extension Int {
+    /// With a comma between groups of three digits, for people.
+    var grouped: String {
+        var text = ""
+        for (place, digit) in String(magnitude).reversed().enumerated() {
+            if place > 0, place % 3 == 0 { text.append(",") }
+            text.append(digit)
+        }
+        return (self < 0 ? "-" : "") + String(text.reversed())
+    }
+}

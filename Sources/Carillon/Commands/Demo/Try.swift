@@ -1,3 +1,8 @@
+import FoundationEssentials
+import IO
+import Postgres
+import Simulator
+
 extension Command {
     static let tryOut = Command(
         "try",
@@ -18,4 +23,85 @@ extension Command {
             }
         }
     )
+}
+
+/// Everything that `carillon try` starts, and removes at its end.
+struct Tryout: Sendable {
+    static let app = "try"
+
+    let invocation: Invocation
+    let loop: EventLoop
+
+    private var console: Console { invocation.console }
+
+    /// Returns when it is interrupted, which is its normal end.
+    func run() async throws -> ExitStatus {
+        var configuration = SimulatorConfiguration()
+        let rules = ["dead=410:Unregistered", "bad=400:BadDeviceToken", "503=503:ServiceUnavailable*2"]
+        configuration.answers = try (invocation.settings.texts(.answer) + rules).map(AnswerRule.init(parsing:))
+        let output = console
+        let usualTopic = DemoDatabase.topic(of: Self.app)
+        configuration.observer = { event in
+            if case .answered(let delivery) = event { output.print(delivery.line(usualTopic: usualTopic)) }
+        }
+        let settings = configuration
+        do {
+            console.note("Starting a private PostgreSQL ...")
+            let cluster = try await PrivateCluster.start(.fast, on: loop)
+            try await Cleanup.after({ await cluster.stop() }) {
+                let gateway = try APNsSimulator(settings)
+                try await gateway.start()
+                try await Cleanup.after({ await gateway.stop() }) { try await play(cluster.url(), gateway) }
+            }
+        } catch  where Task.isCancelled {
+            // Interrupted: everything has been stopped.
+        }
+        console.note("What was started has been stopped.")
+        return .done
+    }
+
+    private func play(_ url: String, _ gateway: APNsSimulator) async throws {
+        try await DatabaseScope.with(url, on: loop, application: "carillon try") { connection in
+            try await DemoDatabase(connection: connection).prepare(gateway, app: Self.app)
+            let fleet = try DemoFleet(workers: 1, database: url, name: Self.app, isCounted: false, console: console)
+            let news = TryoutNews(connection: connection)
+            try await Cleanup.after({ await end(fleet, news) }) {
+                invite(url)
+                try await news.tell(every: .milliseconds(200), on: loop) { console.print($0) }
+            }
+        }
+    }
+
+    private func end(_ fleet: DemoFleet, _ news: TryoutNews) async {
+        var hold: String?
+        do {
+            hold = try await news.holds()
+        } catch {
+            console.note("Why pushes wait cannot be read: \(error)")
+        }
+        await fleet.end()
+        do {
+            if let left = try await news.left(becauseOf: hold) { console.note(left) }
+        } catch {
+            console.note("What has not ended cannot be read: \(error)")
+        }
+    }
+
+    private func invite(_ url: String) {
+        let token = String(repeating: "9f1c2ab7", count: 8)
+        console.print(
+            """
+            In another terminal, connect:
+              psql '\(url)'
+            and paste:
+              SELECT carillon.enqueue('\(Self.app)', ARRAY['\(token)'], alert => 'Your table is ready', badge => 1);
+
+            Make up tokens of 64 hexadecimal digits. Those that begin with dead are answered with 410, those with bad
+            with 400, and those with 503 are answered with 503 twice, then taken. Other commands work too:
+              carillon status --database '\(url)'
+            Ctrl-C stops everything.
+
+            """
+        )
+    }
 }

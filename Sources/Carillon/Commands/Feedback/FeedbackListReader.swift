@@ -52,15 +52,10 @@ struct FeedbackListReader: Sendable {
         for _ in 0..<Self.triesForDatabase where lists.isUnderWay {
             try? await loop.sleep(for: Self.waitForDatabase)
             do {
-                let connection = try await PostgresConnection.connect(
-                    database,
-                    on: loop,
-                    application: "carillon feedback",
-                    settings: DatabaseScope.settings
-                )
-                // If it fails again, the next try writes what is left.
-                try? await lists.goOn(by: backend, on: connection, whileTrue: { false })
-                await connection.close()
+                try await DatabaseScope.with(database, on: loop, application: "carillon feedback") { connection in
+                    // If it fails again, the next try writes what is left.
+                    try? await lists.goOn(by: backend, on: connection, whileTrue: { false })
+                }
             } catch {
                 log.debug("The database is not back.", ["error": .string("\(error)")])
             }

@@ -109,3 +109,34 @@ struct TokenImport {
         tally.add(written.change, of: written.count, upTo: written.line)
     }
 }
+
+/// The progress of an import.
+struct ImportTally: Sendable {
+    /// Bytes read from the file.
+    var bytes = 0
+    /// Lines that were a token or were refused.
+    var lines = 0
+    var refused = 0
+    /// Everything up to this line is in the database or refused.
+    var line = 0
+    /// Tokens that were new.
+    var new = 0
+    /// Tokens that were known, with another time or owner.
+    var changed = 0
+    /// Tokens that were known, with nothing new.
+    var known = 0
+    /// A signal ended it.
+    var isInterrupted = false
+    /// The error that ended it.
+    var failure: (any Error)?
+
+    /// Lines whose tokens are in the database.
+    var written: Int { new + changed + known }
+
+    mutating func add(_ change: TokenStore.Change, of count: Int, upTo line: Int) {
+        new += change.new
+        changed += change.changed
+        known += count - change.new - change.changed
+        self.line = line
+    }
+}

@@ -44,11 +44,3 @@ struct FeedbackLog: Sendable {
         }
     }
 }
-
-extension Duration {
-    /// To the millisecond.
-    var roundedSeconds: Double {
-        let (seconds, attoseconds) = components
-        return Double(seconds) + Double(attoseconds / 1_000_000_000_000_000) / 1000
-    }
-}

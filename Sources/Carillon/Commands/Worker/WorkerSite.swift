@@ -101,19 +101,9 @@ final class WorkerSite: Sendable {
     /// Refuses to start on a wrong schema, where every statement would fail, and where statements would miss their
     /// indexes.
     private func checkSchema() async throws {
-        let connection = try await PostgresConnection.connect(
-            worker.options.database,
-            on: loop,
-            application: "carillon worker",
-            to: .writable,
-            settings: DatabaseScope.settings
-        )
-        do {
+        let database = worker.options.database
+        try await DatabaseScope.with(database, on: loop, application: "carillon worker", to: .writable) { connection in
             try await SchemaCheck.runWithPlans(on: connection)
-        } catch {
-            await connection.close()
-            throw error
         }
-        await connection.close()
     }
 }
