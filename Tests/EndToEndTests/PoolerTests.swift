@@ -19,7 +19,7 @@ struct PoolerTests {
             let backend = RecordedBackend()
             try await TestPooler.with(size: 2, before: cluster, on: queue.loop) { pooler in
                 let url = pooler.url(database: String(database))
-                let reports = try await withThrowingTaskGroup(of: WorkerReport.self) { group in
+                let reports = try await withThrowingTaskGroup(of: Worker.Summary.self) { group in
                     for number in 1...4 {
                         group.addTask {
                             try await queue.worker(backend) { options in

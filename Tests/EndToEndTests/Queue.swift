@@ -73,7 +73,7 @@ struct Queue: Sendable {
 
     /// Runs a worker beside the body, which tells it to end. Should the body throw, the worker is given up: it does not
     /// outlive its test.
-    func running(_ worker: Worker, _ body: () async throws -> Void) async throws -> WorkerReport {
+    func running(_ worker: Worker, _ body: () async throws -> Void) async throws -> Worker.Summary {
         let run = Task { try await worker.run() }
         do {
             try await body()
@@ -90,7 +90,7 @@ struct Queue: Sendable {
     func drain(
         _ backend: any Backend = RecordedBackend(),
         _ change: (inout WorkerOptions) -> Void = { _ in }
-    ) async throws -> WorkerReport {
+    ) async throws -> Worker.Summary {
         try await worker(backend) { options in
             options.once = true
             change(&options)

@@ -1,9 +1,9 @@
 package import ApplePush
 
-/// The jobs of one claim, read from the answer in one pass into a few flat arrays: what is to be sent, as a batch, what is
-/// refused or has expired, and what the settlement needs.
+/// The jobs of one claim in a few flat arrays: the pushes to send, the tokens that are refused or have expired, and what the
+/// settlement needs.
 package struct ClaimedJobs: Sendable {
-    /// Where a text lies in `texts`.
+    /// A range of `texts`.
     struct Extent: Sendable {
         let start: Int32
         let count: Int32
@@ -11,7 +11,6 @@ package struct ClaimedJobs: Sendable {
         var range: Range<Int> { Int(start)..<Int(start) + Int(count) }
     }
 
-    /// One row of the queue.
     struct Job: Sendable {
         let id: Int64
         /// The message that it is a part or a retry of.
@@ -28,17 +27,15 @@ package struct ClaimedJobs: Sendable {
         var pushes: Int32 = 0
         /// Tokens that had expired when they were claimed.
         var expired: Int32 = 0
-        /// Tokens that are refused here.
+        /// Tokens that are refused before they are sent.
         var refused: Int32 = 0
 
-        /// When it is too late to send it, in microseconds since 1970. The epoch itself is Apple's value for a push that is
-        /// delivered at once or never.
+        /// When it expires, in microseconds since 1970. For Apple, 0 means a push that is delivered at once or never.
         var deadline: Int64? { expiresAt == 0 ? nil : expiresAt }
 
-        /// How many attempts were begun. This one counts if anything of the job can be sent.
+        /// How many attempts were begun, including this one if anything of the job can be sent.
         var attempts: Int16 { pushes > 0 ? attempt : attempt - 1 }
 
-        /// The places of its pushes in the batch.
         var places: Range<Int32> { firstPush..<firstPush + pushes }
 
         /// The message that was enqueued.
@@ -53,19 +50,19 @@ package struct ClaimedJobs: Sendable {
         let reason: LocalReason
     }
 
-    /// The row of `inflight` that holds them.
+    /// The id of the row of `inflight`.
     package let id: Int64
     package let app: Int32
     package let lane: Int16
     /// The database's clock at the claim, in microseconds since 1970.
     package let claimedAt: Int64
-    /// Several workers died with them. Until they are settled, this worker claims no other quarantined jobs.
+    /// Several workers have died with them. This worker claims no other quarantined jobs until they are settled.
     let areQuarantined: Bool
     private(set) var jobs: [Job] = []
     private(set) var refusals: [Refusal] = []
     private(set) var texts: [UInt8] = []
     package private(set) var batch = PushBatch()
-    /// How long jobs have waited from enqueueing to their first claim, by the database's clock.
+    /// The time from enqueueing to the first claim, by the database's clock.
     package private(set) var waits = DurationHistogram()
     /// The pushes that the claim counts for, sent or not.
     package private(set) var tokens = 0
@@ -73,7 +70,7 @@ package struct ClaimedJobs: Sendable {
     private let installation: (UInt64, UInt64)
     private var current = Reading()
 
-    /// The job that is being read.
+    /// The state of the job that was begun last.
     private struct Reading {
         var heading = 0
         var hasExpired = false
@@ -99,7 +96,8 @@ package struct ClaimedJobs: Sendable {
 
     package var count: Int { jobs.count }
 
-    /// The lowest id.
+    var key: ClaimKey { ClaimKey(id: id, claimedAt: claimedAt) }
+
     var lowest: Int64 { jobs.lazy.map(\.id).min() ?? .max }
 
     func reference(of job: Job) -> [UInt8]? { job.reference.map { Array(texts[$0.range]) } }
@@ -179,7 +177,7 @@ package struct ClaimedJobs: Sendable {
         }
     }
 
-    /// A token is the same in upper and in lower case, so its pushes have one identity.
+    /// Upper and lower case are the same token, so their pushes have one identity.
     private func identity(of token: RawSpan, _ form: DeviceToken.Form, in message: Int64) -> PushID {
         guard form == .mixedCase else {
             return .derived(installation: installation, message: message, token: token)

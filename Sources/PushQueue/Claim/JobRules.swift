@@ -1,7 +1,7 @@
 import ApplePush
 
-/// Which jobs are refused here. PostgreSQL ensures that the payload is JSON and text is UTF-8. Everything else that a plain
-/// INSERT may contain is checked here, once.
+/// Which jobs are refused before they are sent. PostgreSQL ensures that the payload is JSON and text is UTF-8; everything else
+/// that a plain INSERT may contain is checked here.
 enum JobRules {
     static func refusal(
         payload: RawSpan,
@@ -24,7 +24,6 @@ enum JobRules {
         }
     }
 
-    /// Whether JSON text is an object.
     static func isObject(_ json: RawSpan) -> Bool {
         for offset in json.byteOffsets {
             switch json[byte: offset] {
@@ -36,7 +35,7 @@ enum JobRules {
         return false
     }
 
-    /// An empty topic leaves it to the certificate.
+    /// With an empty topic, the certificate decides.
     static func isTopic(_ topic: RawSpan) -> Bool {
         topic.byteCount <= 255 && topic.allSatisfy { $0 > 0x20 && $0 < 0x7f }
     }

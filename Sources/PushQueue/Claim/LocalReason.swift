@@ -1,9 +1,8 @@
-/// Why a push failed, apart from Apple's reasons. Most are refused before they are sent. They have no status in `failures`,
-/// unless APNs has answered.
+/// The reasons of failures that are not Apple's. They have no status in `failures`, unless APNs has answered.
 package enum LocalReason: String, CaseIterable, Sendable {
     /// The token is not 1 to 256 bytes in hexadecimal.
     case malformedToken = "MalformedToken"
-    /// The payload is no JSON object.
+    /// The payload is not a JSON object.
     case malformedPayload = "MalformedPayload"
     /// The payload is larger than 4096 bytes, or 5120 for voip.
     case payloadTooLarge = "PayloadTooLarge"
@@ -11,7 +10,7 @@ package enum LocalReason: String, CaseIterable, Sendable {
     case malformedTopic = "MalformedTopic"
     /// The collapse id has more than 64 bytes, control characters, or blanks around it.
     case malformedCollapseID = "MalformedCollapseId"
-    /// The priority is none of 10, 5 and 1.
+    /// The priority is not 10, 5 or 1.
     case unknownPriority = "UnknownPriority"
     /// Apple has no such push type.
     case unknownPushType = "UnknownPushType"
@@ -20,13 +19,13 @@ package enum LocalReason: String, CaseIterable, Sendable {
     case unknownApp = "UnknownApp"
     /// The push was sent, no answer came, and `on_unknown` is fail.
     case outcomeUnknown = "OutcomeUnknown"
-    /// PostgreSQL refused to write the outcome, because of a constraint or trigger for example.
+    /// PostgreSQL rejected the outcome, because of a constraint or trigger for example.
     case unrecorded = "Unrecorded"
-    /// PostgreSQL refused to put the push back into the queue.
+    /// PostgreSQL rejected the row that puts the push back into the queue.
     case unqueued = "Unqueued"
-    /// At least five workers died while the push was in flight, the last two while it was alone.
+    /// At least five workers have died with the push in flight, the last two with no other.
     case poison = "Poison"
-    /// The row is too large for the database's memory, even to read its tokens.
+    /// The row is too large for the server to read.
     case unreadable = "Unreadable"
 
     /// What `failures.reason` says.

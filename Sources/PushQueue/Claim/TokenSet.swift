@@ -1,9 +1,9 @@
 import ApplePush
 
-/// The pushes of one message that were seen, so that a token named twice is sent once.
+/// The pushes of one message, so that a token that is named twice is sent once.
 ///
-/// An open-addressed table, since the identities are hashes already. A new message changes only the round's number, so that
-/// the memory is reused.
+/// An open-addressed table, since the identities are hashes. A new message only changes the number of the round, so the memory
+/// is reused.
 struct TokenSet: Sendable {
     private struct Slot {
         var id = PushID(high: 0, low: 0)
@@ -24,7 +24,7 @@ struct TokenSet: Sendable {
         }
     }
 
-    /// Whether the push is new.
+    /// True: the push is new.
     mutating func insert(_ id: PushID) -> Bool {
         let mask = slots.count - 1
         var place = Int(truncatingIfNeeded: id.low) & mask

@@ -3,7 +3,7 @@ import IO
 
 /// Which claims to make, and what their answers mean.
 extension WorkerState {
-    /// - Parameter room: How many pushes the other workers of this process leave room for.
+    /// - Parameter room: How many more pushes the workers of this process may have in flight together.
     mutating func nextClaim(at now: MonotonicInstant, within room: Int = .max) -> ClaimPlan? {
         limits.admission.leftByOthers = room
         guard phase == .working, reconnection.isConnected, limits.admission.hasRoom, lease.holds(at: now) else {
@@ -26,7 +26,7 @@ extension WorkerState {
         departed(plan.lane.app)
     }
 
-    /// Answers with the row that has to be cut, if there is one.
+    /// Returns the row that has to be cut, if any.
     mutating func claimAnswered(_ answer: ClaimAnswer, to plan: ClaimPlan, at now: MonotonicInstant) -> Int64? {
         let pushes = answer.jobs?.batch.count ?? 0
         let large = answer.next.flatMap { $0.pushes > limits.mostPushes(of: plan.lane.app) ? $0.id : nil }
@@ -46,18 +46,18 @@ extension WorkerState {
         return large
     }
 
-    /// A claim of the app does not wait for its turn any longer.
+    /// A claim of the app no longer waits for its turn.
     mutating func departed(_ app: Int32) {
         limits.rates.departed(of: app)
         board.freed(app)
     }
 
-    /// The app's timetable has no turn left: it is asked again in about a second.
+    /// The app has no turn left soon: the next try is in about a second.
     mutating func foundNoTurn(for app: Int32, at now: MonotonicInstant) {
         limits.rates.rest(app, until: now + .seconds(1) * Double.random(in: 0.5...1, using: &random))
     }
 
-    /// How many tokens the parts of a row have that is cut.
+    /// How many tokens each part of a cut row has.
     func cutSize(of app: Int32) -> Int { min(options.claimSize, limits.mostPushes(of: app)) }
 
     /// A row of the lane was cut into rows of the same lane.

@@ -13,7 +13,7 @@ struct Flight: Sendable {
         case waiting(HeldClaim, RateLimits.Turn?)
         case givingBack(HeldClaim, refusals: Int)
         case delivering(HeldClaim)
-        case settling(Settling)
+        case settling(SettlementWriting)
         case awaitingRest(HeldClaim)
         case splitting(Int64)
         case over
@@ -51,7 +51,7 @@ struct Flight: Sendable {
         case .waiting(let claim, let turn): waited(claim, turn, event, &state, now)
         case .givingBack(let claim, let refusals): gaveBack(claim, refusals, event, &state, now)
         case .delivering(let claim), .awaitingRest(let claim): delivered(claim, event, &state, now)
-        case .settling(let settling): settled(settling, event, &state, now)
+        case .settling(let writing): settled(writing, event, &state, now)
         case .splitting(let message): split(message, event, &state, now)
         case .over: .end
         }
@@ -192,75 +192,78 @@ struct Flight: Sendable {
     ) -> Step {
         if claim.isLost { return goOn(claim, hasRest: hasRest, &state) }
         let settlement = state.landed(claim, outcomes, at: now)
-        let settling = Settling(claim, settlement, outcomes, hasRest: hasRest)
-        enter(.settling(settling))
-        return settling.write.map { .write($0) } ?? goOn(claim, hasRest: hasRest, &state)
+        let writing = SettlementWriting(claim, settlement, outcomes, hasRest: hasRest)
+        enter(.settling(writing))
+        return writing.write.map { .write($0) } ?? goOn(claim, hasRest: hasRest, &state)
     }
 
     private mutating func settled(
-        _ settling: Settling,
+        _ writing: SettlementWriting,
         _ event: Event,
         _ state: inout WorkerState,
         _ now: MonotonicInstant
     ) -> Step {
-        var settling = settling
+        var writing = writing
         switch event {
         case .written(let answer):
-            settling.answered(answer, name: state.limits.apps.name(of: app))
+            writing.answered(answer)
             pace.succeeded()
         case .failed(let error):
-            switch settling.failed(error) {
+            switch writing.failed(error) {
             case .triesNext: break
-            case .waitsForRest: return goOn(settling.claim, hasRest: settling.hasRest, &state)
+            case .waitsForRest: return goOn(writing.claim, hasRest: writing.hasRest, &state)
             case .triesAgain(let stuck):
                 if let stuck, state.untold("ending a claim", at: now) != nil {
                     let name = state.limits.apps.name(of: app)
                     tell(.cannotEnd(app: name, message: stuck, error: error.description))
                 }
-                stage = .settling(settling)
-                guard let write = settling.write else { break }
+                stage = .settling(writing)
+                guard let write = writing.write else { break }
                 return again(after: error, .write(write), &state)
             }
         case .waited: break
         case .counted:
-            learn(settling, &state, now)
-            return goOn(settling.claim, hasRest: settling.hasRest, &state)
+            learn(writing, &state, now)
+            return goOn(writing.claim, hasRest: writing.hasRest, &state)
         default:
-            return goOn(settling.claim, hasRest: settling.hasRest, &state)
+            return goOn(writing.claim, hasRest: writing.hasRest, &state)
         }
-        if let write = settling.write {
-            stage = .settling(settling)
+        if let write = writing.write {
+            stage = .settling(writing)
             return .write(write)
         }
-        return conclude(settling, &state, now)
+        return conclude(writing, &state, now)
     }
 
     private mutating func conclude(
-        _ settling: Settling,
+        _ writing: SettlementWriting,
         _ state: inout WorkerState,
         _ now: MonotonicInstant
     ) -> Step {
-        var settling = settling
-        let settlement = settling.settlement
-        guard settling.isWritten else {
-            settling.claim.progress = .lost
-            tell(.stale(claim: settling.claim.jobs.id))
-            return goOn(settling.claim, hasRest: settling.hasRest, &state)
+        var writing = writing
+        let settlement = writing.settlement
+        guard writing.isWritten else {
+            writing.claim.progress = .lost
+            tell(.stale(claim: writing.claim.jobs.id))
+            return goOn(writing.claim, hasRest: writing.hasRest, &state)
         }
-        state.settled(&settling.claim, settlement, settling.outcomes, at: now)
-        for event in settling.unrecorded { tell(event) }
+        state.settled(&writing.claim, settlement, writing.outcomes, at: now)
+        for job in writing.unrecorded {
+            let name = state.limits.apps.name(of: app)
+            tell(.unrecorded(app: name, message: job.message, error: job.error, isWritten: job.isWritten))
+        }
         news.append(.settled(settlement, app: app))
-        for event in state.news(of: settlement, from: settling.claim.jobs, at: now) { tell(event) }
+        for event in state.news(of: settlement, from: writing.claim.jobs, at: now) { tell(event) }
         if state.isSuspect(app) {
-            stage = .settling(settling)
+            stage = .settling(writing)
             return .countActivity
         }
-        learn(settling, &state, now)
-        return goOn(settling.claim, hasRest: settling.hasRest, &state)
+        learn(writing, &state, now)
+        return goOn(writing.claim, hasRest: writing.hasRest, &state)
     }
 
-    private mutating func learn(_ settling: Settling, _ state: inout WorkerState, _ now: MonotonicInstant) {
-        if let event = state.learned(from: settling.settlement, of: settling.claim.jobs, at: now) { tell(event) }
+    private mutating func learn(_ writing: SettlementWriting, _ state: inout WorkerState, _ now: MonotonicInstant) {
+        if let event = state.learned(from: writing.settlement, of: writing.claim.jobs, at: now) { tell(event) }
     }
 
     private mutating func goOn(_ claim: HeldClaim, hasRest: Bool, _ state: inout WorkerState) -> Step {

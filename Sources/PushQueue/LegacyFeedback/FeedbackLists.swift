@@ -4,9 +4,20 @@ package import Postgres
 /// The lists of the legacy feedback service that are to be read, one after the other. When the database is lost, reading goes
 /// on later where it stopped.
 package struct FeedbackLists: Sendable {
+    /// How reading the list of an app ended.
+    package struct Summary: Equatable, Sendable {
+        package let app: String
+        /// Nil: it is unknown.
+        package let gateway: String?
+        /// How many dead tokens the list had. All are in the table.
+        package let tokens: Int
+        /// Why it could not be read, or ended early.
+        package let failure: String?
+    }
+
     private var waiting: ArraySlice<FeedbackOrigin>
     private var reading: FeedbackReading?
-    private var summaries: [FeedbackListSummary] = []
+    private var summaries: [Summary] = []
 
     private static let tell = Statement(
         "tell_feedback_error",
@@ -28,7 +39,7 @@ package struct FeedbackLists: Sendable {
     package var unwritten: Int { reading?.unwritten ?? 0 }
 
     /// The lists that were read since this was asked last.
-    package mutating func takeSummaries() -> [FeedbackListSummary] {
+    package mutating func takeSummaries() -> [Summary] {
         defer { summaries = [] }
         return summaries
     }
@@ -87,7 +98,7 @@ package struct FeedbackLists: Sendable {
         try await connection.execute(Self.tell, parameters)
         let gateway = (try? origin.route.get())?.gateway.description
         summaries += origin.names.map { name in
-            FeedbackListSummary(app: name, gateway: gateway, tokens: tokens, failure: failure)
+            Summary(app: name, gateway: gateway, tokens: tokens, failure: failure)
         }
     }
 }

@@ -32,12 +32,12 @@ struct SchemaCatalog: Sendable {
     }
 
     /// Nil: there is no schema.
-    private func read() async throws -> [SchemaRecord]? {
+    private func read() async throws -> [SchemaState.Record]? {
         let exists = try await connection.query(Self.exists) { rows in try rows.bool(0, 0) }
         guard exists else { return nil }
         return try await connection.query(Self.records) { rows in
             try rows.indices.map { row in
-                SchemaRecord(
+                SchemaState.Record(
                     version: Int(try rows.int64(row, "version")),
                     name: try rows.string(row, "name"),
                     checksum: try rows.stringIfPresent(row, "checksum"),

@@ -1,18 +1,27 @@
-/// What a database has of the schema, beside what this program knows of it; decides what has to be done.
+/// The migrations of a database beside those of this program, and what follows from both.
 struct SchemaState: Sendable {
+    /// A row of `carillon.schema_migrations`.
+    struct Record: Sendable, Equatable {
+        let version: Int
+        let name: String
+        /// Nil where the file was run by hand.
+        let checksum: String?
+        let appliedAt: Int64
+    }
+
     /// Nil: there is no schema.
-    let records: [SchemaRecord]?
+    let records: [Record]?
     let known: [Migration]
     /// The checksums of what is known, by version.
     let checksums: [Int: String]
 
-    init(records: [SchemaRecord]?, known: [Migration] = Migration.all, checksums: [Int: String]) {
+    init(records: [Record]?, known: [Migration] = Migration.all, checksums: [Int: String]) {
         self.records = records?.sorted { $0.version < $1.version }
         self.known = known
         self.checksums = checksums
     }
 
-    private var applied: [SchemaRecord] { records ?? [] }
+    private var applied: [Record] { records ?? [] }
 
     /// Every migration that is known or applied, in order.
     var migrations: [MigrationState] {
@@ -32,7 +41,7 @@ struct SchemaState: Sendable {
         return (states + strangers).sorted { $0.version < $1.version }
     }
 
-    private func condition(of record: SchemaRecord) -> MigrationState.Condition {
+    private func condition(of record: Record) -> MigrationState.Condition {
         guard let migration = known.first(where: { $0.version == record.version }) else { return .unknown }
         if migration.name != record.name { return .changed }
         if let checksum = record.checksum, checksum != checksums[record.version] { return .changed }

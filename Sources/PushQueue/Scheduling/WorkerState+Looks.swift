@@ -1,5 +1,13 @@
 import IO
 
+/// Paused apps with consecutive ids, which looks skip.
+package struct AppRun: Hashable, Sendable {
+    let first: Int32
+    let last: Int32
+
+    func contains(_ app: Int32) -> Bool { first <= app && app <= last }
+}
+
 /// Finding lanes that have rows.
 extension WorkerState {
     /// A look for lanes that have rows.

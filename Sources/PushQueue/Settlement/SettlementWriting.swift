@@ -1,12 +1,12 @@
 import ApplePush
 import Postgres
 
-/// How a settlement gets into the database: what came of a try goes in, what to try next comes out.
+/// A settlement on its way into the database: the result of a try goes in, the next try comes out.
 ///
-/// Most are written at the first try. A settlement that PostgreSQL refuses for its content is cut in halves until the job at
+/// Most are written at the first try. A settlement that PostgreSQL rejects for its content is cut in halves until the job at
 /// fault is alone and all others are settled. That job is tried a few times more, since the cause may be removed meanwhile.
 /// Then only its counts are written.
-struct SettlementWriting {
+struct SettlementWriting: Sendable {
     /// What to write next.
     enum Step: Equatable {
         case whole
@@ -18,28 +18,54 @@ struct SettlementWriting {
         case over(isWritten: Bool)
     }
 
-    /// How often a single job is tried.
-    static let tries = 3
+    /// What to do after a try that failed.
+    enum Failure {
+        /// Make another try at once.
+        case triesNext
+        /// Make the same try again. The message is one that cannot end until a person removes the cause.
+        case triesAgain(stuck: Int64?)
+        /// Settle the jobs with the rest of the claim.
+        case waitsForRest
+    }
+
+    /// A job whose outcomes PostgreSQL rejected.
+    struct Unrecorded: Sendable {
+        let job: Int32
+        let message: Int64
+        let error: String
+        /// Its counts are written.
+        let isWritten: Bool
+    }
 
     private enum Stage {
         case whole
-        /// The settlement was cut: what is to be written, the next piece last, and how often that was refused.
+        /// What is to be written, the next piece last, and how often that was rejected.
         case cut([ArraySlice<Int32>], refusals: Int)
         case over(isWritten: Bool)
     }
 
-    private let settlement: Settlement
+    /// How often a single job is tried.
+    static let tries = 3
+
+    var claim: HeldClaim
+    let settlement: Settlement
+    let outcomes: Outcomes
+    /// Some pushes have not ended.
+    let hasRest: Bool
+    private(set) var unrecorded: [Unrecorded] = []
+    /// How many parts of the claim are settled.
+    private(set) var part: Int16
     private var stage = Stage.whole
     /// An answer was lost.
     private var mayBeWritten = false
-    /// How many parts of the claim are settled.
-    private(set) var part: Int16
-    /// The jobs of which only the counts were written.
-    private(set) var refused: [Int32] = []
+    private var refusal = ""
 
-    init(_ settlement: Settlement, part: Int16 = 0) {
+    init(_ claim: HeldClaim, _ settlement: Settlement, _ outcomes: Outcomes, hasRest: Bool) {
+        self.claim = claim
         self.settlement = settlement
-        self.part = part
+        self.outcomes = outcomes
+        self.hasRest = hasRest
+        part = claim.part
     }
 
     var next: Step {
@@ -53,14 +79,8 @@ struct SettlementWriting {
         }
     }
 
-    /// What to write next; nil: it is over.
-    /// - Parameter outcomes: Those that the settlement was made of.
-    func write(
-        of claim: ClaimedJobs,
-        _ outcomes: Outcomes,
-        after earlier: Outcomes?,
-        as worker: Int64
-    ) -> SettlementWrite? {
+    /// Nil: nothing is left to write.
+    var write: SettlementWrite? {
         let content: SettlementWrite.Content
         switch next {
         case .whole: content = .settlement(settlement)
@@ -70,21 +90,28 @@ struct SettlementWriting {
         }
         return SettlementWrite(
             content: content,
-            claim: claim,
+            claim: claim.jobs,
             outcomes: outcomes,
-            earlier: earlier,
-            worker: worker,
+            earlier: claim.settled,
+            worker: claim.worker,
             part: part
         )
     }
 
-    /// The database answered.
+    /// Everything is written, by this worker.
+    var isWritten: Bool { next == .over(isWritten: true) }
+
     mutating func answered(_ answer: SettlementAnswer) {
         guard answer == .written || answer == .unwritten || (answer == .before && mayBeWritten) else {
             stage = .over(isWritten: false)
             return
         }
-        if case .refused(let job) = next { refused.append(job) }
+        if case .refused(let job) = next {
+            let message = claim.jobs.jobs[Int(job)].message
+            unrecorded.append(
+                Unrecorded(job: job, message: message, error: refusal, isWritten: answer != .unwritten)
+            )
+        }
         mayBeWritten = false
         part += 1
         if case .cut(let pieces, _) = stage, pieces.count > 1 {
@@ -94,10 +121,23 @@ struct SettlementWriting {
         }
     }
 
-    /// It failed for a reason that will pass, or no answer came.
+    mutating func failed(_ error: PostgresError) -> Failure {
+        guard !error.isTransient else {
+            failed(mayBeWritten: error.outcome == .unknown)
+            return .triesAgain(stuck: nil)
+        }
+        refusal = error.message
+        if settlement.pending > 0 { return .waitsForRest }
+        // The claim cannot leave `inflight`. Without it the pushes would be sent again, so the worker keeps trying.
+        var stuck: Int64?
+        if case .refused(let job) = next { stuck = claim.jobs.jobs[Int(job)].message }
+        return refusedByDatabase() ? .triesNext : .triesAgain(stuck: stuck)
+    }
+
+    /// The try failed for a reason that will pass, or its answer was lost.
     mutating func failed(mayBeWritten: Bool) { self.mayBeWritten = self.mayBeWritten || mayBeWritten }
 
-    /// The database refused what it says. True: something else is to be tried at once.
+    /// PostgreSQL rejected the content. True: another try is to be made at once.
     mutating func refusedByDatabase() -> Bool {
         var (pieces, refusals) = ([settlement.settled[...]], 0)
         if case .cut(let cut, let times) = stage { (pieces, refusals) = (cut, times) }

@@ -4,43 +4,63 @@ package import Postgres
 
 /// Claims messages, has them sent, and writes their outcomes.
 ///
-/// There is a task for each claim and none for a push: the pushes of a claim go to the backend as one batch and come back as
-/// one. All work shares one pipelined connection. Heartbeats have their own, where they wait behind nothing. `Worker` is the
-/// shell, which waits for the database, the backend and the time. `WorkerState` decides.
+/// There is a task for each claim and none for a push: the pushes of a claim go to the backend as one batch, and their
+/// outcomes come back as one. All work shares one pipelined connection. Heartbeats have their own, so they wait behind no
+/// other statement. `Worker` waits for the database, the backend and timers; `WorkerState` decides.
 package actor Worker {
+    /// How a run ended.
+    package struct Summary: Sendable {
+        package let counters: WorkerCounters
+        /// All claims are settled, and the worker's row is gone.
+        package let isClean: Bool
+        /// Apps that could not send. Their messages wait.
+        package let troubles: [(app: Int32, name: String, trouble: Trouble)]
+    }
+
+    /// Wakes one listener. Rings while the listener is busy wake it once.
+    struct Bell: Sendable {
+        let rings: AsyncStream<Void>
+        private let continuation: AsyncStream<Void>.Continuation
+
+        init() {
+            (rings, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        }
+
+        func ring() { continuation.yield() }
+    }
+
     package nonisolated let options: WorkerOptions
     nonisolated let backend: any Backend
     nonisolated let loop: EventLoop
     nonisolated let madeAt = MonotonicInstant.now
-    /// A limit that the workers of this process share, beside its own.
+    /// The limit that the workers of this process share, beside their own.
     private nonisolated let share: FlightCeiling.Share?
     private nonisolated let emit: @Sendable (WorkerEvent) -> Void
     nonisolated let ledger = Guarded(WorkerCounters())
 
     var state: WorkerState
-    /// Ends with the lease. What waits in the backend then is not sent.
+    /// Ends with the lease: pushes that wait in the backend are then not sent.
     var permit = SendingPermit(for: .zero)
-    /// Shared by all work.
+    /// Shared by all work but heartbeats.
     var connection: PostgresConnection?
-    /// For heartbeats, its own and those of the others.
+    /// For heartbeats: writing its own and reading those of other workers.
     var lifeline: PostgresConnection?
-    /// Other connections, and what they are for.
     var purposes: Set<Purpose> = []
     var ownConnections: [Purpose: PostgresConnection] = [:]
     var detourTurns = TurnsByApp<CheckedContinuation<Void, Never>>()
     /// See `supplied(_:)`.
     var suppliedCredentials: [Credential: Credential] = [:]
-    /// Legacy feedback lists that were being read when the database was lost.
+    /// Legacy feedback lists whose reading was interrupted when the connection was lost.
     var feedbackLists: FeedbackLists?
-    /// Large statements that are under way, and those that wait for a turn.
+    /// Large statements under way, and those that wait for a turn.
     var largeStatements = 0
     var inLine: ArraySlice<CheckedContinuation<Void, Never>> = []
-    /// Locks that statements met, to be told with their holders.
+    /// Locks that statements met, to be logged with their holders.
     var metLocks: ArraySlice<MetLock> = []
     /// Tasks that wait for a connection.
     var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// Rung when there may be something to claim, or nothing left to wait for.
+    /// Rung when there may be something to claim, or the worker may be done.
     let dispatchBell = Bell()
     let lossBell = Bell()
     let lifelineBell = Bell()
@@ -48,7 +68,7 @@ package actor Worker {
     let lockBell = Bell()
     let surrenderBell = Bell()
 
-    /// The loop outlives the worker, which holds it.
+    /// The worker holds the loop, so the loop outlives it.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
     package init(
@@ -68,10 +88,10 @@ package actor Worker {
 
     package nonisolated var counters: WorkerCounters { ledger.withLock { $0 } }
 
-    /// Works until it is told to stop or, with `once`, until nothing is due. Throws if it cannot begin.
-    package func run() async throws(PostgresError) -> WorkerReport {
+    /// Runs until `drain` or `giveUp` or, with `once`, until no message is due. Throws if it cannot begin.
+    package func run() async throws(PostgresError) -> Summary {
         try await begin()
-        // So that tasks also begin on the loop, and do not visit another thread.
+        // Tasks then also begin on the loop, without a hop.
         await withTaskExecutorPreference(loop) { await work() }
         return await end()
     }
@@ -94,7 +114,7 @@ package actor Worker {
                 if state.isDone { break }
             }
             group.cancelAll()
-            // Statements that wait for a lock there do not delay the end.
+            // Their statements may wait for locks, which must not delay the end.
             await lifeline?.close()
             for connection in ownConnections.values { await connection.close() }
         }
@@ -110,12 +130,12 @@ package actor Worker {
 
     // MARK: Stopping
 
-    /// Claims nothing more, settles what is in flight, and ends. What has not ended in time is given up.
+    /// Claims nothing more, settles what is in flight, and ends; gives up after `drainTimeout`.
     package nonisolated func drain() {
         loop.submit { self.assumeIsolated { $0.beginDraining() } }
     }
 
-    /// Breaks off what is in flight and ends within a second. Unsent jobs can be claimed again at once.
+    /// Ends what is in flight, and ends within a second. Unsent jobs can be claimed again at once.
     package nonisolated func giveUp() {
         loop.submit { self.assumeIsolated { $0.beginGivingUp() } }
     }
@@ -146,21 +166,21 @@ package actor Worker {
         _ = loop.schedule(at: .now + wait) { [weak self] in self?.assumeIsolated { action($0) } }
     }
 
-    /// When the worker gives up, ends every push in flight, so that its flight gets the outcomes.
+    /// When the worker gives up, shuts down the backend, so that every flight gets its outcomes.
     private func surrender() async {
         await withDiscardingTaskGroup { group in
             for await _ in surrenderBell.rings {
                 if state.phase == .over {
                     await connection?.close()
                 } else {
-                    // It may wait for a provider token, and that for the database.
+                    // A task of its own: the shutdown may wait for a provider token, which waits for the database.
                     group.addTask { await self.backend.shutdown() }
                 }
             }
         }
     }
 
-    private func end() async -> WorkerReport {
+    private func end() async -> Summary {
         let isSettled = state.isIdle
         let isSignedOff = await signOff()
         state.stoppedWaiting()
@@ -169,7 +189,7 @@ package actor Worker {
         tellMetLocks()
         tell(.ended)
         let counters = self.counters
-        return WorkerReport(
+        return Summary(
             counters: counters,
             isClean: isSettled && isSignedOff,
             troubles: state.limits.holds.troubles.map {
@@ -178,7 +198,7 @@ package actor Worker {
         )
     }
 
-    // MARK: Telling
+    // MARK: Events
 
     func tell(_ event: WorkerEvent) {
         count { $0.heard(event) }

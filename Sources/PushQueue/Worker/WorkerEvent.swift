@@ -44,7 +44,7 @@ package enum WorkerEvent: Sendable {
     /// that it met.
     case maintenanceFailed(step: String, error: String, holders: [LockHolder])
     /// This worker has read an app's legacy feedback list, or tried to.
-    case feedbackRead(FeedbackListSummary)
+    case feedbackRead(FeedbackLists.Summary)
     /// This worker has run a feedback pass, or a part of one.
     case reaped(FeedbackTally, in: Duration)
     /// Most pushes of an app failed as BadDeviceToken, so it was paused.

@@ -1,34 +1,34 @@
 import ApplePush
 import IO
 
-/// Everything that a worker knows, and all that it decides.
+/// The state of a worker, and all its decisions.
 ///
-/// A value: there is no connection, clock, closure, lock or task in it. Events go in, in the past tense and with their time;
-/// what to do comes out. `Worker` is the shell that waits and tells it; the simulation runs thousands of them.
+/// A value without connection, clock, closure, lock or task. Events go in, with their time; decisions come out. `Worker` is
+/// its shell. The simulation runs thousands of them.
 struct WorkerState: Sendable {
     enum Phase: Sendable {
         case working
-        /// With `once`: a look from the beginning of every lane has found nothing that is due.
+        /// With `once`: a look from the beginning of every lane has found nothing due.
         case drained
-        /// Claims nothing more, and waits for what is in flight.
+        /// Claims nothing more, and settles what is in flight.
         case draining
-        /// Breaks off what is in flight.
+        /// Ends what is in flight.
         case givingUp
-        /// Waits for nothing any more.
+        /// Waits for nothing more.
         case over
     }
 
-    /// What is repeated until it succeeds.
+    /// Work that is repeated until it succeeds.
     enum Routine: Hashable, Sendable { case look, apps, heartbeat, watch, notes }
 
     let options: WorkerOptions
     var phase = Phase.working
 
-    // The lease. The id changes when others declare the worker dead; it fences everything the worker writes.
+    // The lease. The id changes when others declare the worker dead; it fences all settlements.
     var id: Int64 = 0
     var installation: (UInt64, UInt64) = (0, 0)
     var lease: Lease
-    /// When the last heartbeat was sent that got through.
+    /// When the last heartbeat that succeeded was sent.
     var heartbeatAt: MonotonicInstant?
     var watch = HeartbeatWatch()
     var strays = StrayClaims()
@@ -40,13 +40,13 @@ struct WorkerState: Sendable {
     var due = DueFloor()
     var polling = PollingPace()
     var pausedRuns: [AppRun] = []
-    /// When all is due that went back for a moment.
+    /// When the last of the jobs is due that went back without an attempt.
     var returnsDue: MonotonicInstant?
     /// Claims that were answered and are not settled yet: rows of `inflight`.
     var flights: Set<ClaimKey> = []
 
-    // What to write and tell.
-    /// Counts that are not in `activity` yet.
+    // What to write and log.
+    /// Counts that are not in the table `activity` yet.
     var activity: [Int32: Settlement.Tally] = [:]
     var notes = CredentialNotes()
     var errors = RepeatedNews<String>(interval: .seconds(30))
@@ -55,7 +55,7 @@ struct WorkerState: Sendable {
 
     // Maintenance.
     var isReadingFeedback = false
-    /// Tasks that this worker has begun for the fleet: they count as failed until they report completion.
+    /// Tasks of the fleet that this worker has begun. They count as failed until they report completion.
     var begunTasks: Set<MaintenanceTask.Name> = []
     /// How long the latest sweep took.
     var sweepCost = Duration.zero
@@ -82,13 +82,12 @@ struct WorkerState: Sendable {
 
     var inFlight: Int { limits.admission.inFlight }
 
-    /// The rows of `inflight` that this worker knows of.
+    /// The ids of its rows of `inflight`, as far as it knows.
     var heldClaims: Set<Int64> { Set(flights.map(\.id)) }
 
-    /// Nothing of what was claimed is left to settle.
+    /// Every claim is settled.
     var isIdle: Bool { slots.areEmpty && flights.isEmpty }
 
-    /// Whether there is nothing more to wait for.
     var isDone: Bool {
         switch phase {
         case .working: false
@@ -97,25 +96,24 @@ struct WorkerState: Sendable {
         }
     }
 
-    // MARK: Trying again
+    // MARK: Retrying
 
-    /// How long to wait before a statement of a flight is tried again; nil: not at all.
+    /// The wait before a statement of a flight is tried again; nil: none, since there is no connection.
     mutating func retryWait(_ pace: inout RetryPace) -> Duration? {
         guard phase != .over, reconnection.isConnected else { return nil }
         return pace.failed(using: &random)
     }
 
-    /// How long to wait before the next try to connect.
     mutating func reconnectionWait() -> Duration { reconnection.next(using: &random) }
 
     mutating func succeeded(in routine: Routine) { paces[routine] = nil }
 
-    /// How long to wait before the next try.
+    /// Returns the wait before the next try.
     mutating func failed(in routine: Routine) -> Duration {
         paces[routine, default: RetryPace()].failed(using: &random)
     }
 
-    /// How many errors of that kind came before this one and were not told; nil: this one is not to be told either.
+    /// How many errors of that kind were suppressed before this one; nil: this one is suppressed too.
     mutating func untold(_ error: String, at now: MonotonicInstant) -> Int? {
         errors.add(of: error, at: now).map { $0 - 1 }
     }
@@ -136,7 +134,7 @@ struct WorkerState: Sendable {
         return true
     }
 
-    /// What is not settled by now, others take over when the lease has run out.
+    /// Claims that are not settled are taken over when the lease has expired.
     mutating func stoppedWaiting() {
         phase = .over
     }

@@ -1,6 +1,6 @@
 import Postgres
 
-/// What a worker asks and says of credentials, and of apps that cannot send.
+/// The statements about credentials, and about apps that cannot send.
 extension WorkerStatements {
     static let hold = Statement(
         "hold",
@@ -16,16 +16,16 @@ extension WorkerStatements {
 
     static let endHold = Statement("end_hold", "DELETE FROM carillon.holds h WHERE h.app_id = $1")
 
-    /// Takes back all that a worker has said.
+    /// Ends the holds that a worker has written.
     static let endHolds = Statement("end_holds", "DELETE FROM carillon.holds h WHERE h.worker_id = $1")
 
-    /// No token: one has to be minted, with the time that comes along, and brought by asking again.
+    /// No token: the caller mints one with the time in the answer, and passes it in the next call.
     static let providerToken = Statement(
         "provider_token",
         "SELECT t.token, t.made_at, t.renews_in, t.clock FROM carillon.provider_token($1, $2, $3, $4, $5) AS t"
     )
 
-    /// The fleet mints nothing for as long as Apple asks for between two tokens.
+    /// The fleet mints no token for the time that Apple asks for between two of them.
     static let restTokens = Statement(
         "rest_tokens",
         """
@@ -34,7 +34,7 @@ extension WorkerStatements {
         """
     )
 
-    /// Writes down how a credential is, if that is news. A null status leaves the one there is.
+    /// Sets the status of a credential, if it has changed. Null leaves it as it is.
     static let judgeCredential = Statement(
         "judge_credential",
         """
@@ -49,7 +49,7 @@ extension WorkerStatements {
         """
     )
 
-    /// Writes down what a credential says of itself, once for each text that stands in its row.
+    /// Records the facts of a credential, once for each text.
     static let recordCredential = Statement(
         "record_credential",
         """
@@ -60,7 +60,7 @@ extension WorkerStatements {
         """
     )
 
-    /// Certificates in use that end within thirty days, with the days that are left.
+    /// Certificates in use that expire within thirty days.
     static let expiring = Statement(
         "expiring",
         """
@@ -72,7 +72,7 @@ extension WorkerStatements {
         """
     )
 
-    /// Has the rows of certificates that end soon say so. Rows that somebody has locked are left for the next time.
+    /// Sets the status of certificates that expire soon. Locked rows are left for the next time.
     static let ageCredentials = Statement(
         "age_credentials",
         """

@@ -1,6 +1,6 @@
-import Postgres
+package import Postgres
 
-/// What a worker asks of the database, beside claiming and settling. Each statement is a transaction of its own.
+/// The statements of a worker but for claims and settlements. Each is a transaction of its own.
 package enum WorkerStatements {
     static let installation = Statement("installation", "SELECT i.id FROM carillon.installation i")
 
@@ -12,8 +12,8 @@ package enum WorkerStatements {
         """
     )
 
-    /// Renews the lease, and counts the workers: those that died count until somebody takes over from them. No row: this
-    /// worker was declared dead.
+    /// Extends the lease, and counts the workers. Dead ones count until their claims are taken over. No row: this worker was
+    /// declared dead.
     static let heartbeat = Statement(
         "heartbeat",
         """
@@ -26,7 +26,7 @@ package enum WorkerStatements {
         """
     )
 
-    /// The heartbeats of all other workers, and how long each one's lease is.
+    /// The heartbeats and leases of all other workers.
     static let heartbeats = Statement(
         "heartbeats",
         """
@@ -36,7 +36,7 @@ package enum WorkerStatements {
         """
     )
 
-    /// Answers whether the row is gone. Somebody else may have deleted it, who took this worker for dead.
+    /// Returns whether the row is gone. A worker that took this one for dead may have deleted it.
     static let signOff = Statement(
         "sign_off",
         """
@@ -48,8 +48,7 @@ package enum WorkerStatements {
         """
     )
 
-    /// By number and time of the claim: a crash of the database may have given the number to another claim of this worker,
-    /// whose pushes are in the air.
+    /// By `ClaimKey`: a crash of the database may have given the number to another claim of this worker.
     static let release = Statement(
         "release",
         """
@@ -59,7 +58,7 @@ package enum WorkerStatements {
         """
     )
 
-    /// Claims in this worker's name but those that it knows of.
+    /// Claims of this worker that it does not know.
     static let strays = Statement(
         "strays",
         "SELECT f.id, f.claimed_at FROM carillon.inflight f WHERE f.worker_id = $1 AND f.id <> ALL ($2)"
@@ -70,18 +69,18 @@ package enum WorkerStatements {
         "SELECT t.workers, t.claims, t.jobs FROM carillon.take_over($1, $2) AS t"
     )
 
-    /// Whether there are claims of workers that are gone.
+    /// Whether there are claims of workers without a row.
     static let hasOrphans = Statement("has_orphans", "SELECT EXISTS (SELECT FROM carillon.gone_workers())")
 
-    /// Answers in how many microseconds; null: there is none soon.
+    /// In how many microseconds the turn is; null: there is none soon.
     static let takeTurn = Statement("take_turn", "SELECT carillon.take_turn($1, $2)")
 
     static let discard = Statement("discard", "SELECT carillon.discard($1, $2, $3)")
 
     static let split = Statement("split", "SELECT carillon.split($1, $2, $3, $4)")
 
-    /// Moves what is due from `scheduled` to the queue. The last row says where the next call may begin, and how many
-    /// microseconds the server took; it has no lane.
+    /// Moves due jobs from `scheduled` to the queue. The last row has no lane; it says where the next call may begin, and how
+    /// many microseconds the server took.
     static let promote = Statement(
         "promote",
         """
@@ -91,14 +90,13 @@ package enum WorkerStatements {
         """
     )
 
-    /// The lanes that have rows, but for those of paused apps, which may be thousands. Known ones are looked up from their
-    /// floors; between them, and before and after, the index is walked from lane to lane, never over their rows. Runs of
-    /// paused apps, which stand among the known lanes with the first app of each, are stepped over in one hop. The last
-    /// row has no lane: it says how many microseconds the server took, which is less than the time until the answer while
-    /// other statements are being worked on.
+    /// The lanes that have rows, except those of paused apps. Known lanes are looked up from their floors. Between them the
+    /// index is walked from lane to lane, never over their rows. A run of paused apps, given as a known lane with the first app
+    /// of the run, is skipped in one step. The last row has no lane; it says how many microseconds the server took, since the
+    /// time until the answer includes other statements.
     ///
-    /// A hop ends before the next known lane in two steps, by app and by lane. One comparison of both columns as a row
-    /// would not end there: the index would be walked on over all dead entries of that lane, which may be a million.
+    /// A step is bounded by app and by lane separately. A row comparison with the next known lane would not stop the index
+    /// scan there: it would go on over all dead entries of that lane, which may be a million.
     static let look = Statement(
         "look",
         """
@@ -143,8 +141,8 @@ package enum WorkerStatements {
         """
     )
 
-    /// The lowest row of each lane, where that is below the lane's floor. This walks over all that was claimed from these
-    /// lanes and is not cleaned up yet, which may take a while: it is asked for rarely, and where nothing waits for it.
+    /// The lowest row below the floor of each lane. The scan walks over all dead entries of the lanes, so it is run rarely, on a
+    /// connection of its own.
     static let lookBelow = Statement(
         "look_below",
         """
@@ -167,13 +165,12 @@ package enum WorkerStatements {
         """
     )
 
-    /// Of these apps, those are paused of which most pushes failed as BadDeviceToken.
+    /// Pauses those of these apps most of whose pushes failed as BadDeviceToken.
     static let openBreakers = Statement(
         "open_breakers",
         "SELECT b.app_id, b.app, b.reason FROM carillon.open_breakers($1) AS b"
     )
 
-    /// The steps of maintenance, in order.
     static let maintenance = Statement("maintenance", "SELECT m.step FROM carillon.maintenance m ORDER BY m.place")
 
     static let maintainStep = Statement(
@@ -181,11 +178,34 @@ package enum WorkerStatements {
         "SELECT s.more, s.error, s.state FROM carillon.maintain_step($1, make_interval(secs => $2)) AS s"
     )
 
-    /// What has failed may have met a lock, or be mended within the hour.
+    /// A step that failed may have met a lock, so maintenance is soon repeated.
     static let maintainSoon = Statement(
         "maintain_soon",
         """
         UPDATE carillon.fleet_tasks c SET next_run = least(c.next_run, now() + interval '5 minutes') WHERE c.name = 'maintain'
         """
     )
+}
+
+/// The settings of a worker's connections, whatever their role or database has set.
+extension WorkerStatements {
+    /// One plan for all values, by an index: a plan made while a table was small would be wrong when it is large.
+    private static let common: SessionSettings = [
+        "enable_seqscan": "off", "enable_bitmapscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",
+        "TimeZone": "UTC", "DateStyle": "ISO, MDY", "default_transaction_isolation": "read committed",
+        "transaction_timeout": "0", "idle_session_timeout": "0",
+    ]
+
+    /// For the shared connection: a statement that waits for a lock holds up all behind it, so it soon fails and is tried again
+    /// on the detour.
+    package static let settings = Self.common.with(["lock_timeout": "100ms", "statement_timeout": "30s"])
+
+    /// For heartbeats. They wait for locks without limit, so that they precede any take-over once the lock is gone.
+    static let lifelineSettings = Self.common.with(["lock_timeout": "0", "statement_timeout": "0"])
+
+    /// For statements that met a lock on the shared connection.
+    static let detourSettings = Self.common.with(["lock_timeout": "250ms", "statement_timeout": "2min"])
+
+    /// For work that may take long.
+    static let ownConnectionSettings = Self.common.with(["lock_timeout": "2s", "statement_timeout": "0"])
 }

@@ -7,12 +7,12 @@ import Testing
     private static let known = (1...3).map { Migration($0, "step\($0)", up: Array("up \($0)".utf8), down: []) }
     private static let checksums = [1: "one", 2: "two", 3: "three"]
 
-    private static func state(_ records: [SchemaRecord]?) -> SchemaState {
+    private static func state(_ records: [SchemaState.Record]?) -> SchemaState {
         SchemaState(records: records, known: known, checksums: checksums)
     }
 
-    private static func record(_ version: Int, name: String? = nil, checksum: String? = nil) -> SchemaRecord {
-        SchemaRecord(version: version, name: name ?? "step\(version)", checksum: checksum, appliedAt: 7)
+    private static func record(_ version: Int, name: String? = nil, checksum: String? = nil) -> SchemaState.Record {
+        SchemaState.Record(version: version, name: name ?? "step\(version)", checksum: checksum, appliedAt: 7)
     }
 
     @Test func `without a schema the first step is next, and nothing can be undone`() throws {

@@ -197,14 +197,14 @@ import Testing
         _ claim: ClaimedJobs,
         _ outcomes: [String: Outcome],
         after earlier: [String: Outcome]? = nil,
-        part: Int16 = 0,
         in database: TestDatabase
     ) async throws -> SettlementWriting {
-        var writing = SettlementWriting(settlement(claim, outcomes, after: earlier), part: part)
-        let all = self.outcomes(claim, outcomes)
-        let before = earlier.map { self.outcomes(claim, $0) }
+        var held = HeldClaim(claim, claimedAs: 1, answeredAt: .now)
+        if let earlier { held.progress = .partSettled(self.outcomes(claim, earlier)) }
+        let settlement = settlement(claim, outcomes, after: earlier)
+        var writing = SettlementWriting(held, settlement, self.outcomes(claim, outcomes), hasRest: false)
         for _ in 0..<100 {
-            guard let write = writing.write(of: claim, all, after: before, as: 1) else { return writing }
+            guard let write = writing.write else { return writing }
             do {
                 writing.answered(
                     try await database.connection.query(write.statement, write.parameters) { try SettlementAnswer($0) }
@@ -229,7 +229,7 @@ import Testing
             try await database.run("ALTER TABLE carillon.results ADD CONSTRAINT even CHECK (message_id <> 2)")
             let writing = try await settle(claim, allDelivered, in: database)
             #expect(writing.next == .over(isWritten: true))
-            #expect(writing.refused == [1])
+            #expect(writing.unrecorded.map(\.job) == [1])
             #expect(try await database.rows(results) == ["(3,,2,0,1)"])
             #expect(
                 try await database.rows(
@@ -257,7 +257,7 @@ import Testing
             )
             let writing = try await settle(claim, allDelivered, in: database)
             #expect(writing.next == .over(isWritten: true))
-            #expect(writing.refused == [1])
+            #expect(writing.unrecorded.map(\.job) == [1])
             #expect(
                 try await database.rows("SELECT message_id, token, reason FROM carillon.failures WHERE message_id = 2")
                     == ["(2,dd,Unrecorded)", "(2,ee,Unrecorded)"]
@@ -277,7 +277,7 @@ import Testing
             )
             let outcomes = allDelivered.merging(["bb": .delivered]) { $1 }
             let writing = try await settle(claim, outcomes, in: database)
-            #expect(writing.refused == [0])
+            #expect(writing.unrecorded.map(\.job) == [0])
             #expect(try await database.rows(results) == ["(1,first,2,1,1)", "(2,,2,0,1)", "(3,,2,0,1)"])
             #expect(try await database.rows("SELECT FROM carillon.failures") == [])
             #expect(try await database.rows(inFlight) == [])
@@ -290,8 +290,8 @@ import Testing
             let early: [String: Outcome] = ["dd": .delivered]
             _ = try await write(settlement(claim, early), of: claim, part: 0, in: database)
             #expect(try await database.rows("SELECT message_id FROM carillon.unfinished") == ["(2)"])
-            let writing = try await settle(claim, allDelivered, after: early, part: 1, in: database)
-            #expect(writing.refused == [1])
+            let writing = try await settle(claim, allDelivered, after: early, in: database)
+            #expect(writing.unrecorded.map(\.job) == [1])
             #expect(try await database.rows("SELECT message_id FROM carillon.unfinished") == ["(1)"])
             #expect(
                 try await database.rows("SELECT token, status FROM carillon.failures WHERE message_id = 2")

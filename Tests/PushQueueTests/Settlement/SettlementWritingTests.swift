@@ -5,23 +5,27 @@ import Testing
 @testable import PushQueue
 
 @Suite struct SettlementWritingTests {
-    private func settlement(jobs: Int) -> (ClaimBuilder, Settlement) {
-        var claim = ClaimBuilder()
-        for number in 0..<jobs { claim.add(tokens: ["aa0\(number % 10)"]) }
+    /// - Parameter isRest: A first part of the claim is settled.
+    private func writing(jobs: Int, isRest: Bool = false) -> SettlementWriting {
+        var builder = ClaimBuilder()
+        for number in 0..<jobs { builder.add(tokens: ["aa0\(number % 10)"]) }
+        let outcomes = Outcomes(repeating: .delivered, count: jobs)
         var generator = SeededGenerator(seed: 1)
         let settlement = Settlement(
-            claim.jobs,
-            Outcomes(repeating: .delivered, count: jobs),
+            builder.jobs,
+            outcomes,
             policy: RetryPolicy(),
             mostAttempts: 10,
             now: 0,
             using: &generator
         )
-        return (claim, settlement)
+        var claim = HeldClaim(builder.jobs, claimedAs: 1, answeredAt: MonotonicInstant(nanoseconds: 0))
+        if isRest { claim.progress = .partSettled(outcomes) }
+        return SettlementWriting(claim, settlement, outcomes, hasRest: false)
     }
 
     @Test func `at its best it is one write`() {
-        var writing = SettlementWriting(settlement(jobs: 3).1, part: 1)
+        var writing = self.writing(jobs: 3, isRest: true)
         #expect(writing.next == .whole)
         writing.answered(.written)
         #expect(writing.next == .over(isWritten: true))
@@ -29,33 +33,33 @@ import Testing
     }
 
     @Test func `a claim that was taken over is not written`() {
-        var writing = SettlementWriting(settlement(jobs: 3).1)
+        var writing = self.writing(jobs: 3)
         writing.failed(mayBeWritten: true)
         writing.answered(.lost)
         #expect(writing.next == .over(isWritten: false))
     }
 
     @Test func `a claim that is gone was written if an answer was lost, and else it was not`() {
-        var writing = SettlementWriting(settlement(jobs: 3).1)
+        var writing = self.writing(jobs: 3)
         writing.failed(mayBeWritten: true)
         #expect(writing.next == .whole)
         writing.answered(.before)
         #expect(writing.next == .over(isWritten: true))
-        var other = SettlementWriting(settlement(jobs: 3).1)
+        var other = self.writing(jobs: 3)
         other.failed(mayBeWritten: false)
         other.answered(.before)
         #expect(other.next == .over(isWritten: false))
     }
 
     @Test func `a single job is tried several times and then given up`() {
-        var writing = SettlementWriting(settlement(jobs: 1).1)
+        var writing = self.writing(jobs: 1)
         var isHasty = false
         for _ in 0..<SettlementWriting.tries { isHasty = writing.refusedByDatabase() || isHasty }
         #expect(!isHasty)
         #expect(writing.next == .refused(job: 0))
         writing.answered(.written)
         #expect(writing.next == .over(isWritten: true))
-        #expect(writing.refused == [0])
+        #expect(writing.unrecorded.map(\.job) == [0])
     }
 
     /// Plays a database that refuses some jobs and loses some answers.
@@ -63,9 +67,8 @@ import Testing
     func `only the jobs to blame are given up, whatever gets lost on the way`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let count = Int.random(in: 1...40, using: &random)
-        let (_, settlement) = self.settlement(jobs: count)
         let bad = Set((0..<Int32(count)).filter { _ in Int.random(in: 0..<12, using: &random) == 0 })
-        var writing = SettlementWriting(settlement)
+        var writing = self.writing(jobs: count)
         var inFlight = Set(0..<Int32(count))
         var part: Int16 = 0
         var written: [Int32] = []
@@ -74,7 +77,7 @@ import Testing
             let jobs: [Int32]
             var isGivenUp = false
             switch writing.next {
-            case .whole: jobs = settlement.settled
+            case .whole: jobs = writing.settlement.settled
             case .piece(let piece, let others):
                 jobs = Array(piece)
                 #expect(inFlight.isEmpty || writing.part != part || Set(others).union(jobs) == inFlight)
@@ -86,7 +89,7 @@ import Testing
                 #expect(inFlight.isEmpty)
                 #expect(written.sorted() == (0..<Int32(count)).filter { !bad.contains($0) })
                 #expect(Set(refused) == bad && refused.count == bad.count)
-                #expect(writing.refused.sorted() == bad.sorted())
+                #expect(writing.unrecorded.map(\.job).sorted() == bad.sorted())
                 return
             }
             if Int.random(in: 0..<8, using: &random) == 0 {

@@ -18,7 +18,7 @@ final class DemoFleet: Sendable {
         let worker: Worker
         let backend: HTTP2Backend
         let loop: EventLoop
-        let run: Task<WorkerReport, any Error>
+        let run: Task<Worker.Summary, any Error>
     }
 
     private let members: [Member]

@@ -17,7 +17,7 @@ struct FeedbackListReader: Sendable {
         of app: String?,
         on connection: PostgresConnection,
         _ loop: EventLoop
-    ) async throws -> [FeedbackListSummary] {
+    ) async throws -> [FeedbackLists.Summary] {
         let backend = HTTP2Backend()
         var lists = try await FeedbackLists(of: app, on: connection)
         do {

@@ -4,7 +4,7 @@ import PushQueue
 struct FeedbackLog: Sendable {
     let log: Log
 
-    func tell(_ report: FeedbackListSummary) {
+    func tell(_ report: FeedbackLists.Summary) {
         if let failure = report.failure {
             log.error(
                 "An app's list of dead tokens could not be read to its end.",

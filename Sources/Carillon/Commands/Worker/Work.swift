@@ -110,7 +110,7 @@ private struct Work: Sendable {
         }
     }
 
-    private func status(of report: WorkerReport, on site: WorkerSite) -> ExitStatus {
+    private func status(of report: Worker.Summary, on site: WorkerSite) -> ExitStatus {
         let total = report.counters.total
         site.log.info(
             "What it did:",

@@ -8,7 +8,7 @@ import Synchronization
 final class WorkerSite: Sendable {
     /// How the worker ended.
     enum Ending: Sendable {
-        case worked(WorkerReport)
+        case worked(Worker.Summary)
         /// It never started.
         case failed(ExitStatus)
     }

@@ -1,7 +1,0 @@
-/// A run of paused apps with consecutive ids, which looks for rows skip.
-package struct AppRun: Hashable, Sendable {
-    let first: Int32
-    let last: Int32
-
-    func contains(_ app: Int32) -> Bool { first <= app && app <= last }
-}
