@@ -82,7 +82,7 @@ extension Worker {
         }
         for certificate in expiring
         where state.limits.expiry.mustWarn(of: certificate.id, days: certificate.days) {
-            tell(.credentialExpires(name: certificate.name, days: certificate.days))
+            log(.credentialExpires(name: certificate.name, days: certificate.days))
         }
     }
 }

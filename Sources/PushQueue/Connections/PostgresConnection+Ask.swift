@@ -1,7 +1,7 @@
 import Postgres
 
 extension PostgresConnection {
-    /// A query whose only errors are PostgreSQL's and answers that cannot be read.
+    /// A query with typed errors.
     func ask<R: Sendable>(
         _ statement: Statement,
         _ parameters: Parameters = Parameters(),

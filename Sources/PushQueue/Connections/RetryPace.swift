@@ -1,6 +1,6 @@
 import IO
 
-/// How long to wait before something that failed is tried again: up to 100 ms at first, then up to two seconds, with jitter.
+/// The waits before a failed statement is tried again: up to 100 ms at first, then up to two seconds, with jitter.
 struct RetryPace: Sendable {
     static let shortest = Duration.milliseconds(100)
     static let longest = Duration.seconds(2)

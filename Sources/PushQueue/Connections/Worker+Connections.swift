@@ -2,9 +2,9 @@ import ApplePush
 import IO
 import Postgres
 
-/// The connections that all work shares, and what to do without them.
+/// The shared connection, and the one for heartbeats.
 extension Worker {
-    /// Connects and registers. Fails at once, with the reason, where that is not possible.
+    /// Connects and registers, without retries.
     func begin() async throws(PostgresError) {
         let lifeline = try await connect(WorkerStatements.lifelineSettings)
         state.installation = try await ask(lifeline, WorkerStatements.installation, Parameters()) { rows in
@@ -20,7 +20,7 @@ extension Worker {
         try await register(on: lifeline)
         self.lifeline = lifeline
         use(try await connect(WorkerStatements.settings))
-        tell(.started(worker: state.id))
+        log(.started(worker: state.id))
     }
 
     func connect(_ settings: SessionSettings) async throws(PostgresError) -> PostgresConnection {
@@ -43,12 +43,12 @@ extension Worker {
         wakeWaiting()
     }
 
-    /// The connection, as soon as there is one; nil when the worker waits for nothing any more.
+    /// The connection, when there is one; nil: the worker waits for nothing more.
     func database() async -> PostgresConnection? {
         while state.phase != .over, !Task.isCancelled {
             if let connection { return connection }
             await withCheckedContinuation { continuation in
-                // The task may have left the loop on its way here, and the connection may have come.
+                // The task may have left the loop on its way here, and the worker may have connected.
                 guard self.connection == nil, state.phase != .over else { return continuation.resume() }
                 waiting.append(continuation)
             }
@@ -61,9 +61,9 @@ extension Worker {
         waiting = []
     }
 
-    /// A statement failed. Its connection may be lost.
+    /// A statement failed, perhaps because its connection is lost.
     func failed(_ error: PostgresError, on connection: PostgresConnection) {
-        guard error.code == .closed else { return complain(of: error) }
+        guard error.code == .closed else { return logError(error) }
         count { $0.databaseErrors += 1 }
         if lifeline === connection {
             lifeline = nil
@@ -72,21 +72,21 @@ extension Worker {
         guard self.connection === connection else { return }
         self.connection = nil
         state.reconnection.disconnected(at: .now, isOwnFault: error.isOfThisSide)
-        tell(.databaseLost(error.message))
+        log(.databaseLost(error.message))
         lossBell.ring()
     }
 
-    /// Counts an error, and tells it unless one of its kind was told a short while ago.
-    func complain(of error: PostgresError) {
-        // This worker has broken off, because it ends.
+    /// Counts an error, and logs it unless one of its kind was logged a short while ago.
+    func logError(_ error: PostgresError) {
+        // The worker itself has cancelled the statement.
         guard error.code != .cancelled else { return }
         count { $0.databaseErrors += 1 }
-        guard let untold = state.untold(error.kind, at: .now) else { return }
-        if error.sqlState == "55P03" { return note(MetLock(error: error, untold: untold)) }
-        tell(.databaseError(error.description, untold: untold))
+        guard let suppressed = state.suppressed(error.kind, at: .now) else { return }
+        if error.sqlState == "55P03" { return note(MetLock(error: error, suppressed: suppressed)) }
+        log(.databaseError(error.description, suppressed: suppressed))
     }
 
-    /// False: the worker was told to end, or its loop has stopped.
+    /// False: the task was cancelled, or the loop has stopped.
     @discardableResult
     func sleep(for wait: Duration) async -> Bool {
         do {
@@ -105,17 +105,16 @@ extension Worker {
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws(PostgresError) -> R {
         let answer = try await connection.ask(statement, parameters, decode)
-        // Answers on other connections do not show that the shared one works.
-        if connection === self.connection { ledger.withLock { $0.heardAt = .now } }
+        if connection === self.connection { ledger.withLock { $0.answeredAt = .now } }
         return answer
     }
 
     // MARK: Reconnecting
 
-    /// Connects again whenever a connection is lost, first the one for heartbeats.
+    /// Reconnects whenever a connection is lost, first the one for heartbeats.
     func keepConnections() async {
         for await _ in lossBell.rings {
-            var isLossTold = false
+            var isLossLogged = false
             while lifeline == nil || connection == nil, !Task.isCancelled, state.phase != .over {
                 guard await sleep(for: state.reconnectionWait()) else { break }
                 do throws(PostgresError) {
@@ -125,27 +124,27 @@ extension Worker {
                     }
                     if connection == nil {
                         try await reconnect()
-                        isLossTold = false
+                        isLossLogged = false
                     }
-                    if isLossTold { tell(.databaseBack) }
-                    isLossTold = false
+                    if isLossLogged { log(.databaseBack) }
+                    isLossLogged = false
                 } catch {
-                    if connectingFailed(error) { isLossTold = true }
+                    if connectingFailed(error) { isLossLogged = true }
                 }
             }
         }
         wakeWaiting()
     }
 
-    /// True: it was told.
+    /// True: it was logged.
     private func connectingFailed(_ error: PostgresError) -> Bool {
         guard error.code != .cancelled else { return false }
         count {
             $0.databaseErrors += 1
             $0.disconnection = error.message
         }
-        guard let untold = state.untold("connecting: " + error.kind, at: .now) else { return false }
-        tell(.databaseAway(error.description, untold: untold))
+        guard let suppressed = state.suppressed("connecting: " + error.kind, at: .now) else { return false }
+        log(.databaseAway(error.description, suppressed: suppressed))
         return true
     }
 
@@ -154,19 +153,17 @@ extension Worker {
         do throws(PostgresError) {
             try await releaseLost(on: connection)
         } catch {
-            // Claims that cannot be given back now are found again as strays.
+            // Claims that cannot be released now are found again as strays.
             guard error.code == .server else { throw error }
-            complain(of: error)
+            logError(error)
         }
         use(connection)
-        tell(.databaseBack)
+        log(.databaseBack)
         dispatchBell.ring()
     }
 
-    /// Gives back claims whose answers were lost, while no claim is under way.
-    ///
-    /// They are named one by one: a statement whose connection is lost may be carried out late, after this worker has made
-    /// other claims.
+    /// Releases claims whose answers were lost, while no claim is under way. They are released by their keys: a statement whose
+    /// connection is lost may run late, after this worker has made other claims.
     func releaseLost(on connection: PostgresConnection) async throws(PostgresError) {
         let lost = try await strays(on: connection)
         guard !lost.isEmpty else { return }

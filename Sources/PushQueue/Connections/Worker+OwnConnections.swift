@@ -1,8 +1,8 @@
 import IO
 import Postgres
 
-/// Connections for work that may take long or wait for a lock, each opened for one piece of work and closed after it. Claims
-/// and settlements share a connection, and must not wait behind such work.
+/// Connections for work that may take long or wait for a lock, each opened for one piece of work. Claims and settlements must
+/// not wait behind it on the shared connection.
 extension Worker {
     enum Purpose: Hashable {
         case maintenance(MaintenanceTask.Name)
@@ -13,7 +13,7 @@ extension Worker {
         case detour
     }
 
-    /// Does nothing while a connection with that purpose is open, or without a database: all such work is repeated.
+    /// Does nothing while a connection with that purpose is open, or without a connection: all such work is repeated.
     func withOwnConnection(
         for purpose: Purpose,
         _ work: (PostgresConnection) async throws(PostgresError) -> Void
@@ -23,14 +23,13 @@ extension Worker {
         do throws(PostgresError) {
             let connection = try await connect(WorkerStatements.ownConnectionSettings)
             ownConnections[purpose] = connection
-            // The worker may have been told to end meanwhile.
+            // The worker may have ended meanwhile.
             if Task.isCancelled || state.phase == .over { await connection.close() }
             try await work(connection)
         } catch {
-            // A worker that ends closes these connections, whatever they are doing.
-            if !Task.isCancelled || error.code != .closed { complain(of: error) }
+            // A worker that ends closes these connections.
+            if !Task.isCancelled || error.code != .closed { logError(error) }
         }
-        // The purpose is free only when the connection is closed.
         await ownConnections.removeValue(forKey: purpose)?.close()
         purposes.remove(purpose)
     }

@@ -1,16 +1,16 @@
 import ApplePush
 
-/// What is to be written about credentials and apps: what each credential says, its status, and why apps are held. Of each
-/// the latest counts.
+/// What is to be written about credentials and apps: the facts and the status of a credential, and why an app is held. The
+/// latest note of a kind counts.
 struct CredentialNotes: Sendable {
     enum Note: Sendable {
-        /// What a credential says that no worker has read since it was written.
+        /// The facts of a credential that was written.
         case finding(Finding)
         /// - Parameters:
-        ///   - status: nil: as it is.
+        ///   - status: nil: unchanged.
         ///   - stopsMinting: No worker mints a provider token for a while.
         case status(of: Int32, String?, error: String?, stopsMinting: Bool = false)
-        /// Why and for how long an app is held; nil: it can send again.
+        /// Nil: the app can send again.
         case hold(app: Int32, (trouble: Trouble, wait: Duration)?)
 
         fileprivate var key: Key {
@@ -21,7 +21,7 @@ struct CredentialNotes: Sendable {
             }
         }
 
-        /// This note, where an earlier one was not written.
+        /// This note and an earlier one that was not written.
         fileprivate func after(_ earlier: Self?) -> Self {
             guard case .status(let certificate, let status, let error, let stops) = self,
                 case .status(_, let before, _, let stopped) = earlier
@@ -34,7 +34,6 @@ struct CredentialNotes: Sendable {
         let certificate: Int32
         /// When the credential was written.
         let since: Int64
-        /// Why it cannot be used, if so.
         let facts: Result<Credential.Facts, Trouble>
     }
 
@@ -52,13 +51,13 @@ struct CredentialNotes: Sendable {
         notes[key] = note.after(notes[key])
     }
 
-    /// A note was not written, and is to be tried again unless there is a later one.
+    /// A note was not written. It is written again, unless there is a later one.
     mutating func keep(_ note: Note) {
         let key = note.key
         notes[key] = notes[key]?.after(note) ?? note
     }
 
-    /// All notes, in the order in which they are to be written.
+    /// Returns all notes, in the order in which they are to be written.
     mutating func take() -> [Note] {
         defer { notes = [:] }
         return notes.sorted { ($0.key.kind, $0.key.id) < ($1.key.kind, $1.key.id) }.map(\.value)

@@ -1,20 +1,19 @@
 import IO
 
-/// When to look for certificates that expire soon, and which warnings were given: one a day for each.
+/// When to look for certificates that expire soon, and which warnings were logged: one a day for each.
 struct ExpiryWatch: Sendable {
     private static let interval = Duration.seconds(3600)
 
     private var due: MonotonicInstant?
     private var warned: [Int32: Int64] = [:]
 
-    /// Whether to look now. If so, the next look is an hour away.
+    /// True: look now. The next look is due in an hour.
     mutating func isDue(at now: MonotonicInstant) -> Bool {
         if let due, now < due { return false }
         self.due = now + Self.interval
         return true
     }
 
-    /// Whether to warn that so many days are left.
     mutating func mustWarn(of certificate: Int32, days: Int64) -> Bool {
         warned.updateValue(days, forKey: certificate) != days
     }

@@ -1,8 +1,7 @@
 import IO
 import Postgres
 
-/// Writing what was found out about credentials and apps. Their rows may be locked for long, so it is done on a connection of
-/// its own, and reading does not wait for it.
+/// Writes the notes about credentials and apps, on a connection of their own, since these rows may be locked for long.
 extension Worker {
     func keepNotes() async {
         for await _ in notesBell.rings where !state.notes.isEmpty {

@@ -2,10 +2,10 @@ import ApplePush
 import IO
 import Postgres
 
-/// The provider tokens of the fleet: one for each signing key, in the database, dated by its clock.
+/// The provider tokens of the fleet: one for each signing key, stored in the database and dated by its clock.
 extension Worker {
-    /// The token that all workers use now. Where a new one is due, each worker signs one with the time of the database, and the
-    /// first to write its own has made the next one for all.
+    /// The token that all workers use now. If a new one is due, each worker mints one with the database's time; the first that
+    /// is stored is used by all.
     func providerToken(_ key: ProviderTokenKey, refusing refused: ProviderToken?) async throws -> ProviderToken {
         var minted: ProviderToken?
         for _ in 0..<3 {
@@ -28,7 +28,7 @@ extension Worker {
                     minted = key.mint(at: now)
                     continue
                 }
-                if token == minted { tell(.tokenMinted("\(key)")) }
+                if token == minted { log(.tokenMinted("\(key)")) }
                 return token
             } catch {
                 failed(error, on: connection)

@@ -4,12 +4,12 @@ import Postgres
 
 /// One claim being worked on, from its plan to its end.
 ///
-/// A value: it says what it needs next, and is told what happened. `Worker` does these steps with a database and a gateway,
-/// the simulation does the same steps with models of both.
+/// A value: events go in, the next step comes out. `Worker` does the steps with a database and a gateway, the simulation with
+/// models of both.
 struct Flight: Sendable {
     private enum Stage {
         case claiming
-        /// Waits for a turn at the app's rate or, once it has one, for its time.
+        /// Waits for a turn at the app's rate or, once it has one, for its beginning.
         case waiting(HeldClaim, RateLimits.Turn?)
         case givingBack(HeldClaim, refusals: Int)
         case delivering(HeldClaim)
@@ -23,9 +23,9 @@ struct Flight: Sendable {
     /// The worker's id at the claim, which fences what is written.
     let worker: Int64
     private var stage = Stage.claiming
-    /// A row of the lane that has to be cut.
+    /// A row of the lane that has to be split.
     private var large: Int64?
-    /// The statement that is tried again met a lock.
+    /// The statement to try again met a lock.
     private(set) var metLock = false
     private var pace = RetryPace()
     private var news: [News] = []
@@ -44,7 +44,6 @@ struct Flight: Sendable {
         return news
     }
 
-    /// What it needs next.
     mutating func next(after event: Event, in state: inout WorkerState, at now: MonotonicInstant) -> Step {
         switch stage {
         case .claiming: claimed(event, &state, now)
@@ -57,13 +56,12 @@ struct Flight: Sendable {
         }
     }
 
-    /// Takes the step again, after a wait where the worker still has its connection.
+    /// Repeats the step, after a wait if the worker is still connected.
     private mutating func again(after error: PostgresError, _ step: Step, _ state: inout WorkerState) -> Step {
         metLock = error.metLock
         return state.retryWait(&pace).map { .wait($0) } ?? step
     }
 
-    /// Enters a stage, whose statements have their own waits.
     private mutating func enter(_ stage: Stage) {
         self.stage = stage
         metLock = false
@@ -150,8 +148,8 @@ struct Flight: Sendable {
         }
     }
 
-    /// A claim that PostgreSQL refuses to take back stays in this worker's name. It is tried again as a stray, and others take
-    /// it over when the worker has ended.
+    /// A claim whose release PostgreSQL rejects keeps its row. It is released again as a stray, and taken over when the worker
+    /// has ended.
     private mutating func gaveBack(
         _ claim: HeldClaim,
         _ refusals: Int,
@@ -213,9 +211,9 @@ struct Flight: Sendable {
             case .triesNext: break
             case .waitsForRest: return goOn(writing.claim, hasRest: writing.hasRest, &state)
             case .triesAgain(let stuck):
-                if let stuck, state.untold("ending a claim", at: now) != nil {
+                if let stuck, state.suppressed("ending a claim", at: now) != nil {
                     let name = state.limits.apps.name(of: app)
-                    tell(.cannotEnd(app: name, message: stuck, error: error.description))
+                    log(.cannotEnd(app: name, message: stuck, error: error.description))
                 }
                 stage = .settling(writing)
                 guard let write = writing.write else { break }
@@ -244,16 +242,16 @@ struct Flight: Sendable {
         let settlement = writing.settlement
         guard writing.isWritten else {
             writing.claim.progress = .lost
-            tell(.stale(claim: writing.claim.jobs.id))
+            log(.stale(claim: writing.claim.jobs.id))
             return goOn(writing.claim, hasRest: writing.hasRest, &state)
         }
         state.settled(&writing.claim, settlement, writing.outcomes, at: now)
         for job in writing.unrecorded {
             let name = state.limits.apps.name(of: app)
-            tell(.unrecorded(app: name, message: job.message, error: job.error, isWritten: job.isWritten))
+            log(.unrecorded(app: name, message: job.message, error: job.error, isWritten: job.isWritten))
         }
         news.append(.settled(settlement, app: app))
-        for event in state.news(of: settlement, from: writing.claim.jobs, at: now) { tell(event) }
+        for event in state.news(of: settlement, from: writing.claim.jobs, at: now) { log(event) }
         if state.isSuspect(app) {
             stage = .settling(writing)
             return .countActivity
@@ -263,7 +261,7 @@ struct Flight: Sendable {
     }
 
     private mutating func learn(_ writing: SettlementWriting, _ state: inout WorkerState, _ now: MonotonicInstant) {
-        if let event = state.learned(from: writing.settlement, of: writing.claim.jobs, at: now) { tell(event) }
+        if let event = state.learned(from: writing.settlement, of: writing.claim.jobs, at: now) { log(event) }
     }
 
     private mutating func goOn(_ claim: HeldClaim, hasRest: Bool, _ state: inout WorkerState) -> Step {
@@ -296,11 +294,11 @@ struct Flight: Sendable {
     ) -> Step {
         if case .cut(let parts?) = event {
             state.split(in: plan.lane, at: now)
-            if parts > 0 { tell(.split(app: app, message: message, parts: parts)) }
+            if parts > 0 { log(.split(app: app, message: message, parts: parts)) }
         }
         stage = .over
         return .end
     }
 
-    private mutating func tell(_ event: WorkerEvent) { news.append(.happened(event)) }
+    private mutating func log(_ event: WorkerEvent) { news.append(.happened(event)) }
 }

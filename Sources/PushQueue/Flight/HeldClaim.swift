@@ -1,23 +1,23 @@
 import ApplePush
 import IO
 
-/// The jobs of a claim, and how much of them is settled.
+/// The jobs of a claim and the progress of their settlement.
 struct HeldClaim: Sendable {
     enum Progress: Sendable {
         case unsettled
         /// The first of two parts is settled, with these outcomes.
         case partSettled(Outcomes)
-        /// Others have taken the claim over.
+        /// Another worker has taken the claim over.
         case lost
     }
 
     let jobs: ClaimedJobs
-    /// The worker's id at the claim, which fences what is written.
+    /// The worker's id at the claim, which fences the settlement.
     let worker: Int64
     let answeredAt: MonotonicInstant
     var mostAttempts = Int16.max
     var progress = Progress.unsettled
-    /// How many pushes are not settled.
+    /// Pushes that are not settled.
     var pushes: Int
 
     init(_ jobs: ClaimedJobs, claimedAs worker: Int64, answeredAt: MonotonicInstant) {

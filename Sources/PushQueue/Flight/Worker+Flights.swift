@@ -2,9 +2,9 @@ import ApplePush
 import IO
 import Postgres
 
-/// Doing the steps of flights, with the database and the gateway.
+/// Does the steps of flights with the database and the backend.
 extension Worker {
-    func fly(_ plan: ClaimPlan) async {
+    func runFlight(_ plan: ClaimPlan) async {
         var flight = Flight(plan, claimedAs: state.id)
         var rest: Remainder?
         var step = flight.first
@@ -13,7 +13,7 @@ extension Worker {
             switch step {
             case .claim(let plan): event = await claim(plan, as: flight.worker)
             case .takeTurn(let pushes, let route):
-                // Pushes that waited for a connection after their turn would go out together with those of the next turn.
+                // Connect first: pushes that waited for a connection would go out with those of the next turn.
                 if let route { await backend.prepare(for: route.gateway, with: supplied(route.credential)) }
                 let parameters = Parameters(flight.app, Int32(clamping: pushes))
                 event = await write(for: flight, WorkerStatements.takeTurn, parameters) {
@@ -45,7 +45,6 @@ extension Worker {
         }
     }
 
-    /// Tells and counts the news, and looks whether there is more to claim.
     private func publish(_ news: [Flight.News]) {
         for item in news {
             switch item {
@@ -56,7 +55,7 @@ extension Worker {
                     counters.waits += waits
                 }
             case .settled(let settlement, let app): count { $0.add(settlement, of: app) }
-            case .happened(let event): tell(event)
+            case .happened(let event): log(event)
             }
         }
         count { _ in }
@@ -128,10 +127,10 @@ extension Worker {
                 parts = try await ask(connection, WorkerStatements.split, parameters) { try $0.int64(0, 0) }
             } catch {
                 guard error.isAboutSize else { throw error }
-                // It cannot be read, so it can never be sent.
+                // A row that cannot be read can never be sent.
                 try await connection.execute(WorkerStatements.discard, Parameters(lane.app, lane.number, message))
                 parts = 0
-                complain(of: error)
+                logError(error)
             }
         }
         return .cut(parts: parts.map { Int($0) })

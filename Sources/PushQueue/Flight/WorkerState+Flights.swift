@@ -1,14 +1,13 @@
 import ApplePush
 import IO
 
-/// What happens to a claim once it is answered: sent, settled, or given back.
+/// What follows the answer to a claim.
 extension WorkerState {
-    /// What to do with claimed jobs.
     enum Departure: Sendable {
         case send(App.Route, mostAttempts: Int16)
-        /// Everything has expired or is refused here: it only has to be settled.
+        /// All jobs have expired or are refused: they only have to be settled.
         case nothingToSend
-        /// The jobs may not be sent any more, and go back as they were.
+        /// The jobs may no longer be sent, and go back unchanged.
         case giveBack
     }
 
@@ -21,7 +20,7 @@ extension WorkerState {
         return .send(route, mostAttempts: Int16(clamping: app.row.settings.maxAttempts))
     }
 
-    /// The outcomes of a claim are known, or some of them. Answers with what is to be written.
+    /// Outcomes of a claim are known, all or some.
     mutating func landed(_ claim: HeldClaim, _ outcomes: Outcomes, at now: MonotonicInstant) -> Settlement {
         var settlement = Settlement(
             claim.jobs,
@@ -29,7 +28,7 @@ extension WorkerState {
             after: claim.settled,
             policy: options.retry,
             mostAttempts: claim.mostAttempts,
-            // The database's clock: its time at the claim, and what has passed since the answer.
+            // The database's clock at the claim, plus the time since the answer.
             now: claim.jobs.claimedAt + (now - claim.answeredAt).nanoseconds / 1000,
             using: &random
         )
@@ -47,7 +46,7 @@ extension WorkerState {
     ) {
         let app = claim.jobs.app
         activity[app, default: Settlement.Tally()] += settlement.tally
-        // Jobs that went back to the queue may be below the floor.
+        // Returned jobs may be below the floor.
         if let lowest = settlement.lowestReturned(of: claim.jobs) {
             board.returned(to: claim.lane, lowest: lowest, at: now)
         }
@@ -60,9 +59,9 @@ extension WorkerState {
         }
     }
 
-    /// What is worth telling of a settlement: pushes that are tried again, and topics that are refused.
+    /// The events of a settlement: pushes that are tried again, and topics that are refused.
     mutating func news(of settlement: Settlement, from jobs: ClaimedJobs, at now: MonotonicInstant) -> [WorkerEvent] {
-        let refusals = topicNews.settled(
+        let refusals = topicEvents.settled(
             settlement.topicRefusals,
             sent: settlement.tally.sent,
             of: jobs.app,
@@ -72,8 +71,8 @@ extension WorkerState {
         guard !causes.isEmpty || !refusals.isEmpty, case .known(let app) = limits.apps[jobs.app] else { return [] }
         var events: [WorkerEvent] = []
         for (cause, pushes) in causes {
-            if let untold = retries.add(pushes, of: AppCause(app: jobs.app, cause: cause), at: now) {
-                events.append(.retrying(app: jobs.app, name: app.name, cause, pushes: untold))
+            if let suppressed = retries.add(pushes, of: AppCause(app: jobs.app, cause: cause), at: now) {
+                events.append(.retrying(app: jobs.app, name: app.name, cause, pushes: suppressed))
             }
         }
         for item in refusals {
@@ -92,7 +91,7 @@ extension WorkerState {
         return events
     }
 
-    /// Holds the app or ends its hold, as the settlement shows.
+    /// Holds the app or ends its hold.
     mutating func learned(
         from settlement: Settlement,
         of jobs: ClaimedJobs,
@@ -104,12 +103,11 @@ extension WorkerState {
         return jobs.batch.isEmpty ? nil : endHold(of: jobs.app)
     }
 
-    /// The claim's rows are where they came from.
+    /// The rows of the claim are back in the queue.
     mutating func gaveBack(_ claim: HeldClaim, at now: MonotonicInstant) {
         board.returned(to: claim.lane, lowest: claim.jobs.lowest, at: now)
     }
 
-    /// The worker has nothing more to do with the claim.
     mutating func ended(_ claim: HeldClaim) {
         flights.remove(claim.jobs.key)
         limits.admission.release(claim.pushes, of: claim.jobs.app)

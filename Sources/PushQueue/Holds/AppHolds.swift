@@ -1,8 +1,7 @@
 import IO
 
-/// Apps in trouble, and when each may try again: after a second at first, then less and less often, with jitter.
-///
-/// When its time has come an app tries with one small claim. Only an answer of the gateway ends the trouble.
+/// The apps that are held, and when each is tried again: after a second, then at growing intervals, with jitter. It is tried
+/// with one small claim, and only an answer of the gateway ends the hold.
 struct AppHolds: Sendable {
     private struct Hold {
         var times = 0
@@ -17,13 +16,13 @@ struct AppHolds: Sendable {
 
     var troubles: [(app: Int32, trouble: Trouble)] { holds.map { ($0.key, $0.value.trouble) } }
 
-    /// Until when the app is held; nil: it may try.
+    /// When the app may be tried; nil: now.
     func end(of app: Int32, at now: MonotonicInstant) -> MonotonicInstant? {
         guard let hold = holds[app], now < hold.until else { return nil }
         return hold.until
     }
 
-    /// The app is held, or its next claim shows whether the trouble is over.
+    /// The app is held, or its next claim shows whether it can send.
     func isInTrouble(_ app: Int32) -> Bool { holds[app] != nil }
 
     /// - Returns: How long the app is held; nil: it was held already.
@@ -40,13 +39,13 @@ struct AppHolds: Sendable {
         return wait
     }
 
-    /// The app was changed, and may try at once.
+    /// The row of the app has changed, so it may be tried at once.
     mutating func release(_ app: Int32) {
         holds[app]?.times = 0
         holds[app]?.until = MonotonicInstant(nanoseconds: 0)
     }
 
-    /// The app works. True: it was in trouble.
+    /// The app can send. True: it was held.
     mutating func end(_ app: Int32) -> Bool {
         holds.removeValue(forKey: app) != nil
     }

@@ -24,7 +24,7 @@ package struct Trouble: Error, Equatable, Sendable {
         self.message = message
     }
 
-    /// Every app with the same credential has it.
+    /// It is a problem of every app with the credential.
     var isOfCredential: Bool {
         switch kind {
         case .credential, .providerToken, .tokenUpdates: true
@@ -42,8 +42,7 @@ package struct Trouble: Error, Equatable, Sendable {
         }
     }
 
-    /// What kept pushes from being sent, if anything did. A refusal of the credential counts unless another push was delivered
-    /// with it.
+    /// Nil: the outcomes show none. A refusal of the credential counts only if no push of the batch was delivered.
     init?(_ outcomes: Outcomes, credentialWorks: Bool) {
         if let failure = outcomes.connectFailure {
             self.init(failure)

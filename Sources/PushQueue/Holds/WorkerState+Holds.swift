@@ -1,19 +1,19 @@
 import ApplePush
 import IO
 
-/// What keeps an app from sending: its row, or a trouble that its pushes met.
+/// Holding apps that cannot send, because of their rows or the outcomes of their pushes.
 extension WorkerState {
-    /// Rows of apps were read. Answers with the credentials that no app uses any more.
+    /// Returns the credentials that no app uses any more.
     mutating func read(_ rows: [AppRow], of ids: [Int32]) -> Set<Credential> {
         let news = limits.apps.read(rows, of: ids)
-        // An app with another route may try again at once, which shows whether the trouble is over.
+        // With another route, the app may be able to send.
         for app in news.rerouted { limits.holds.release(app) }
         for id in ids { board.freed(id) }
         for finding in news.findings { notes.add(.finding(finding)) }
         return news.unused
     }
 
-    /// Holds the apps of these lanes that have no way to a gateway.
+    /// Holds the apps of these lanes that have no route.
     mutating func holdUnusable(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
         lanes.compactMap { lane in
             guard case .known(let app) = limits.apps[lane.app], !app.row.isPaused,
@@ -23,7 +23,7 @@ extension WorkerState {
         }
     }
 
-    /// The app cannot send for now. Notes it in `holds`, and in the row of its credential where that is the cause.
+    /// Notes the hold in `holds`, and in the row of the credential if that is the cause.
     /// - Returns: nil: it is held already.
     mutating func hold(_ id: Int32, for trouble: Trouble, at now: MonotonicInstant) -> WorkerEvent? {
         guard case .known(let app) = limits.apps[id],
@@ -43,7 +43,7 @@ extension WorkerState {
         return .trouble(app: id, name: app.name, trouble, heldFor: wait)
     }
 
-    /// The gateway has answered pushes of the app. Ends its trouble, if it had any.
+    /// The gateway has answered pushes of the app.
     mutating func endHold(of id: Int32) -> WorkerEvent? {
         guard case .known(let app) = limits.apps[id], limits.holds.end(id) else { return nil }
         board.freed(id)

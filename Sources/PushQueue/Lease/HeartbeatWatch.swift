@@ -2,8 +2,8 @@ import IO
 
 /// The heartbeats of the other workers, timed by this worker's monotonic clock.
 ///
-/// A worker is dead once its heartbeat has not changed for its whole lease, counted from when this worker has seen it first.
-/// So setting the database's clock neither kills a worker nor keeps a dead one alive.
+/// A worker is dead when its heartbeat has not changed for the length of its lease, as seen by this worker. So setting the
+/// database's clock neither kills a worker nor keeps a dead one alive.
 struct HeartbeatWatch: Sendable {
     /// A row of `workers`.
     struct Sighting: Sendable {
@@ -11,15 +11,15 @@ struct HeartbeatWatch: Sendable {
         /// Goes up by one with each heartbeat.
         let beat: Int64
         let lease: Duration
-        /// Its lease has run out by the database's clock, which is a hint and no reason to take over.
+        /// Its lease has expired by the database's clock, which alone is no reason to take over.
         var looksDead = false
     }
 
     private struct Entry {
         var sighting: Sighting
-        /// Since when the heartbeat has not changed.
+        /// When the heartbeat was first seen.
         var since: MonotonicInstant
-        /// A take-over failed, since the row was locked.
+        /// A take-over failed, perhaps because the row was locked.
         var wasLocked = false
 
         var end: MonotonicInstant { since + sighting.lease }
@@ -41,19 +41,17 @@ struct HeartbeatWatch: Sendable {
         self.entries = entries
     }
 
-    /// The workers to take over from.
     func dead(at now: MonotonicInstant) -> [Sighting] {
         entries.values.filter { $0.end <= now }.map(\.sighting).sorted { $0.worker < $1.worker }
     }
 
-    /// The earliest instant at which one of them may be dead.
+    /// When the first of them may be dead.
     var nextEnd: MonotonicInstant? { entries.values.lazy.map(\.end).min() }
 
-    /// A worker may turn out to be dead, which `worker --once` waits for.
+    /// A worker may be dead, which `worker --once` waits for.
     var hasSuspects: Bool { entries.values.contains { $0.sighting.looksDead && !$0.wasLocked } }
 
-    /// Its row is locked, perhaps, and its heartbeat waits for that lock too. It gets a third of its lease to show a heartbeat
-    /// once the lock is gone.
+    /// If its row is locked, its heartbeat waits for the lock too. After each try it has a third of its lease to show one.
     mutating func couldNotTakeOver(_ worker: Int64, at now: MonotonicInstant) {
         guard var entry = entries[worker] else { return }
         entry.since = max(entry.since, now + entry.sighting.lease * -2 / 3)
@@ -61,7 +59,7 @@ struct HeartbeatWatch: Sendable {
         entries[worker] = entry
     }
 
-    /// Heartbeats did not get through for a while, this worker's own included. Every worker gets its whole lease again.
+    /// This worker's own heartbeats failed for a while, so those of others may have too. Every lease begins again.
     mutating func restart(at now: MonotonicInstant) {
         for worker in entries.keys { entries[worker]?.since = now }
     }

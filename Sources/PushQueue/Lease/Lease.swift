@@ -1,21 +1,20 @@
 import IO
 
-/// How long the other workers are sure to regard this one as alive.
+/// How long other workers are certain to regard this one as alive.
 ///
-/// A lease lasts from the instant at which it was asked for, by the worker's monotonic clock, however long the answer took.
-/// The worker regards it as over half a second earlier.
+/// A lease begins when the statement is sent, by the worker's monotonic clock. For the worker it ends half a second early.
 struct Lease: Sendable {
     static let margin = Duration.milliseconds(500)
 
     let duration: Duration
-    /// When the worker regards it as over; nil: it is over.
+    /// Nil: it is over.
     private(set) var end: MonotonicInstant?
 
     init(duration: Duration) {
         self.duration = duration
     }
 
-    /// How often to renew it. Four renewals may get lost.
+    /// Four renewals may be lost.
     var interval: Duration { duration / 5 }
 
     mutating func granted(askedAt: MonotonicInstant) {

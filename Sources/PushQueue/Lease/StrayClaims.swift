@@ -1,12 +1,11 @@
 import IO
 
-/// Claims in the worker's name that it does not know: their answers were lost.
-///
-/// An answer may still be on its way, so a claim is given back only after a grace period.
+/// Claims of the worker that it does not know, because their answers were lost. An answer may still be on its way, so a claim
+/// is released only after a grace period.
 struct StrayClaims: Sendable {
     private var since: [ClaimKey: MonotonicInstant] = [:]
 
-    /// The claims to give back.
+    /// The claims to release.
     private(set) var lost: [ClaimKey] = []
 
     mutating func found(_ claims: [ClaimKey], at now: MonotonicInstant, grace: Duration) {

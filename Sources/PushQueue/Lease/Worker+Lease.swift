@@ -13,7 +13,7 @@ extension Worker {
         count { $0.leaseEnd = state.lease.end }
     }
 
-    /// Renews the lease, over a connection where nothing waits for locks.
+    /// Renews the lease, on a connection of its own.
     func keepLease() async {
         while await sleep(for: state.heartbeatWait(at: .now)) {
             guard let lifeline = await nextLifeline() else { return }
@@ -28,7 +28,7 @@ extension Worker {
         }
     }
 
-    /// The connection for heartbeats, as soon as there is one; nil: the worker has ended.
+    /// The connection for heartbeats, when there is one; nil: the worker has ended.
     private func nextLifeline() async -> PostgresConnection? {
         if let lifeline { return lifeline }
         for await _ in lifelineBell.rings {
@@ -51,13 +51,13 @@ extension Worker {
             state.declaredDead()
             permit.withdraw()
             try await register(on: lifeline)
-            tell(.leaseLost(worker: state.id))
+            log(.leaseLost(worker: state.id))
         }
-        // While the lease was over, nothing was claimed.
+        // Without the lease, nothing was claimed.
         dispatchBell.ring()
     }
 
-    /// Writes the counts, and opens the breakers of apps with bad tokens where it is due.
+    /// Writes the counts of pushes, and opens breakers.
     func countActivity(on connection: PostgresConnection) async throws(PostgresError) {
         let counts = state.takeActivity()
         guard !counts.isEmpty else { return }
@@ -91,19 +91,19 @@ extension Worker {
             }
         }
         for breaker in opened {
-            tell(.breakerOpened(app: breaker.app, name: breaker.name, reason: breaker.reason))
+            log(.breakerOpened(app: breaker.app, name: breaker.name, reason: breaker.reason))
         }
-        // At once, since every claim until then costs pushes.
+        // At once, since every further claim would lose pushes.
         try await readApps(opened.map(\.app), on: connection)
     }
 
-    /// Nothing else is asked any more, so it uses the shared connection. True: the worker's row is gone, with every claim.
+    /// True: the worker's row is gone, and it has no claims.
     func signOff() async -> Bool {
         guard state.phase != .over, let connection = self.connection else { return false }
         do throws(PostgresError) {
             try await countActivity(on: connection)
             try await writeNotes(on: connection)
-            // After a run with `once`, holds stay for people to read until the next run.
+            // After a run with `once`, holds stay until the next run, so that people can read them.
             if !options.once {
                 try await connection.execute(WorkerStatements.endHolds, Parameters(state.id))
             }

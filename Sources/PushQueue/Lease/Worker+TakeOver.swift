@@ -1,7 +1,7 @@
 import IO
 import Postgres
 
-/// Watching the other workers, and taking over from those that are dead.
+/// Watching the other workers, and taking over the claims of dead ones.
 extension Worker {
     func keepWatch() async {
         repeat {
@@ -35,7 +35,7 @@ extension Worker {
         for worker in dead { await takeOver(from: worker) }
     }
 
-    /// Whether claims of workers are left that have no row any more.
+    /// Whether there are claims of workers without a row.
     func hasOrphans(_ connection: PostgresConnection) async throws(PostgresError) -> Bool {
         try await ask(connection, WorkerStatements.hasOrphans, Parameters()) { try $0.bool(0, 0) }
     }
@@ -49,7 +49,6 @@ extension Worker {
         }
     }
 
-    /// On a connection of its own, so that heartbeats do not wait behind it.
     private func takeOver(from dead: HeartbeatWatch.Sighting?) async {
         var isGone = false
         await withOwnConnection(for: .takeOver) { connection throws(PostgresError) in
@@ -58,8 +57,8 @@ extension Worker {
         if let dead, !isGone { state.watch.couldNotTakeOver(dead.worker, at: .now) }
     }
 
-    /// - Parameter dead: nil: only what is left of workers without a row.
-    /// - Returns: Whether a worker was taken over from.
+    /// - Parameter dead: nil: only claims of workers without a row.
+    /// - Returns: Whether the claims of the dead worker were taken over.
     func takeOver(
         from dead: HeartbeatWatch.Sighting?,
         on connection: PostgresConnection
@@ -70,12 +69,12 @@ extension Worker {
         }
         guard workers > 0 || claims > 0 else { return false }
         state.tookOver()
-        tell(.tookOver(workers: Int(workers), claims: Int(claims), jobs: Int(jobs)))
+        log(.tookOver(workers: Int(workers), claims: Int(claims), jobs: Int(jobs)))
         dispatchBell.ring()
         return workers > 0
     }
 
-    /// Claims in this worker's name that it does not know.
+    /// Claims of this worker that it does not know.
     func strays(on connection: PostgresConnection) async throws(PostgresError) -> [ClaimKey] {
         let parameters = Parameters(state.id, PostgresArray(state.heldClaims))
         return try await ask(connection, WorkerStatements.strays, parameters) { rows in

@@ -1,7 +1,7 @@
 import IO
 import Postgres
 
-/// The lease, and watching those of the others.
+/// The lease of this worker, and those of others.
 extension WorkerState {
     mutating func registered(as id: Int64, askedAt: MonotonicInstant) {
         self.id = id
@@ -15,24 +15,23 @@ extension WorkerState {
         limits.workersAlive = max(1, workersAlive)
     }
 
-    /// The others have taken over what the worker held. It cannot settle what it still has in flight.
+    /// Another worker has taken over its claims, so it cannot settle them.
     mutating func declaredDead() {
         lease.lost()
     }
 
-    /// How long to wait before the next heartbeat: zero where the answer took so long that the lease is over again.
+    /// The wait before the next heartbeat: zero if the last answer came after the end of the lease.
     func heartbeatWait(at now: MonotonicInstant) -> Duration {
         lease.holds(at: now) ? lease.interval : .zero
     }
 
-    /// Claims in its name were found that it does not know.
     mutating func foundStrays(_ claims: [ClaimKey], at now: MonotonicInstant) {
         strays.found(claims, at: now, grace: max(.seconds(30), options.lease * 2))
     }
 
-    // MARK: The others
+    // MARK: Other workers
 
-    /// While its own heartbeats do not get through, those of the others may not either, and prove nothing.
+    /// While its own heartbeats fail, missing heartbeats of others prove nothing.
     private var longestSilence: Duration { options.lease * 3 / 5 }
 
     private mutating func heartbeatGotThrough(askedAt: MonotonicInstant) {
@@ -40,35 +39,34 @@ extension WorkerState {
         heartbeatAt = askedAt
     }
 
-    /// The heartbeats of the others were read. Answers with those that are dead.
+    /// The heartbeats of the others were read. Returns the dead workers.
     mutating func saw(_ others: [HeartbeatWatch.Sighting], at now: MonotonicInstant) -> [HeartbeatWatch.Sighting] {
         watch.saw(others, at: now)
         guard let heartbeatAt, now - heartbeatAt < longestSilence else { return [] }
         return watch.dead(at: now)
     }
 
-    /// How long to wait before reading the heartbeats of the others again: until a lease may be over, or a fraction of a lease,
-    /// so that heartbeats are seen soon.
+    /// The wait before the heartbeats of others are read again: until a lease may be over, or a fraction of the lease.
     mutating func watchWait(at now: MonotonicInstant) -> Duration {
         let usual = options.lease / 15 * Double.random(in: 0.8...1.2, using: &random)
         guard let end = watch.nextEnd, end > now else { return usual }
         return min(usual, max(end - now, .milliseconds(1)))
     }
 
-    /// Jobs of dead workers are back in the queue, perhaps below the floors.
+    /// Jobs of dead workers are back in the queue, and may be below the floors.
     mutating func tookOver() {
         board.forgetFloors()
     }
 
     // MARK: Activity
 
-    /// The counts to write. Later settlements begin new ones.
+    /// Returns the counts to write, and begins new ones.
     mutating func takeActivity() -> [Int32: Settlement.Tally] {
         defer { activity = [:] }
         return activity
     }
 
-    /// So many pushes of the app failed as BadDeviceToken that the counts are written at once, for the breaker.
+    /// Most pushes of the app fail as BadDeviceToken, so the counts are written at once for the breaker.
     func isSuspect(_ app: Int32) -> Bool {
         guard let counts = activity[app], counts.badTokens >= 100 else { return false }
         return counts.badTokens * 2 > counts.sent + counts.failed

@@ -1,8 +1,8 @@
 package import ApplePush
 package import Postgres
 
-/// The lists of the legacy feedback service that are to be read, one after the other. When the database is lost, reading goes
-/// on later where it stopped.
+/// The lists of the legacy feedback service that are to be read, one after the other. Reading resumes when a lost connection
+/// to the database is back.
 package struct FeedbackLists: Sendable {
     /// How reading the list of an app ended.
     package struct Summary: Equatable, Sendable {
@@ -35,16 +35,16 @@ package struct FeedbackLists: Sendable {
     /// A list has been begun.
     package var isUnderWay: Bool { reading != nil }
 
-    /// How many entries were read and are not in the table yet.
+    /// Entries that were read and are not in the table yet.
     package var unwritten: Int { reading?.unwritten ?? 0 }
 
-    /// The lists that were read since this was asked last.
+    /// Returns the lists that were read since the last call.
     package mutating func takeSummaries() -> [Summary] {
         defer { summaries = [] }
         return summaries
     }
 
-    /// Reads all lists. One that was begun is read to its end, since the gateway tells each entry only once.
+    /// A list that was begun is read to its end, since the gateway sends each entry only once.
     package mutating func goOn(
         by backend: any Backend,
         on connection: PostgresConnection,

@@ -1,8 +1,8 @@
 import ApplePush
 import Postgres
 
-/// A list of the legacy feedback service: the apps it is for, and its gateway and credential, or why it cannot be read. Apps
-/// that share a gateway and a certificate share the list, which the gateway tells only once.
+/// A list of the legacy feedback service: its apps, gateway and credential. Apps with the same gateway and certificate share a
+/// list, since the gateway sends it only once.
 struct FeedbackOrigin: Sendable {
     private(set) var apps: [Int32]
     private(set) var names: [String]
@@ -27,7 +27,6 @@ struct FeedbackOrigin: Sendable {
         return shared(origins).filter { origin in app.map { origin.names.contains($0) } ?? true }
     }
 
-    /// One for each list.
     private static func shared(_ origins: [Self]) -> [Self] {
         var lists: [Self] = []
         var places: [App.Route: Int] = [:]

@@ -1,9 +1,8 @@
 import ApplePush
 import Postgres
 
-/// One list of the legacy feedback service on its way into the table. Each piece is written before the next one is read, since
-/// the gateway forgets what it has told. When the database is lost, the next connection goes on with the piece in hand. A piece
-/// whose commit was not answered may be written twice, which changes nothing.
+/// One list of the legacy feedback service on its way into the table. The gateway forgets what it has sent, so each piece is
+/// written before the next one is read. After a lost connection, the piece is written again, which changes nothing.
 struct FeedbackReading: Sendable {
     let origin: FeedbackOrigin
     private let list: FeedbackList
@@ -28,7 +27,7 @@ struct FeedbackReading: Sendable {
     /// Entries that were read and are not in the table yet.
     var unwritten: Int { inHand.count }
 
-    /// Why the list broke off, if it did.
+    /// Why the list ended early, if it did.
     var failure: PushError? { get async { await list.failure } }
 
     /// Reads to the end of the list.
@@ -41,7 +40,7 @@ struct FeedbackReading: Sendable {
         } while await readOn()
     }
 
-    /// Throws where nothing can be written, so that no entries are read that would be lost.
+    /// Throws if the table cannot be written, before entries are read that would be lost.
     static func check(_ origin: FeedbackOrigin, on connection: PostgresConnection) async throws(PostgresError) {
         try await keep([], of: origin, on: connection)
     }

@@ -1,27 +1,27 @@
 package import Postgres
 
-/// A session, or a prepared transaction, that holds locks in the way of workers and applications.
+/// A session or a prepared transaction whose locks block workers or applications.
 package struct LockHolder: Equatable, Sendable {
-    /// What to end: "process 4242 (psql, user bob, idle in transaction)", "the prepared transaction 'a'".
+    /// As in "process 4242 (psql, user bob, idle in transaction)" or "the prepared transaction 'a'".
     package let who: String
     /// Nil: a prepared transaction.
     package let pid: Int32?
     /// Tables of schema carillon.
     package let relations: String
-    /// It has locked the tables against all writers. Otherwise it may have locked rows.
+    /// It has locked tables against all writers. Otherwise it may have locked rows.
     package let isWhole: Bool
-    /// How long its transaction has been open; nil: this user may not see that.
+    /// The age of its transaction; nil: this user may not see it.
     package let seconds: Double?
-    /// How many sessions have waited for it for more than three seconds.
+    /// How many sessions have waited for it longer than three seconds.
     package let waiting: Int64
 }
 
 extension LockHolder {
-    /// Asked with an age in seconds and the name of a table, or null for any: answers with those that have held locks for
-    /// longer, or that others wait for. Which rows a session has locked cannot be seen from outside. So of the locks that
-    /// hold up a row only the table's is known here: that of every transaction that has written to it. Where this user may
-    /// not see how old a transaction is, it counts if the table is named, which is where somebody has met its lock. A session
-    /// that waits for a lock itself is left out, unless others wait for it: who holds that lock is to blame.
+    /// The holders that others wait for, or whose transaction is older than `$1` seconds, of locks on table `$2`, or on any.
+    ///
+    /// Row locks of other sessions cannot be seen, so every transaction that has written to the table may hold some. If this
+    /// user may not see the age of a transaction, it counts only when the table is given. A session that waits for a lock
+    /// itself is left out unless others wait for it, since the holder of that lock is the cause.
     package static let statement = Statement(
         "lock_holders",
         """

@@ -1,16 +1,13 @@
 import IO
 
-/// Apps whose statements met a lock.
-///
-/// Their next statements take the detour at once, so that they no longer hold up the shared connection. Several such apps
-/// mean that a whole table is locked: then all apps take it. A statement that met a lock is tried again until it passes. An
-/// app without further statements, because it was paused or removed, is soon forgotten.
+/// Apps whose statements met a lock. Their next statements take the detour, so that they do not hold up the shared connection.
+/// If there are several such apps, the whole table may be locked, so all apps take it. An app counts as locked until a statement
+/// succeeds, or for half a minute.
 struct LockedApps: Sendable {
     private static let many = 3
-    /// Longer than the wait between two tries.
     private static let memory = Duration.seconds(30)
 
-    /// Until when each counts as locked.
+    /// When each no longer counts as locked.
     private var apps: [Int32: MonotonicInstant] = [:]
 
     mutating func met(lockOf app: Int32, at now: MonotonicInstant) {

@@ -1,11 +1,11 @@
-/// Turns at something that one waiter can have at a time. Apps take turns, and the waiters of an app in order of arrival.
+/// Access for one waiter at a time. Apps take turns; the waiters of an app are served in order of arrival.
 struct TurnsByApp<Waiter> {
     private var waiting: [Int32: ArraySlice<Waiter>] = [:]
     /// The apps that wait, the next first.
     private var queue: ArraySlice<Int32> = []
     private(set) var isTaken = false
 
-    /// True: the caller has it and need not wait.
+    /// True: the caller has access and need not wait.
     mutating func take() -> Bool {
         guard !isTaken else { return false }
         isTaken = true
@@ -17,7 +17,7 @@ struct TurnsByApp<Waiter> {
         waiting[app, default: []].append(waiter)
     }
 
-    /// Its holder is done. Answers with the next waiter, who has it now.
+    /// The holder is done. Returns the next holder.
     mutating func pass() -> Waiter? {
         guard let app = queue.popFirst(), let next = waiting[app]?.popFirst() else {
             isTaken = false

@@ -1,15 +1,15 @@
 import IO
 import Postgres
 
-/// Statements that write for an app. They use the shared connection, and the detour, a connection of its own, once they have
-/// met a lock: there only statements that met a lock wait behind it.
+/// Statements that write for an app. They use the shared connection or, once they have met a lock, the detour: a connection
+/// where only such statements wait for each other.
 extension Worker {
-    /// A statement with that many rows is a large one.
+    /// A statement with so many rows is a large one.
     static let manyRows = 64
     private static let mostLargeStatements = 2
 
-    /// Large statements take turns, two at a time, one that the server works on and one for it to go on with. The connection
-    /// answers in order, so a small statement waits for two of them at most.
+    /// Two large statements run at a time, so that the server always has the next one. Answers come in order, so a small
+    /// statement waits for two large ones at most.
     func takeTurn() async {
         await withCheckedContinuation { continuation in
             guard largeStatements >= Self.mostLargeStatements else {
@@ -25,7 +25,7 @@ extension Worker {
     }
 
     /// - Parameter metLock: An earlier try met a lock.
-    /// - Returns: nil: the worker waits for nothing any more.
+    /// - Returns: nil: the worker waits for nothing more.
     func write<R: Sendable>(
         for app: Int32,
         _ statement: Statement,
@@ -70,7 +70,7 @@ extension Worker {
         do throws(PostgresError) {
             result = .success(try await ask(try await detour(), statement, parameters, decode))
         } catch {
-            complain(of: error)
+            logError(error)
             result = .failure(error)
         }
         if case .failure(let error) = result, error.code == .closed { await closeDetour() }
@@ -88,7 +88,7 @@ extension Worker {
             throw PostgresError(.closed, "there is no connection to PostgreSQL")
         }
         let connection = try await connect(WorkerStatements.detourSettings)
-        // The worker may have been told to end meanwhile.
+        // The worker may have ended meanwhile.
         if Task.isCancelled || state.phase == .over { await connection.close() }
         ownConnections[.detour] = connection
         return connection

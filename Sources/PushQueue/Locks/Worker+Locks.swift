@@ -1,24 +1,23 @@
 import IO
 import Postgres
 
-/// Telling who holds the locks that statements meet.
+/// Logging who holds the locks that statements meet.
 extension Worker {
     struct MetLock: Sendable {
         let error: PostgresError
-        /// How many more there were that were not told.
-        let untold: Int
+        /// How many more were not logged.
+        let suppressed: Int
     }
 
-    /// A holder has had the lock for as long as a statement waits on the shared connection, at least.
+    /// The lock timeout of the shared connection, for which a holder has had its lock at least.
     private static let shortest = Duration.milliseconds(100)
 
-    /// Asks who holds a lock whenever one is to be told, which is seldom. It uses the shared connection, where its own wait for
-    /// locks is short and no heartbeat is behind it.
-    func keepLockNews() async {
+    /// Finds the holders of each lock to be logged, on the shared connection, where the wait for locks is short.
+    func logLocks() async {
         for await _ in lockBell.rings {
             while let met = metLocks.popFirst() {
                 let holders = await lockHolders(of: met.error.lockedRelation)
-                tell(.lockMet(met.error.description, untold: met.untold, holders: holders))
+                log(.lockMet(met.error.description, suppressed: met.suppressed, holders: holders))
             }
         }
     }
@@ -28,10 +27,10 @@ extension Worker {
         lockBell.ring()
     }
 
-    /// Tells the rest at the end of the worker, without holders.
-    func tellMetLocks() {
+    /// Logs the rest at the end of the worker, without holders.
+    func logMetLocks() {
         while let met = metLocks.popFirst() {
-            tell(.lockMet(met.error.description, untold: met.untold, holders: []))
+            log(.lockMet(met.error.description, suppressed: met.suppressed, holders: []))
         }
     }
 

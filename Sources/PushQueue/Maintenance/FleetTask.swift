@@ -1,16 +1,14 @@
 package import Postgres
 
-/// A maintenance task that one worker of the fleet does at a time: a row of `fleet_tasks`.
-///
-/// It is taken as long as the worker in `held_by` has its row in `workers`. When that one dies, another goes on at once.
+/// A maintenance task that one worker of the fleet does at a time: a row of `fleet_tasks`. The worker in `held_by` has it while it
+/// has a row in `workers`.
 package struct FleetTask: Sendable {
     package static let history = FleetTask(name: "maintain")
     package static let feedback = FleetTask(name: "feedback")
 
     let name: String
 
-    /// The interval has passed, or the task began in the future, because the database's clock was set back, or its worker is
-    /// dead.
+    /// The interval has passed, or its begin is in the future because the database's clock was set back, or its worker is dead.
     private static let isDueNow = """
         c.name = $1 AND (c.held_by IS NULL AND (c.next_run <= now()
                 OR c.next_run - c.every + coalesce(make_interval(secs => $2), c.every) <= now()
@@ -19,10 +17,8 @@ package struct FleetTask: Sendable {
             OR c.held_by IS NOT NULL AND NOT EXISTS (SELECT FROM carillon.workers w WHERE w.id = c.held_by))
         """
 
-    /// Waits for no lock.
     static let isDue = Statement("is_due", "SELECT EXISTS (SELECT FROM carillon.fleet_tasks c WHERE \(isDueNow))")
 
-    /// The worker that gets the row does the task.
     static let take = Statement(
         "take",
         """
@@ -39,7 +35,7 @@ package struct FleetTask: Sendable {
 
     /// - Parameters:
     ///   - interval: nil: that of the row.
-    ///   - worker: nil: a program that is no worker.
+    ///   - worker: nil: a program that is not a worker.
     func parameters(every interval: Duration?, worker: Int64?) -> Parameters {
         Parameters(name, interval?.inSeconds, worker)
     }
@@ -48,7 +44,7 @@ package struct FleetTask: Sendable {
         Parameters(name, worker)
     }
 
-    /// For programs that are no workers. True: the task was due, and is theirs.
+    /// For programs that are not workers. True: the task was due, and is taken.
     package func take(every interval: Duration, on connection: PostgresConnection) async throws(PostgresError) -> Bool {
         try await connection.execute(Self.take, parameters(every: interval, worker: nil)) == 1
     }

@@ -2,7 +2,7 @@ import IO
 import Postgres
 
 extension MaintenanceTask {
-    /// Puts back what workers without a row have left in flight, such as claims that were locked during a take-over.
+    /// Takes over claims of workers without a row, such as claims that were locked during a take-over.
     static let orphans = MaintenanceTask(
         name: .orphans,
         wait: { $0.maintenanceWait() },
@@ -12,7 +12,7 @@ extension MaintenanceTask {
         )
     )
 
-    /// Gives back claims of this worker whose answers were lost.
+    /// Releases claims of this worker whose answers were lost.
     static let strays = MaintenanceTask(
         name: .strays,
         wait: { $0.maintenanceWait() },
@@ -34,9 +34,9 @@ extension Worker {
             do throws(PostgresError) {
                 try await connection.execute(WorkerStatements.release, .release([claim], of: state.id))
             } catch {
-                // A claim that PostgreSQL refuses to take back does not stop the others.
+                // One claim whose release is rejected does not stop the others.
                 guard error.code == .server else { throw error }
-                complain(of: error)
+                logError(error)
             }
         }
     }

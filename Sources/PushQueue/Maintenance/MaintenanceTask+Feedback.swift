@@ -12,7 +12,7 @@ extension MaintenanceTask {
         }
     )
 
-    /// Legacy feedback lists that were being read when the database was lost.
+    /// Legacy feedback lists whose reading was interrupted when the connection was lost.
     static let feedbackLists = MaintenanceTask(
         name: .feedback,
         wait: { $0.feedbackListWait },
@@ -27,11 +27,11 @@ extension Worker {
         try await readLists(on: connection)
         let began = MonotonicInstant.now
         var pass = FeedbackPass()
-        defer { tell(.reaped(pass.tally, in: .now - began)) }
+        defer { log(.reaped(pass.tally, in: .now - began)) }
         try await pass.run(on: connection, loop, whileTrue: { goesOn })
     }
 
-    /// Reads the legacy feedback lists, before anything is reaped.
+    /// Reads the legacy feedback lists.
     fileprivate func readLists(on connection: PostgresConnection) async throws(PostgresError) {
         var lists: FeedbackLists
         if let begun = feedbackLists.take() {
@@ -40,7 +40,7 @@ extension Worker {
             lists = try await FeedbackLists(of: nil, on: connection)
         }
         defer {
-            for summary in lists.takeSummaries() { tell(.feedbackRead(summary)) }
+            for summary in lists.takeSummaries() { log(.feedbackRead(summary)) }
             if lists.isUnderWay { feedbackLists = lists }
             state.isReadingFeedback = lists.isUnderWay
             dispatchBell.ring()

@@ -2,7 +2,7 @@ import IO
 import Postgres
 
 extension MaintenanceTask {
-    /// Looks for rows below the floors of their lanes, which no claim sees, and for due jobs before the place where looks begin.
+    /// Looks for rows below the floors of their lanes, and for due jobs below the floor of `scheduled`.
     static let sweep = MaintenanceTask(
         name: .sweep,
         wait: { $0.sweepWait },

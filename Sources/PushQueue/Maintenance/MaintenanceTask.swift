@@ -2,7 +2,7 @@ import ApplePush
 import IO
 import Postgres
 
-/// What a worker does at intervals beside sending. A new one is a file like those beside this one, and a line in `all`.
+/// What a worker does at intervals.
 struct MaintenanceTask: Sendable {
     enum Name: String, CaseIterable, Sendable {
         case counts
@@ -17,13 +17,13 @@ struct MaintenanceTask: Sendable {
     typealias Work = @Sendable (isolated Worker, PostgresConnection) async throws(PostgresError) -> Void
     typealias Look = @Sendable (isolated Worker, PostgresConnection) async throws(PostgresError) -> Bool
 
-    /// What it is done with.
+    /// The connection that the task uses.
     enum Means: Sendable {
-        /// The connection that all work shares: the task is short, and waits for no lock.
+        /// The shared connection: the task is short, and waits for no lock.
         case shared(Work)
-        /// A connection of its own: the task may take long or wait for a lock. The shared connection tells whether it is due.
+        /// A connection of its own: the task may take long or wait for a lock. Whether it is due is asked on the shared one.
         case own(ifDue: Look, Work)
-        /// A connection of its own, by one worker of the fleet at a time. Without an interval, the row has one.
+        /// A connection of its own, in one worker of the fleet at a time. Without an interval, that of the row counts.
         case fleet(FleetTask, every: @Sendable (WorkerOptions) -> Duration?, Work)
         /// No database.
         case none(@Sendable (isolated Worker) async -> Void)
@@ -35,7 +35,7 @@ struct MaintenanceTask: Sendable {
     let wait: @Sendable (inout WorkerState) -> Duration?
     let means: Means
 
-    /// Writes the counts. A worker that is killed loses those of the last second.
+    /// Writes the counts of pushes. A worker that is killed loses those of the last second.
     static let counts = MaintenanceTask(
         name: .counts,
         wait: { _ in .seconds(1) },

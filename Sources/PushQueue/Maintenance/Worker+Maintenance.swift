@@ -1,6 +1,5 @@
 import Postgres
 
-/// Doing the maintenance tasks, side by side.
 extension Worker {
     func keep(_ task: MaintenanceTask) async {
         while let wait = task.wait(&state), await sleep(for: wait) {
@@ -17,7 +16,7 @@ extension Worker {
         }
     }
 
-    /// - Parameter connection: The one that all work shares.
+    /// - Parameter connection: The shared one.
     private func perform(_ task: MaintenanceTask, on connection: PostgresConnection) async throws(PostgresError) {
         switch task.means {
         case .none: break
@@ -55,6 +54,6 @@ extension Worker {
         }
     }
 
-    /// Whether to go on with a task that takes long.
+    /// Whether a long task may go on.
     var goesOn: Bool { state.phase == .working && !Task.isCancelled }
 }

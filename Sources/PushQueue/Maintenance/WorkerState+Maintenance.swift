@@ -2,7 +2,6 @@ import IO
 
 /// When to look whether maintenance is due.
 extension WorkerState {
-    /// This worker does not try a failed task again for so long.
     private static let waitAfterFailure = Duration.seconds(60)
     private static let longestWait = Duration.seconds(2)
 
@@ -22,7 +21,7 @@ extension WorkerState {
         return min(wait, interval / 2) * Double.random(in: 0.8...1.2, using: &random)
     }
 
-    /// What was read is written soon after the database is back.
+    /// Entries that were read are written soon after the connection is back.
     var feedbackListWait: Duration? {
         options.once ? nil : isReadingFeedback ? .milliseconds(500) : Self.longestWait
     }

@@ -1,10 +1,10 @@
-/// One step of the schema: two scripts of `migrations/`, which the program carries inside.
+/// One step of the schema: two scripts of `migrations/`, which the program contains.
 package struct Migration: Sendable, Identifiable, Equatable, CustomStringConvertible {
     package let version: Int
     package let name: String
-    /// Takes the schema from the version before to this one, and records itself.
+    /// Migrates from the version before, and records itself.
     package let up: String
-    /// Takes it back, and the record too.
+    /// Undoes the step and its record.
     package let down: String
 
     package var id: Int { version }

@@ -1,13 +1,12 @@
-/// What became of one migration in a database.
+/// The state of one migration in a database.
 package struct MigrationState: Sendable, Identifiable, Equatable {
     package enum Condition: String, Sendable {
-        /// It is there, and as this program knows it.
+        /// With the text that this program has.
         case applied
-        /// It is still to come.
         case pending
-        /// It is there, but was applied from another text than this program holds.
+        /// Applied with another text.
         case changed
-        /// It is there, and this program does not know it.
+        /// Applied, and unknown to this program.
         case unknown
     }
 

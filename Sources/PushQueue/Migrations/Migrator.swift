@@ -1,14 +1,13 @@
 package import Postgres
 
-/// Takes the schema of a database up and down.
+/// Migrates the schema of a database up and down.
 ///
-/// Each migration is one transaction under one lock, and what is to be done is read again in each: several programs that
-/// start at once share the work, and one that is killed leaves whole versions behind. No lock outlives a transaction, so
-/// poolers do no harm.
+/// Each migration is one transaction under one lock, and reads again what is to be done: programs that start at once share the
+/// work, and one that is killed leaves whole versions. The lock ends with the transaction, so poolers do no harm.
 package struct Migrator: Sendable {
     private let connection: PostgresConnection
 
-    /// The connection is used by nobody else meanwhile.
+    /// Only this migrator uses the connection meanwhile.
     package init(_ connection: PostgresConnection) {
         self.connection = connection
     }
@@ -23,13 +22,13 @@ package struct Migrator: Sendable {
         "UPDATE carillon.schema_migrations SET checksum = $2 WHERE version = $1"
     )
 
-    /// Applies what is missing up to that version, by default all; returns what it applied.
-    /// - Parameter told: called after each, which stays whatever becomes of the next.
+    /// Applies and returns the missing migrations up to that version, by default all.
+    /// - Parameter onEach: called after each one is committed.
     package func up(
         to target: Int? = nil,
-        _ told: (Migration) -> Void = { _ in }
+        _ onEach: (Migration) -> Void = { _ in }
     ) async throws(SchemaError) -> [Migration] {
-        try await walk(told) { state, connection in
+        try await walk(onEach) { state, connection in
             guard let migration = try state.nextUp(to: target ?? Migration.latest) else { return nil }
             try await Self.run(migration, "up", migration.up, on: connection)
             let parameters = Parameters(Int32(migration.version), state.checksums[migration.version])
@@ -38,19 +37,19 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// Undoes what is above that version; 0 leaves nothing of the schema, nor of what is in it. Returns what it undid.
+    /// Undoes and returns the migrations above that version; 0 removes the schema and its contents.
     package func down(
         to target: Int = 0,
-        _ told: (Migration) -> Void = { _ in }
+        _ onEach: (Migration) -> Void = { _ in }
     ) async throws(SchemaError) -> [Migration] {
-        try await walk(told) { state, connection in
+        try await walk(onEach) { state, connection in
             guard let migration = try state.nextDown(to: target) else { return nil }
             try await Self.run(migration, "down", migration.down, on: connection)
             return migration
         }
     }
 
-    /// Every migration that is known or applied, in order.
+    /// Every known or applied migration, in order.
     package func status() async throws(SchemaError) -> [MigrationState] {
         do {
             return try await SchemaCatalog(connection: connection).state().migrations
@@ -59,7 +58,7 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// The migrations above one version and up to another as one text, for `psql` and for people.
+    /// The migrations above one version and up to another as one script for `psql`.
     package static func sql(after version: Int = 0, to target: Int? = nil) throws(SchemaError) -> String {
         for version in [version, target ?? 0] where version != 0 {
             guard Migration.all.contains(where: { $0.version == version }) else {
@@ -72,9 +71,8 @@ package struct Migrator: Sendable {
         }.joined(separator: "\n")
     }
 
-    /// Step by step until a step finds nothing to do.
     private func walk(
-        _ told: (Migration) -> Void,
+        _ onEach: (Migration) -> Void,
         _ step: @Sendable (SchemaState, PostgresConnection) async throws -> Migration?
     ) async throws(SchemaError) -> [Migration] {
         var done: [Migration] = []
@@ -84,7 +82,7 @@ package struct Migrator: Sendable {
                 return try await step(try await SchemaCatalog(connection: connection).state(), connection)
             }) {
                 done.append(migration)
-                told(migration)
+                onEach(migration)
             }
         } catch {
             throw SchemaError(error)

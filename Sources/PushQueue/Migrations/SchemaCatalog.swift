@@ -1,6 +1,6 @@
 import Postgres
 
-/// Reads what a database has of the schema.
+/// Reads the state of the schema in a database.
 struct SchemaCatalog: Sendable {
     let connection: PostgresConnection
 
@@ -47,7 +47,7 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    /// The database has SHA-256, so this module needs none of its own. Bytes are the same in a database of any encoding.
+    /// PostgreSQL computes SHA-256, so this module needs no implementation. As bytea the scripts do not depend on the encoding.
     private func checksums(of migrations: [Migration]) async throws -> [Int: String] {
         var scripts = PostgresArray(of: .bytea)
         for migration in migrations { scripts.append(migration.up) }

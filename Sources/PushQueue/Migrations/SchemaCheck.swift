@@ -2,7 +2,6 @@ package import Postgres
 
 /// Whether the schema of a database is the one that this program works with.
 package enum SchemaCheck {
-    /// Returns if it is; otherwise the error says in which way it is not, and what to do.
     package static func run(on connection: PostgresConnection) async throws(SchemaError) {
         let state: SchemaState
         do {
@@ -13,8 +12,7 @@ package enum SchemaCheck {
         try state.checkReadiness()
     }
 
-    /// Also whether the schema serves a worker well: that its statements go by their indexes. The connection is used by
-    /// nobody else meanwhile.
+    /// Also whether the worker's statements use their indexes. No other task may use the connection meanwhile.
     package static func runWithPlans(on connection: PostgresConnection) async throws(SchemaError) {
         try await run(on: connection)
         let faults: [String]

@@ -1,7 +1,7 @@
 import IO
 import Postgres
 
-/// Why the schema of a database cannot be worked with, or not be changed.
+/// Why the schema of a database cannot be used or changed.
 package struct SchemaError: CodedError {
     package enum Code: Sendable {
         /// There is no schema.
@@ -10,15 +10,15 @@ package struct SchemaError: CodedError {
         case outdated
         /// The schema is newer than the program.
         case newer
-        /// A migration was applied from another text than the program holds.
+        /// A migration was applied with another text than the program has.
         case changed
-        /// A statement does not go by its index.
+        /// A statement does not use its index.
         case plans
         /// There is no migration of that number.
         case unknownVersion
-        /// A migration failed; nothing of it was kept.
+        /// A migration failed, and was rolled back.
         case failed
-        /// The database did not answer, or refused.
+        /// The database did not answer, or reported an error.
         case database
     }
 
@@ -92,7 +92,6 @@ extension SchemaError {
         )
     }
 
-    /// What came out of a call of this module or the one below.
     init(_ error: any Error) {
         switch error {
         case let error as SchemaError: self = error

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// What undoing migrations would take with it: the tables that they made, and how many rows are in them.
+/// What would be lost by undoing migrations: the rows of their tables.
 package struct SchemaLoss: Sendable {
     package struct Table: Sendable, Equatable {
         package let name: String
@@ -9,9 +9,9 @@ package struct SchemaLoss: Sendable {
 
     /// The migrations to be undone, the newest first.
     package let migrations: [Migration]
-    /// Those that hold anything.
+    /// Those with rows.
     package let tables: [Table]
-    /// Roles that are held to an app, and may use none until the schema is up again.
+    /// Roles that are limited to an app.
     package let isolatedRoles: [String]
 
     private static let isolated = Statement(
@@ -19,12 +19,11 @@ package struct SchemaLoss: Sendable {
         "SELECT DISTINCT r.role::text FROM carillon.app_roles r ORDER BY 1"
     )
 
-    /// What the program keeps for itself is no loss to anybody.
+    /// Tables without data of users.
     private static let own: Set<String> = [
         "carillon.schema_migrations", "carillon.installation", "carillon.fleet_tasks",
     ]
 
-    /// Of going down to that version.
     package static func of(
         goingTo target: Int,
         from applied: [Int],
@@ -40,7 +39,7 @@ package struct SchemaLoss: Sendable {
                 }
             }
             for name in migrations.flatMap(\.droppedTables) where !own.contains(name) {
-                // A name of ours, from a file of ours, and one that is not there is an error.
+                // The name is from a script of ours. A table that does not exist would be an error.
                 let isThere = Statement("loss_there_\(name)", "SELECT to_regclass('\(name)') IS NOT NULL")
                 let found = try await connection.query(isThere) { rows in try rows.bool(0, 0) }
                 guard found else { continue }

@@ -12,7 +12,7 @@ struct SchemaState: Sendable {
     /// Nil: there is no schema.
     let records: [Record]?
     let known: [Migration]
-    /// The checksums of what is known, by version.
+    /// By version.
     let checksums: [Int: String]
 
     init(records: [Record]?, known: [Migration] = Migration.all, checksums: [Int: String]) {
@@ -23,7 +23,7 @@ struct SchemaState: Sendable {
 
     private var applied: [Record] { records ?? [] }
 
-    /// Every migration that is known or applied, in order.
+    /// Every known or applied migration, in order.
     var migrations: [MigrationState] {
         let applied = Dictionary(self.applied.map { ($0.version, $0) }, uniquingKeysWith: { first, _ in first })
         let states = known.map { migration in
@@ -48,7 +48,7 @@ struct SchemaState: Sendable {
         return .applied
     }
 
-    /// What is to be applied next on the way to that version; nil when nothing is.
+    /// The next migration on the way up to that version, if any.
     func nextUp(to target: Int) throws(SchemaError) -> Migration? {
         try checkWhatIsThere()
         guard known.contains(where: { $0.version == target }) else {
@@ -58,7 +58,7 @@ struct SchemaState: Sendable {
         return known.first { $0.version <= target && !applied.contains($0.version) }
     }
 
-    /// What is to be undone next on the way back to that version; nil when nothing is. Zero is no schema at all.
+    /// The next migration on the way down to that version, if any. Version 0 is no schema.
     func nextDown(to target: Int) throws(SchemaError) -> Migration? {
         try checkWhatIsThere()
         guard target == 0 || known.contains(where: { $0.version == target }) else {
@@ -68,7 +68,7 @@ struct SchemaState: Sendable {
         return known.first { $0.version == last.version }
     }
 
-    /// Whether a program of this version can work here.
+    /// Throws if this program cannot use the schema.
     func checkReadiness() throws(SchemaError) {
         guard let records = self.records, !records.isEmpty else { throw .missing }
         try checkWhatIsThere()

@@ -1,8 +1,8 @@
 import FoundationEssentials
 package import Postgres
 
-/// Whether the statements that a worker asks again and again go by the indexes that they were written for, by the one
-/// plan that serves for all values. Without its index each of them would read the whole queue each time.
+/// Whether the frequent statements of a worker use their indexes in a generic plan. Without its index, each would read the whole
+/// queue.
 package enum PlanCheck {
     private static let statements = [
         ClaimAnswer.statement, WorkerStatements.look, WorkerStatements.lookBelow, Self.due,
@@ -20,10 +20,10 @@ package enum PlanCheck {
 
     private static let count = Statement(
         "plan_parameters",
-        "SELECT cardinality(p.parameter_types) FROM pg_prepared_statements p WHERE p.name = 'carillon_plan'"
+        "SELECT cardinality(p.parameter_types) AS count FROM pg_prepared_statements p WHERE p.name = 'carillon_plan'"
     )
 
-    /// A sentence for each statement that goes another way. The connection is used by nobody else meanwhile.
+    /// Returns a sentence for each statement that does not. No other task may use the connection meanwhile.
     package static func run(on connection: PostgresConnection) async throws(PostgresError) -> [String] {
         do {
             return try await connection.transaction {
@@ -47,7 +47,7 @@ package enum PlanCheck {
 
     private static func plan(of statement: Statement, on connection: PostgresConnection) async throws -> PlanNode {
         try await connection.script("PREPARE carillon_plan AS \(statement.sql)")
-        let count = try await connection.query(Self.count) { rows in Int(try rows.int32(0, 0)) }
+        let count = try await connection.query(Self.count) { rows in Int(try rows.int32(0, "count")) }
         let values = Array(repeating: "NULL", count: count).joined(separator: ", ")
         let explain = Statement("plan_of_\(statement.name)", "EXPLAIN (FORMAT JSON) EXECUTE carillon_plan(\(values))")
         let text = try await connection.query(explain) { rows in try rows.string(0, 0) }

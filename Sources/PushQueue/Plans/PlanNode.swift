@@ -1,6 +1,5 @@
-/// A node of a plan, as far as `EXPLAIN (FORMAT JSON)` says what is looked at here.
+/// A node of a plan of `EXPLAIN (FORMAT JSON)`.
 struct PlanNode: Decodable {
-    /// What stands above the root.
     struct Root: Decodable {
         let plan: PlanNode
 
@@ -21,7 +20,7 @@ struct PlanNode: Decodable {
         case children = "Plans"
     }
 
-    /// In which way the rows of one of the tables are found otherwise than by an index, in their order.
+    /// How rows of these tables are read other than by an index, in its order; nil: they are not.
     func fault(reading tables: Set<String>) -> String? {
         if let relation, tables.contains(relation) {
             switch kind {

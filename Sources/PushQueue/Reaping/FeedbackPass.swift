@@ -1,13 +1,12 @@
 package import IO
 package import Postgres
 
-/// A feedback pass deletes dead tokens in batches, each in a short transaction of its own. It may end after any batch, and
-/// repeating it changes nothing.
+/// A feedback pass deletes dead tokens in batches, each in a short transaction of its own. It may end after any batch.
 package struct FeedbackPass: Sendable {
-    /// The wait after a batch is so many times what the batch took, since other work goes first.
+    /// The wait after a batch, as a multiple of its time, since other work goes first.
     static let restFactor = 4
     static let longestRest = Duration.seconds(1)
-    /// How often to see whether another pass has ended.
+    /// How often to check whether another pass has ended.
     static let waitForOthers = Duration.milliseconds(200)
 
     package private(set) var tally = FeedbackTally()
@@ -20,19 +19,17 @@ package struct FeedbackPass: Sendable {
         self.app = app
     }
 
-    /// The database answered. How long to wait before the next batch; nil: there is none.
+    /// Returns the wait before the next batch; nil: there is none.
     mutating func answered(_ batch: ReapBatch, after cost: Duration) -> Duration? {
         tally.add(batch)
         place = batch.next
         switch batch.state {
         case .more: return min(cost * Self.restFactor, Self.longestRest)
-        // The other may be the last batch of a worker that has died.
         case .busy: return Self.waitForOthers
         case .over: return nil
         }
     }
 
-    /// Runs it to its end, or for as long as it may.
     package mutating func run(
         on connection: PostgresConnection,
         _ loop: EventLoop,

@@ -4,9 +4,9 @@ package struct FeedbackTally: Equatable, Sendable {
     package private(set) var deleted: [String: Int] = [:]
     /// Rows of `feedback` that were handled.
     package private(set) var handled = 0
-    /// Why watched tables could not be reaped, each once.
+    /// Why watched tables could not be reaped, without duplicates.
     package private(set) var faults: [String] = []
-    /// The pass went to its end.
+    /// The pass has ended.
     package private(set) var isWhole = false
 
     package init() {}

@@ -1,11 +1,11 @@
 import Postgres
 
-/// One batch of a feedback pass, as the database answers it.
+/// The answer to one batch of a feedback pass.
 struct ReapBatch: Sendable {
     enum State: String, Sendable {
         case more
         case over
-        /// Another pass is running, perhaps in one long transaction.
+        /// Another pass is running.
         case busy
     }
 

@@ -1,12 +1,12 @@
-/// Counts the pushes that are claimed, or about to be, and not settled.
+/// Counts the pushes that are in flight, or planned to be.
 ///
-/// The limit is also the most that a sudden death of this worker can send twice. One app cannot take all of it, so that a
-/// silent gateway does not stop the others.
+/// The limit is also the most pushes that are sent twice when the worker dies. One app cannot use all of it, so a gateway that
+/// does not answer does not stop other apps.
 struct Admission: Sendable {
     let limit: Int
     private(set) var inFlight = 0
     private var byApp: [Int32: Int] = [:]
-    /// How many more the other workers of this process leave room for now.
+    /// How many more the workers of this process may have in flight together.
     var leftByOthers = Int.max
 
     init(limit: Int) {
@@ -21,7 +21,6 @@ struct Admission: Sendable {
 
     var hasRoom: Bool { left > 0 }
 
-    /// How many more pushes of that app may be claimed now.
     func room(for app: Int32) -> Int { min(left, most - inFlight(of: app)) }
 
     func inFlight(of app: Int32) -> Int { byApp[app] ?? 0 }

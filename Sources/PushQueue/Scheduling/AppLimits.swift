@@ -1,10 +1,10 @@
 import IO
 
-/// How much each app may claim at the moment, by its row, its hold, its rate and the room that is left.
+/// How much of each app may be claimed now, by its row, its hold, its rate and the room that is left.
 struct AppLimits: Sendable {
-    /// How many pushes show whether the trouble of an app is over.
+    /// The size of the claim that shows whether an app can send again.
     private static let probe = 10
-    /// A row with more pushes is cut.
+    /// A row with more pushes is split.
     private static let largest = 1000
 
     var apps = AppDirectory()
@@ -45,7 +45,7 @@ struct AppLimits: Sendable {
         }
     }
 
-    /// Whether the lane's rows can be claimed soon, as far as is known.
+    /// Whether the lane's rows can be claimed soon.
     func isClaimable(_ lane: Lane) -> Bool {
         switch apps[lane.app] {
         case .unread, .absent: return true
@@ -60,7 +60,7 @@ struct AppLimits: Sendable {
         if case .known(let app) = apps[id] { app.row.settings.maxRate != nil } else { false }
     }
 
-    /// A row of the app with more pushes is cut: it would wait, with all behind it, until there is room for it at once.
+    /// A row of the app with more pushes is split: it would block its lane until there is room for all of it.
     func mostPushes(of id: Int32) -> Int {
         let most = min(admission.most, Self.largest)
         guard case .known(let app) = apps[id], let rate = app.row.settings.maxRate else { return most }

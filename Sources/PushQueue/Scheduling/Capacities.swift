@@ -1,8 +1,7 @@
-/// How many streams each app's gateway allows, as far as is known. What is claimed far beyond that only waits, and no other
-/// worker can have it.
+/// How many streams each app's gateway allows. Pushes claimed far beyond that only wait, and no other worker can claim them.
 struct Capacities: Sendable {
-    /// Pushes in flight for each stream: some are on their way to the gateway, some on their way back to the database, and
-    /// some must wait, which is what shows that another connection is needed.
+    /// Pushes in flight for each stream: some are being sent, some are being settled, and some must wait, or no further
+    /// connection would be opened.
     private static let depth = 8
 
     let claimSize: Int
@@ -12,11 +11,11 @@ struct Capacities: Sendable {
         self.claimSize = claimSize
     }
 
-    /// - Parameter capacity: As a delivery has shown it; nil: unknown.
+    /// - Parameter capacity: nil: unknown.
     mutating func learned(_ capacity: Int?, of app: Int32) { byApp[app] = capacity }
 
-    /// How many more pushes may be claimed. Where several claims fit, the last is a whole one too, since a small one costs as
-    /// much as a large one.
+    /// How many more pushes may be claimed. If several claims fit, the last is not made smaller: a small claim costs as much as
+    /// a large one.
     func room(for app: Int32, inFlight: Int) -> Int {
         guard let capacity = byApp[app] else { return .max }
         let most = max(1, capacity * Self.depth)

@@ -1,9 +1,9 @@
-/// Claims that wait for their answers. Deep and shallow lanes have slots of their own, so that one app with many messages
-/// and many apps with few do not hold up each other.
+/// Limits the claims that wait for answers. Deep and shallow lanes have separate slots, so that one app with many messages and
+/// many apps with few do not delay each other.
 struct ClaimSlots: Sendable {
-    /// Claims of shallow lanes are small, and many of them share a round trip.
+    /// These claims are small, and many share a round trip.
     static let shallow = 24
-    /// Claims of deep lanes are large. The server works on one, the others keep the connection busy.
+    /// These claims are large: the server works on one while the others are on the wire.
     static let deep = 3
 
     private var taken = (shallow: 0, deep: 0)

@@ -1,7 +1,7 @@
 import IO
 
-/// Where looking for scheduled jobs that are due begins: at the beginning while that is cheap, else at a floor. A cheap sweep
-/// from the beginning ends the floor.
+/// Where a look for due jobs begins: at the beginning while that is cheap, else at a floor. A cheap sweep from the beginning
+/// removes the floor.
 struct DueFloor: Sendable {
     /// A place in the order in which scheduled jobs become due.
     struct Place: Hashable, Comparable, Sendable {
@@ -14,7 +14,7 @@ struct DueFloor: Sendable {
         static func < (left: Self, right: Self) -> Bool { (left.time, left.id) < (right.time, right.id) }
     }
 
-    /// What a look may cost: for the dead entries it walks over, and for each job that it moves.
+    /// A look is cheap up to this time, plus so much for each job that it moves.
     private static let cheap = Duration.milliseconds(1)
     private static let cheapForJob = Duration.microseconds(100)
 
@@ -25,13 +25,13 @@ struct DueFloor: Sendable {
 
     mutating func start(at now: MonotonicInstant) -> Place { floor?.start(at: now) ?? .beginning }
 
-    /// A look that began there has moved jobs to the queue.
+    /// A look has moved jobs to the queue.
     mutating func moved(_ promotion: PromotionAnswer, from start: Place, at now: MonotonicInstant) {
         if start == .beginning {
             let isCheap = promotion.cost <= Self.cheap + Self.cheapForJob * promotion.rows
             floor = isCheap ? nil : floor ?? ScanFloor(at: .beginning)
         }
-        // The sweep did not get through, or the database's clock was set back.
+        // The sweep was not complete, or the database's clock was set back.
         if let lowest = floor?.place, promotion.place < lowest { floor?.lower(to: promotion.place) }
         floor?.took(at: promotion.place, now)
     }

@@ -1,10 +1,8 @@
 import IO
 
-/// A limit that several workers of one process share: together they have no more pushes in flight.
-///
-/// While one of them has found no room, none of the others takes more than an equal part.
+/// A limit of pushes in flight that the workers of one process share. While one of them finds no room, the others are limited
+/// to equal parts.
 package final class FlightCeiling: Sendable {
-    /// A worker's part of it.
     package struct Share: Sendable {
         let ceiling: FlightCeiling
         let place: Int
@@ -12,9 +10,9 @@ package final class FlightCeiling: Sendable {
 
     private struct Member {
         var held = 0
-        /// What is kept for it while it decides what to claim.
+        /// Room that is kept while the worker plans a claim.
         var reserved = 0
-        /// Until when it counts as waiting for room.
+        /// When it no longer counts as waiting for room.
         var waitsUntil: MonotonicInstant?
     }
 
@@ -53,7 +51,7 @@ package final class FlightCeiling: Sendable {
 }
 
 extension FlightCeiling.Share {
-    /// How many more pushes this worker may claim. They are kept for it until it calls `hold`.
+    /// How many more pushes this worker may claim. The room is kept until it calls `hold`.
     func reserve(holding pushes: Int, at now: MonotonicInstant) -> Int {
         ceiling.reserve(at: place, holding: pushes, now: now)
     }

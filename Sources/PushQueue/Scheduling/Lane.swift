@@ -5,7 +5,7 @@ package struct Lane: Hashable, Sendable {
         case normal
         case bulk
 
-        /// How many claims may follow each other before the next urgency has its turn. Bulk always gets a share.
+        /// How many claims a turn has. Bulk always gets a share.
         var turns: Int {
             switch self {
             case .urgent: 16
@@ -23,7 +23,7 @@ package struct Lane: Hashable, Sendable {
         }
     }
 
-    /// Whether the last claim left rows behind.
+    /// A lane is deep if its last claim left rows behind.
     enum Depth: Int, CaseIterable, Sendable {
         case shallow
         case deep

@@ -1,43 +1,42 @@
 import IO
 
-/// Whose turn it is: what this worker knows of the lanes, and which of them to claim from next.
+/// The lanes that a worker knows, and the one to claim from next.
 ///
 /// Deficit round-robin: lanes of one urgency take turns, each with the same quantum of pushes; the urgencies take turns of
 /// different lengths. A lane without rows leaves the round until a look finds rows in it again.
 struct LaneBoard: Sendable {
-    /// What may be claimed from an app at the moment.
     enum Allowance: Equatable {
-        /// Nothing before that instant; nil: before the app is freed.
+        /// Nothing may be claimed before that instant; nil: before the app is freed.
         case blocked(until: MonotonicInstant?)
-        /// There is room for so many, and any number up to `most` is worth a claim.
+        /// A claim takes up to `most` pushes, and a single row up to `room`.
         case pushes(room: Int, most: Int = .max)
     }
 
     private struct Entry {
         var floor = LaneBoard.beginning
-        /// Pushes that the lane may still claim in this turn.
+        /// Pushes that the lane may claim in this turn.
         var deficit = 0
         var isReady = false
-        /// Claims without an answer yet. Those of a deep lane may overlap.
+        /// Claims without an answer. Those of a deep lane may overlap.
         var asked = 0
         var depth = Lane.Depth.shallow
         /// The average of the latest claims.
         var pushesPerRow = 0.0
-        /// The server has memory for so many rows at once, as far as claims have shown.
+        /// How many rows the server has memory for, as far as claims have shown.
         var mostRows = LaneBoard.mostRows
         /// How many pushes the next row holds.
         var least = 1
         var usedAt: MonotonicInstant
     }
 
-    /// How many pushes a claim takes.
+    /// The pushes of a usual claim.
     let quantum: Int
     static let mostRows = 1000
-    /// How long a lane rests when the server has no memory for one of its rows.
+    /// How long a lane is parked when the server has no memory for one of its rows.
     static let rest = Duration.seconds(1)
     /// The first claim of a lane takes a fraction of the quantum.
     static let caution = 16
-    /// A lane that was idle for so long is forgotten, with its floor.
+    /// How long an idle lane is remembered, with its floor.
     static let memory = Duration.seconds(10)
     private static let beginning = ScanFloor(at: Int64.min, leastRows: 4096)
 
@@ -51,8 +50,8 @@ struct LaneBoard: Sendable {
         self.quantum = quantum
     }
 
-    /// Where looks begin, in the order of the index. A deep lane with a claim under way is known to have rows, so looks skip
-    /// it: they would walk over all rows that were just claimed.
+    /// Where looks begin, in the order of the index. Looks skip a deep lane with a claim under way: it is known to have rows,
+    /// and they would walk over all that were just claimed.
     var floors: [(lane: Lane, id: Int64)] {
         var floors: [(lane: Lane, id: Int64)] = []
         for (lane, entry) in entries {
@@ -62,7 +61,7 @@ struct LaneBoard: Sendable {
         return floors.count < 2 ? floors : floors.sorted { $0.lane < $1.lane }
     }
 
-    /// Below these ids no claim sees rows.
+    /// Rows below these ids are seen by no claim.
     var risenFloors: [(lane: Lane, id: Int64)] {
         entries.compactMap { lane, entry in entry.floor.isLow ? nil : (lane, entry.floor.place) }
     }
@@ -74,7 +73,7 @@ struct LaneBoard: Sendable {
         for lane in lanes {
             var entry = entries[lane] ?? Entry(usedAt: now)
             entry.usedAt = now
-            // A claim under way takes what this look has seen. The next look sees what came after.
+            // A claim under way takes the rows that this look saw.
             if entry.asked == 0 || entry.depth == .deep { makeReady(lane, &entry) }
             entries[lane] = entry
         }
@@ -83,7 +82,7 @@ struct LaneBoard: Sendable {
     /// A claim was answered.
     /// - Parameters:
     ///   - first: The lowest id.
-    ///   - next: How many pushes the next row has, where that did not fit.
+    ///   - next: The pushes of the next row, if it did not fit.
     mutating func claimed(
         _ plan: ClaimPlan,
         rows: Int,
@@ -117,8 +116,8 @@ struct LaneBoard: Sendable {
     }
 
     /// A claim was not made.
-    /// - Parameter wasTooLarge: The server has no memory for so many rows: the next claim asks for half of them. Where it has
-    ///   none for a single row, the lane rests.
+    /// - Parameter wasTooLarge: The server has no memory for so many rows: the next claim takes half of them. If it has none for
+    ///   a single row, the lane is parked.
     mutating func abandoned(_ plan: ClaimPlan, wasTooLarge: Bool = false, at now: MonotonicInstant) {
         guard var entry = entries[plan.lane] else { return }
         entry.asked -= 1
@@ -131,7 +130,7 @@ struct LaneBoard: Sendable {
         parked.park(plan.lane, until: now + Self.rest)
     }
 
-    /// Rows came back to the lane, the lowest of them with that id.
+    /// Rows went back to the lane.
     mutating func returned(to lane: Lane, lowest: Int64, at now: MonotonicInstant) {
         var entry = entries[lane] ?? Entry(usedAt: now)
         entry.floor.lower(to: lowest)
@@ -139,7 +138,7 @@ struct LaneBoard: Sendable {
         entries[lane] = entry
     }
 
-    /// A quarantined claim has ended, the lowest id of which was that one. More jobs of its kind may stand behind it.
+    /// A quarantined claim has ended. More quarantined jobs may be behind it.
     mutating func quarantineEnded(in lane: Lane, first: Int64) {
         guard var entry = entries[lane] else { return }
         entry.floor.lower(to: first)
@@ -149,12 +148,11 @@ struct LaneBoard: Sendable {
         entries[lane] = entry
     }
 
-    /// The app may be able to claim again.
+    /// Jobs of the app may be claimable again.
     mutating func freed(_ app: Int32) {
         rejoin(parked.free(app))
     }
 
-    /// Begins every scan at the beginning again.
     mutating func forgetFloors() {
         for lane in entries.keys { entries[lane]?.floor = Self.beginning }
     }
@@ -167,7 +165,7 @@ struct LaneBoard: Sendable {
 
     // MARK: Decisions
 
-    /// The next claim; nil: no lane that has rows may claim. Small claims go first, since they end soon.
+    /// The next claim; nil: there is none now. Small claims go first, since they end soon.
     /// - Parameter allowance: Asked for each lane whose turn it is.
     mutating func next<Limits>(
         in slots: ClaimSlots = ClaimSlots(),
@@ -188,7 +186,7 @@ struct LaneBoard: Sendable {
         _ allowance: (inout Limits, Lane) -> Allowance
     ) -> ClaimPlan? {
         guard !turns[depth.rawValue].isEmpty, slots.isOpen(depth) else { return nil }
-        // Once around, and back to the urgency whose turn was partly used: it may be the only one with rows.
+        // All three, and again the first, whose turn may have been partly used.
         for _ in 0...3 {
             if let plan = next(of: depth, at: now, &limits, allowance) {
                 turns[depth.rawValue].claimed()
@@ -207,7 +205,7 @@ struct LaneBoard: Sendable {
         _ allowance: (inout Limits, Lane) -> Allowance
     ) -> ClaimPlan? {
         let urgency = turns[depth.rawValue].urgency
-        // A lane in debt passes its turn. Where the others have nothing, the debt is soon paid.
+        // A lane in debt passes its turn. If it is alone, it soon has paid.
         for _ in 0..<turns[depth.rawValue][urgency].count * 4 {
             guard let lane = turns[depth.rawValue][urgency].first else { return nil }
             guard var entry = entries[lane], entry.isReady, entry.depth == depth else {
@@ -233,8 +231,8 @@ struct LaneBoard: Sendable {
         return nil
     }
 
-    /// A turn is over when what is left of the quantum is not worth a claim. A row that was larger than the quantum leaves a
-    /// debt, which the next turns pay off.
+    /// A turn is over when less than half of the quantum is left. A row larger than the quantum leaves a debt, which the next
+    /// turns pay.
     private func isTurnOver(_ entry: Entry) -> Bool { entry.deficit * 2 < quantum }
 
     private func plan(
@@ -248,7 +246,7 @@ struct LaneBoard: Sendable {
         }
         if isTurnOver(entry) { entry.deficit += quantum }
         guard !isTurnOver(entry) else { return nil }
-        // How much a shallow lane holds is unknown, so it takes little room from others.
+        // The number of rows in a shallow lane is unknown, so its claim takes little room.
         let size = entry.depth == .deep ? quantum : max(1, quantum / Self.caution)
         let wanted = max(entry.least, min(size, entry.deficit, most))
         guard wanted <= room else { return nil }

@@ -1,7 +1,7 @@
 import IO
 
-/// Lanes that have rows and may not claim, because their app is paused, held, or has used up its rate. They are in no round,
-/// so that ten thousand of them cost nothing.
+/// Lanes with rows that may not be claimed, because their app is paused, held, or at its rate. They are in no round, so ten
+/// thousand of them cost nothing.
 struct ParkedLanes: Sendable {
     private struct Place {
         var lanes: [Lane] = []
@@ -11,7 +11,7 @@ struct ParkedLanes: Sendable {
     private var apps: [Int32: Place] = [:]
     private var alarms = TimerHeap<Int32>()
 
-    /// Nil: the lane waits until its app is freed.
+    /// - Parameter instant: nil: until the app is freed.
     mutating func park(_ lane: Lane, until instant: MonotonicInstant?) {
         var place = apps[lane.app] ?? Place()
         if !place.lanes.contains(lane) { place.lanes.append(lane) }
@@ -20,14 +20,14 @@ struct ParkedLanes: Sendable {
         apps[lane.app] = place
     }
 
-    /// The lanes of that app.
+    /// Returns the lanes of the app.
     mutating func free(_ app: Int32) -> [Lane] {
         guard let place = apps.removeValue(forKey: app) else { return [] }
         if let alarm = place.alarm { alarms.remove(alarm) }
         return place.lanes
     }
 
-    /// The lanes of one app whose time has come; nil: there is none left.
+    /// Returns the lanes of one app whose time has come; nil: there is none.
     mutating func freeDue(at now: MonotonicInstant) -> [Lane]? {
         guard !apps.isEmpty, let app = alarms.popDue(at: now) else { return nil }
         return apps.removeValue(forKey: app)?.lanes ?? []

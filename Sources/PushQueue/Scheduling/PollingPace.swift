@@ -1,26 +1,23 @@
-/// How long to wait between two looks for lanes that have rows: 5 ms after one that found some, and up to 50 ms when there
-/// has been nothing for a while, with jitter so that the workers of a fleet do not look all at once.
+/// The wait between two looks for lanes with rows: 5 ms after one that found some, and up to 50 ms while there are none, with
+/// jitter, so that workers do not look all at once.
 struct PollingPace: Sendable {
     static let shortest = Duration.milliseconds(5)
     static let longest = Duration.milliseconds(50)
     /// While pushes are in flight.
     static let busy = Duration.milliseconds(20)
-    /// The wait is so many times what a look costs, so that looking takes a small part of the time however many lanes there
-    /// are.
+    /// The wait as a multiple of the cost of a look, so that looks take a small part of the time with any number of lanes.
     private static let rest = 25
-    /// The cheapest of the latest looks tells what one costs. Others may have waited for a processor, a lock or the network.
+    /// The cost is that of the cheapest of so many looks. Others may have waited for a processor, a lock or the network.
     private static let memory = 4
 
     private var current = Self.shortest
     private var costs: [Duration] = []
 
-    /// How long to wait after a look that found rows.
     mutating func foundWork(after cost: Duration, isBusy: Bool) -> Duration {
         current = Self.shortest
         return max(isBusy ? Self.busy : Self.shortest, pause(after: cost))
     }
 
-    /// How long to wait after a look that found nothing.
     mutating func foundNothing(
         after cost: Duration,
         using generator: inout some RandomNumberGenerator

@@ -1,6 +1,6 @@
 import Postgres
 
-/// What a look for due jobs has moved to the queue.
+/// The due jobs that a look has moved to the queue.
 struct PromotionAnswer: Sendable {
     /// Rows of one lane.
     struct Promotion: Sendable {
@@ -10,7 +10,7 @@ struct PromotionAnswer: Sendable {
     }
 
     var promotions: [Promotion] = []
-    /// What is due and was not moved lies behind it.
+    /// Due jobs that were not moved are behind it.
     var place = DueFloor.Place.beginning
     /// The server's time.
     var cost = Duration.zero

@@ -1,19 +1,19 @@
 import IO
 
-/// Where scans of an index begin, so that they do not walk over the dead entries of rows that were taken.
+/// Where scans of an index begin, so that they skip the dead entries of rows that were taken.
 ///
-/// Dead entries stay until vacuum removes them, which it cannot while a transaction is long. Most scans begin at the tip,
-/// where rows were taken last. Now and then one begins at the floor, which rises to where the tip was a quarter of a second
-/// before: so rows are found whose transactions commit in another order than they drew their ids. Rows that are committed
-/// later still, below the floor, are found by a rare sweep from the beginning.
+/// Dead entries stay until vacuum removes them, which a long transaction prevents. Most scans begin at the tip, where rows were
+/// taken last. Every 100 ms one begins at the floor, which rises to where the tip was 250 ms before: it finds rows whose
+/// transactions committed in another order than that of their ids. Rows that are committed even later are found by a rare
+/// sweep from the beginning.
 struct ScanFloor<Place: Comparable & Sendable>: Sendable {
-    /// How long a row may take from drawing its id to its commit without waiting for a sweep.
+    /// How long after drawing its id a row may be committed without waiting for a sweep.
     static var leastAge: Duration { .milliseconds(250) }
     /// How often a scan begins at the floor.
     static var leastPause: Duration { .milliseconds(100) }
 
     private let beginning: Place
-    /// The floor rises after that many rows at the earliest: walking over fewer costs nothing.
+    /// The floor rises after so many rows: walking over fewer costs nothing.
     private let leastRows: Int
     private(set) var place: Place
     private var tip: Place
@@ -30,7 +30,6 @@ struct ScanFloor<Place: Comparable & Sendable>: Sendable {
 
     var isLow: Bool { place == beginning }
 
-    /// Where to begin a scan now.
     mutating func start(at now: MonotonicInstant) -> Place {
         if let beganAt, now - beganAt < Self.leastPause { return max(place, tip) }
         beganAt = now
@@ -52,7 +51,7 @@ struct ScanFloor<Place: Comparable & Sendable>: Sendable {
         self.rows = 0
     }
 
-    /// A row was put or found below.
+    /// A row is at that place.
     mutating func lower(to place: Place) {
         self.place = min(self.place, place)
         tip = min(tip, place)

@@ -1,4 +1,4 @@
-/// Lanes of one depth in the order of their turns: a round for each urgency, and the urgency whose turn it is.
+/// The rounds of the lanes of one depth, one for each urgency, and the urgency whose turn it is.
 struct Turns: Sendable {
     /// Lanes in the order of their turns, each at most once.
     struct Round: Sendable {
@@ -67,7 +67,7 @@ struct Turns: Sendable {
         }
     }
 
-    /// A claim was planned, which shortens the turn.
+    /// A claim was planned.
     mutating func claimed() {
         left -= 1
         if left == 0 { pass() }

@@ -2,9 +2,8 @@ import ApplePush
 import IO
 import Postgres
 
-/// Finding lanes that have rows.
 extension Worker {
-    /// Looks for lanes that have rows, and moves to the queue what is due.
+    /// Looks for lanes with rows, and moves due jobs to the queue.
     func lookForWork() async {
         await watchOthers()
         await takeOverOrphans()
@@ -12,7 +11,7 @@ extension Worker {
             var look = state.lookBegan(at: .now)
             let wait: Duration
             do throws(PostgresError) {
-                // Both are sent before either is answered: on a busy connection each answer takes long.
+                // Pipelined, since on a busy connection each answer takes long.
                 async let promotion = self.promotion(on: connection)
                 let (lanes, cost) = try await self.look(on: connection)
                 look.cost = cost
@@ -35,7 +34,7 @@ extension Worker {
         }
     }
 
-    /// Answers with the number of rows that were moved.
+    /// Returns the number of jobs that were moved.
     private func promote(on connection: PostgresConnection) async throws(PostgresError) -> Int {
         guard state.promotes else { return 0 }
         return try await promote(from: state.due.start(at: .now), on: connection)
@@ -63,9 +62,9 @@ extension Worker {
         try await readApps(Array(unread), on: connection)
         let readAt = MonotonicInstant.now
         let events = state.understood(lanes, at: readAt)
-        // The server's time and this side's, without the wait for other answers.
+        // Without the wait for other answers.
         let total = cost + (MonotonicInstant.now - readAt)
-        for event in events { tell(event) }
+        for event in events { log(event) }
         return (lanes, total)
     }
 }

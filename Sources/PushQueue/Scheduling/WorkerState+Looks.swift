@@ -8,16 +8,15 @@ package struct AppRun: Hashable, Sendable {
     func contains(_ app: Int32) -> Bool { first <= app && app <= last }
 }
 
-/// Finding lanes that have rows.
+/// Finding lanes with rows.
 extension WorkerState {
-    /// A look for lanes that have rows.
     struct Look: Sendable {
         let began: MonotonicInstant
-        /// Nothing was asked for or in flight.
+        /// No claim was under way or in flight.
         let wasIdle: Bool
         /// Due jobs that were moved to the queue.
         var promoted = 0
-        /// The server's time, as far as it is known. The time until the answer also includes other statements.
+        /// The server's time; nil: unknown. The time until the answer includes other statements.
         var cost: Duration?
     }
 
@@ -38,20 +37,20 @@ extension WorkerState {
         for rows in promotion.promotions { board.returned(to: rows.lane, lowest: rows.lowest, at: now) }
     }
 
-    /// Rows were found in these lanes. Answers with the apps among them whose rows have to be read.
+    /// Rows were found in these lanes. Returns the apps whose rows have to be read first.
     mutating func found(_ lanes: [Lane]) -> Set<Int32> {
         limits.apps.forgetAbsent()
         return Set(lanes.map(\.app)).filter { limits.apps.isUnread($0) }
     }
 
-    /// Rows were found in these lanes, and the rows of their apps were read.
+    /// The rows of the apps of these lanes were read.
     mutating func understood(_ lanes: [Lane], at now: MonotonicInstant) -> [WorkerEvent] {
         board.found(lanes, at: now)
         board.forgetIdle(at: now)
         return holdUnusable(lanes, at: now)
     }
 
-    /// How long to wait before the next look.
+    /// Returns the wait before the next look.
     mutating func lookEnded(_ look: Look, _ lanes: [Lane], at now: MonotonicInstant) -> Duration {
         let cost = look.cost ?? now - look.began
         succeeded(in: .look)
@@ -67,18 +66,17 @@ extension WorkerState {
 
     private static let sweepInterval = Duration.seconds(5)
 
-    /// How long to wait before the next sweep, which walks over all that was ever claimed and not vacuumed: it may take a
-    /// twentieth of the time.
+    /// The wait before the next sweep, which walks over all dead entries and may take a twentieth of the time.
     var sweepWait: Duration { max(Self.sweepInterval, sweepCost * 20) }
 
     mutating func sweepEnded(after cost: Duration) { sweepCost = cost }
 
     var mustSweep: Bool { !sweep.isEmpty || sweepsScheduled }
 
-    /// The floors to look below now, for rows that were committed long after their ids were drawn.
+    /// The floors to look below for rows that were committed long after their ids were drawn.
     var sweep: [(lane: Lane, id: Int64)] { phase == .working ? board.risenFloors : [] }
 
-    /// Whether to look for jobs in `scheduled` that were committed long after their time was drawn.
+    /// Whether to look for due jobs from the beginning of `scheduled`.
     var sweepsScheduled: Bool { promotes && !due.isLow }
 
     /// Rows were found below the floors of these lanes.

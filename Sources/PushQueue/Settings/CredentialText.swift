@@ -1,9 +1,9 @@
 package import ApplePush
 import Postgres
 
-/// A credential as text, as it is imported and stored: a certificate with its key, or a signing key.
+/// The text of a credential: a certificate with its key, or a signing key.
 package struct CredentialText: Sendable {
-    /// PEM, the leaf and its chain; may hold the key too.
+    /// PEM, the leaf and its chain, perhaps with the key.
     package var certificate: String?
     /// PEM, or the text of a `.p8`.
     package var privateKey: String?
@@ -25,7 +25,7 @@ package struct CredentialText: Sendable {
         self.teamID = teamID
     }
 
-    /// The credential that it is the text of, if it is whole and fits together.
+    /// Throws if the parts are not complete, or do not go together.
     package func credential() throws(SettingsError) -> Credential {
         do {
             if keyID != nil || teamID != nil { return try signingKey() }
@@ -64,7 +64,7 @@ package struct CredentialText: Sendable {
             throw SettingsError(.invalid, "Key id and team id go together: a signing key needs both.")
         }
         guard let privateKey else {
-            throw SettingsError(.invalid, "Key id and team id belong to a signing key (.p8), and there is none.")
+            throw SettingsError(.invalid, "Key id and team id belong to a signing key (.p8), which is missing.")
         }
         if certificate != nil {
             throw SettingsError(
@@ -88,7 +88,7 @@ extension CredentialText {
 }
 
 extension CredentialText: CustomStringConvertible, CustomReflectable {
-    /// What kind of credential it is, and no more.
+    /// The kind of the credential, without secrets.
     package var description: String { keyID == nil ? "a certificate" : "a signing key" }
 
     package var customMirror: Mirror { Mirror(self, children: ["description": description]) }

@@ -2,7 +2,7 @@ package import Postgres
 
 /// The workers whose lease has not run out.
 package enum LiveWorkers {
-    /// Without the schema there is none; asked in two steps, because a name that is not there is an error.
+    /// Asked first, since without the schema there is no such table.
     private static let table = Statement("live_workers_table", "SELECT to_regclass('carillon.workers') IS NOT NULL")
     private static let names = Statement(
         "live_workers",

@@ -1,18 +1,14 @@
 import IO
 import Postgres
 
-/// Why a credential or an app cannot be stored, changed or removed. Never a secret.
+/// Why a credential or an app cannot be stored, changed or removed.
 package struct SettingsError: CodedError {
     package enum Code: Sendable {
-        /// There is nothing of that name.
         case unknownName
-        /// There is something of that name.
         case nameTaken
-        /// It could not be used.
         case invalid
-        /// Something depends on it.
         case inUse
-        /// The database did not answer, or refused.
+        /// The database did not answer, or reported an error.
         case database
     }
 
@@ -34,7 +30,6 @@ package struct SettingsError: CodedError {
         }
     }
 
-    /// The sentences are found by the names of the tables' constraints.
     private init(_ error: PostgresError) {
         if let constraint = error.constraint, let sentence = Self.sentences[constraint] {
             self.init(.invalid, sentence, underlying: error)
@@ -43,11 +38,12 @@ package struct SettingsError: CodedError {
         }
     }
 
+    /// By the name of the constraint.
     private static let sentences = [
         "certificates_name_is_not_empty": "A credential needs a name.",
         "certificates_name_is_255_bytes_at_most": "The name of a credential has 255 bytes at most.",
         "certificates_certificate_is_64_kb_at_most":
-            "A certificate with its chain has 65,536 bytes at most: leave out what is not of the chain.",
+            "A certificate with its chain has 65,536 bytes at most: leave out certificates that are not part of it.",
         "certificates_private_key_is_64_kb_at_most": "A private key has 65,536 bytes at most.",
         "certificates_passphrase_is_4_kb_at_most": "A passphrase has 4,096 bytes at most.",
         "certificates_key_id_is_64_bytes_at_most": "A key id has 64 bytes at most.",
@@ -75,7 +71,7 @@ package struct SettingsError: CodedError {
     }
 }
 
-/// Whatever goes wrong inside is a `SettingsError`.
+/// Turns every error of the body into a `SettingsError`.
 func settings<R>(_ body: () async throws -> R) async throws(SettingsError) -> R {
     do {
         return try await body()

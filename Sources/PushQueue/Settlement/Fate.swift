@@ -5,7 +5,7 @@ enum Fate: Equatable, Sendable {
     case sent
     /// It failed for good.
     case failed
-    /// It is tried again, and has used up an attempt.
+    /// It goes back, and has used up an attempt.
     case retry
     /// It goes back without using up an attempt.
     case back

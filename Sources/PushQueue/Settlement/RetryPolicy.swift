@@ -21,7 +21,7 @@ package struct RetryPolicy: Hashable, Sendable {
         let ceiling = min(cap, base * (1 << doublings))
         let jittered = ceiling * Double.random(in: 0...1, using: &generator)
         guard let retryAfter else { return jittered }
-        // With jitter, so that pushes with the same Retry-After do not return all at once.
+        // Jitter spreads pushes with the same Retry-After.
         let asked = min(.seconds(Int64(retryAfter)), Self.longest)
         return asked + min(jittered, base)
     }

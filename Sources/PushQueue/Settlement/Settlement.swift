@@ -1,7 +1,6 @@
 package import ApplePush
 
-/// What is to be written about a claim, or about the part of it that has ended. It follows from the jobs, the outcomes of
-/// their pushes and the time.
+/// What is written about a claim, or about the part of it that has ended, computed from its jobs, their outcomes and the time.
 package struct Settlement: Sendable {
     /// A job that has ended, or part of one.
     struct Share: Equatable, Sendable {
@@ -9,15 +8,15 @@ package struct Settlement: Sendable {
         var sent: Int32 = 0
         var failed: Int32 = 0
         var expired: Int32 = 0
-        /// Pushes that go back or are tried again.
+        /// Pushes that go back to the queue.
         var returned: Int32 = 0
-        /// Those of them that have used up an attempt.
+        /// How many of the returned have used up an attempt.
         var retried: Int32 = 0
         /// Pushes that have not ended.
         var pending: Int32 = 0
-        /// How the last attempt ended of pushes that expire before the next.
+        /// The cause of the last attempt, if pushes expire before the next.
         var lastAttempt: RetryCause?
-        /// Its message has a row in `unfinished`: the job is a part or a retry, or a part of it was settled before.
+        /// Its message has a row in `unfinished`: the job is a part or a retry, or was settled in part.
         var isKnown = false
 
         var ended: Int32 { sent + failed + expired }
@@ -27,41 +26,41 @@ package struct Settlement: Sendable {
     /// A push that failed for good.
     struct Failure: Equatable, Sendable {
         enum Token: Equatable, Sendable {
-            /// The push at that place of the batch.
+            /// A place in the batch.
             case push(Int32)
-            /// The refusal at that place.
+            /// A place in the refusals.
             case refusal(Int32)
         }
 
         let job: Int32
         let token: Token
-        /// Nil: refused here, or never answered.
+        /// Nil: not sent, or not answered.
         let status: Int16?
         let reason: String
-        /// Microseconds since 1970, where Apple said that the token is dead.
+        /// When the token died, in microseconds since 1970; nil: it is not dead.
         let unregisteredAt: Int64?
     }
 
     /// Pushes of one job that wait for another attempt.
     struct Return: Equatable, Sendable {
         let job: Int32
-        /// Their places in the batch; all of the job's, if it is whole.
+        /// Places in the batch.
         let pushes: [Int32]
-        /// Nothing of the job has ended: it goes back as it is.
+        /// These are all pushes of the job, which goes back unchanged.
         let isWhole: Bool
         let attempt: Int16
         /// Milliseconds; nil: at once.
         let delay: Int32?
-        /// The answer to most of them; nil: none.
+        /// The cause of most of them; nil: no answer came.
         let cause: RetryCause?
     }
 
-    /// A job that stays in flight, or what stays of it.
+    /// Pushes of one job that stay in flight.
     struct Stay: Equatable, Sendable {
         let job: Int32
-        /// The places in the batch of those that have not ended; all of the job's, if it is whole.
+        /// Places in the batch.
         let pushes: [Int32]
-        /// Nothing of the job has ended: it stays as it is.
+        /// These are all pushes of the job, which stays unchanged.
         let isWhole: Bool
     }
 
@@ -69,7 +68,7 @@ package struct Settlement: Sendable {
     struct TopicRefusal: Equatable, Sendable {
         let reason: Reason
         let status: Int16
-        /// The place of the first of them in the batch.
+        /// The place of one of them in the batch.
         let first: Int32
         var pushes = 1
     }
@@ -79,13 +78,13 @@ package struct Settlement: Sendable {
         package var sent = 0
         package var failed = 0
         package var expired = 0
-        /// They have used up an attempt, and are tried again.
+        /// Retries that have used up an attempt.
         package var retried = 0
-        /// They went back without using up an attempt.
+        /// Pushes that went back without using up an attempt.
         package var returned = 0
         /// Attempts whose outcome is unknown.
         package var unknown = 0
-        /// Those of the failed that APNs answered with BadDeviceToken.
+        /// Failures with the reason BadDeviceToken.
         package var badTokens = 0
 
         static func += (left: inout Self, right: Self) {
@@ -99,14 +98,14 @@ package struct Settlement: Sendable {
         }
     }
 
-    /// Jobs that ended in one piece.
+    /// Jobs that have ended as a whole.
     private(set) var ended: [Share] = []
-    /// Jobs whose end depends on others: parts, retries of parts, and those that end in part now.
+    /// Jobs that are not all of their message, or have ended only in part.
     private(set) var parts: [Share] = []
     private(set) var failures: [Failure] = []
     private(set) var returns: [Return] = []
     private(set) var stays: [Stay] = []
-    /// Jobs that may be sent again, and have pushes whose outcome is unknown.
+    /// Jobs with pushes whose outcome is unknown and that may be sent again.
     private(set) var unanswered: [Int32] = []
     package private(set) var tally = Tally()
     package private(set) var retryCauses = RetryCauses()
@@ -116,16 +115,15 @@ package struct Settlement: Sendable {
 
     private let policy: RetryPolicy
     private let mostAttempts: Int16
-    /// The gateway took a push of the same batch.
+    /// The gateway accepted a push of the batch.
     private let credentialWorks: Bool
-    /// The gateway answered a push of the same batch.
+    /// The gateway answered a push of the batch.
     private let gatewayAnswers: Bool
     /// The database's clock, in microseconds since 1970.
     private let now: Int64
     private let claimedAt: Int64
 
-    /// Pushes that are pending stay in flight.
-    /// - Parameter earlier: The outcomes of the first part. What was pending then is settled now.
+    /// - Parameter earlier: The outcomes of the first part. Pushes that were pending then are settled now.
     package init(
         _ claim: ClaimedJobs,
         _ outcomes: Outcomes,
@@ -169,7 +167,6 @@ package struct Settlement: Sendable {
                     judge(job.places, of: job, &share, outcomes, using: &generator)
                 }
             count(share)
-            // A job that stays or goes back whole has made no progress.
             if isAsItWas { continue }
             if share.isKnown || share.remaining > 0 { parts.append(share) } else { ended.append(share) }
         }
@@ -178,14 +175,14 @@ package struct Settlement: Sendable {
     /// How many pushes of the claim's batch stay in flight.
     package var pending: Int { stays.reduce(0) { $0 + $1.pushes.count } }
 
-    // MARK: In pieces
+    // MARK: Pieces
 
-    /// The jobs that it takes out of flight, in order.
+    /// The jobs that leave `inflight`, in order.
     var settled: [Int32] {
         Set(ended.map(\.job) + parts.map(\.job) + returns.map(\.job)).sorted()
     }
 
-    /// Its part about adjacent jobs, while others stay in flight as they are.
+    /// The settlement of adjacent jobs alone. The others stay in flight unchanged.
     func piece(of jobs: ArraySlice<Int32>, keeping others: some Sequence<Int32>) -> Settlement {
         guard let first = jobs.first, let last = jobs.last else { preconditionFailure("A piece of nothing.") }
         var piece = self
@@ -198,17 +195,16 @@ package struct Settlement: Sendable {
         return piece
     }
 
-    /// The app was not the cause.
     mutating func forgetTrouble() {
         trouble = nil
     }
 
-    /// The lowest id that goes back to the queue at once and keeps its place there.
+    /// The lowest id of the jobs that are back at their place in the queue.
     func lowestReturned(of claim: ClaimedJobs) -> Int64? {
         returns.lazy.filter { $0.isWhole && $0.delay == nil }.map { claim.jobs[Int($0.job)].id }.min()
     }
 
-    /// How long those pushes wait that go back without using up an attempt.
+    /// The longest wait of pushes that go back without using up an attempt.
     func rest(of claim: ClaimedJobs) -> Duration? {
         let rests = returns.lazy.filter { $0.attempt == claim.jobs[Int($0.job)].attempt }.compactMap(\.delay)
         return rests.max().map { .milliseconds($0) }
@@ -216,7 +212,7 @@ package struct Settlement: Sendable {
 
     // MARK: One job
 
-    /// Decides on these pushes of the job. True: all of them stay or go back, as the job that they were.
+    /// Returns whether the job stays or goes back unchanged.
     private mutating func judge(
         _ pushes: some Collection<Int32>,
         of job: ClaimedJobs.Job,
@@ -285,7 +281,7 @@ package struct Settlement: Sendable {
             )
         }
         if !backs.isEmpty {
-            // A gateway that answers others and refuses these again and again must not cause a busy loop.
+            // Without a pause, a gateway that keeps refusing only these would cause a busy loop.
             let pause = gatewayAnswers ? Int32.random(in: 100...1000, using: &generator) : nil
             returns.append(
                 Return(

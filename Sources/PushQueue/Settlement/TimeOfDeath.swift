@@ -3,11 +3,10 @@ enum TimeOfDeath {
     /// 2008, before APNs, in seconds since 1970.
     private static let earliest: Int64 = 1_199_145_600
 
-    /// In microseconds since 1970, except the timestamp: APNs writes milliseconds. Seconds, as the legacy service wrote them, are
-    /// accepted too, since no number can mean both.
+    /// In microseconds since 1970. Only the timestamp has milliseconds, as APNs writes it, or seconds, as the legacy service
+    /// did; no valid number can mean both.
     ///
-    /// Without a valid timestamp the token was dead at the time of the request. The claim was a little earlier, so a token that
-    /// is registered later is safe.
+    /// Without a valid timestamp it is the time of the claim, so a token that is registered later is not deleted.
     static func of(timestamp: Int64?, claimedAt: Int64, now: Int64) -> Int64 {
         guard let timestamp else { return claimedAt }
         for unit: Int64 in [1000, 1_000_000] {

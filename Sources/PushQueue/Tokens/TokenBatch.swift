@@ -2,7 +2,7 @@ import Postgres
 
 /// Registrations that are written together.
 package struct TokenBatch: Sendable {
-    /// Few enough that locks are short, and enough that the cost of a transaction does not matter.
+    /// Few enough for short locks, many enough that the cost of a transaction does not matter.
     package static let usualSize = 50_000
 
     private(set) var rows: CopyRows

@@ -1,12 +1,11 @@
 import Postgres
 
-/// How a batch of registrations is merged with the tokens that are there.
+/// The statements that merge a batch of registrations with the tokens of an app.
 enum TokenStatements {
     static let app = Statement("tokens_app", "SELECT carillon.app_id($1)")
 
-    /// Gone with the transaction, so that it works behind a pooler, and leaves nothing behind. The planner knows nothing
-    /// of a new table: it would at times read all tokens there are rather than search for each, compile what runs for a
-    /// third of a second, and sort by way of the disk.
+    /// The table lasts for the transaction, so that it works behind a pooler. It has no statistics: without these settings the
+    /// planner may read all tokens instead of searching for each, compile the query, and sort on disk.
     static let table = """
         SET LOCAL enable_seqscan = off;
         SET LOCAL jit = off;
@@ -18,8 +17,7 @@ enum TokenStatements {
 
     static let copy = "COPY pg_temp.carillon_import FROM STDIN (FORMAT binary)"
 
-    /// In the order of the tokens, as all who lock many of them do. What changes nothing is left out before it is
-    /// written, and so leaves no dead row behind.
+    /// In the order of the tokens, like every statement that locks many of them. Rows that would not change are left out.
     static let merge = Statement(
         "tokens_merge",
         """

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// The tokens of an app in the database, written many at a time.
+/// Registers tokens of an app, many at a time.
 package struct TokenStore: Sendable {
     package struct Change: Sendable {
         /// Tokens that were not there.
@@ -16,16 +16,15 @@ package struct TokenStore: Sendable {
         self.connection = connection
     }
 
-    /// Throws unless there is such an app. PostgreSQL's error names those that exist.
+    /// Throws if there is no such app. PostgreSQL's error lists the apps.
     package func check(app: String) async throws {
         let parameters = Parameters(app)
         _ = try await connection.query(TokenStatements.app, parameters) { rows in try rows.int32(0, 0) }
     }
 
-    /// Writes the batch in one transaction: all of it or, when it throws, nothing. Writing it again changes nothing.
+    /// Writes the batch in one transaction. Writing it again changes nothing.
     ///
-    /// The newest registration wins, whether it is in the batch or in the database, with its owner. One without an owner keeps
-    /// the known owner.
+    /// The newest registration of a token wins, in the batch or in the database. Without an owner, it keeps the known one.
     package func write(_ batch: TokenBatch, to app: String) async throws -> Change {
         let parameters = Parameters(app)
         let connection = self.connection

@@ -66,7 +66,7 @@ package actor Worker {
     let lifelineBell = Bell()
     let notesBell = Bell()
     let lockBell = Bell()
-    let surrenderBell = Bell()
+    let shutdownBell = Bell()
 
     /// The worker holds the loop, so the loop outlives it.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
@@ -102,14 +102,14 @@ package actor Worker {
             group.addTask { await self.keepLease() }
             group.addTask { await self.keepWatch() }
             group.addTask { await self.keepNotes() }
-            group.addTask { await self.keepLockNews() }
+            group.addTask { await self.logLocks() }
             group.addTask { await self.keepApps() }
             group.addTask { await self.lookForWork() }
             for task in MaintenanceTask.all { group.addTask { await self.keep(task) } }
-            group.addTask { await self.surrender() }
+            group.addTask { await self.shutDownBackend() }
             for await _ in dispatchBell.rings {
                 while let plan = nextClaim() {
-                    group.addTask { await self.fly(plan) }
+                    group.addTask { await self.runFlight(plan) }
                 }
                 if state.isDone { break }
             }
@@ -141,16 +141,16 @@ package actor Worker {
     }
 
     private func beginDraining() {
-        guard state.toldToDrain() else { return }
-        tell(.draining)
+        guard state.drainRequested() else { return }
+        log(.draining)
         dispatchBell.ring()
         after(options.drainTimeout) { $0.beginGivingUp() }
     }
 
     private func beginGivingUp() {
-        guard state.toldToGiveUp() else { return }
-        tell(.gaveUp)
-        surrenderBell.ring()
+        guard state.giveUpRequested() else { return }
+        log(.gaveUp)
+        shutdownBell.ring()
         dispatchBell.ring()
         after(.milliseconds(800)) { $0.stopWaiting() }
     }
@@ -159,7 +159,7 @@ package actor Worker {
         state.stoppedWaiting()
         wakeWaiting()
         dispatchBell.ring()
-        surrenderBell.ring()
+        shutdownBell.ring()
     }
 
     private func after(_ wait: Duration, _ action: @escaping @Sendable (isolated Worker) -> Void) {
@@ -167,9 +167,9 @@ package actor Worker {
     }
 
     /// When the worker gives up, shuts down the backend, so that every flight gets its outcomes.
-    private func surrender() async {
+    private func shutDownBackend() async {
         await withDiscardingTaskGroup { group in
-            for await _ in surrenderBell.rings {
+            for await _ in shutdownBell.rings {
                 if state.phase == .over {
                     await connection?.close()
                 } else {
@@ -186,8 +186,8 @@ package actor Worker {
         state.stoppedWaiting()
         await connection?.close()
         connection = nil
-        tellMetLocks()
-        tell(.ended)
+        logMetLocks()
+        log(.ended)
         let counters = self.counters
         return Summary(
             counters: counters,
@@ -200,8 +200,8 @@ package actor Worker {
 
     // MARK: Events
 
-    func tell(_ event: WorkerEvent) {
-        count { $0.heard(event) }
+    func log(_ event: WorkerEvent) {
+        count { $0.add(event) }
         emit(event)
         switch event {
         case .trouble, .troubleOver: notesBell.ring()

@@ -1,29 +1,27 @@
 package import ApplePush
 package import IO
 
-/// What a worker has done since it started, and what it is doing.
+/// What a worker has done since it started, and its present state.
 package struct WorkerCounters: Sendable {
     /// Why pushes failed or are retried.
     package struct Failure: Hashable, Sendable {
         package let app: Int32
-        /// 0: refused here, or never answered.
+        /// 0: not sent, or not answered.
         package let status: Int16
         package let reason: String
     }
 
-    /// Whether a worker can do its work, and if not, why.
     package enum Readiness: Sendable {
         case ready
         case disconnected
-        /// It is connected, but the database has not answered for a while.
+        /// Connected, but the database has not answered for a while.
         case silent
-        /// Others may take it for dead, so it sends nothing.
+        /// The lease has expired, so it sends nothing.
         case leaseUnproven
     }
 
     package internal(set) var apps: [Int32: Settlement.Tally] = [:]
     package internal(set) var failures: [Failure: Int] = [:]
-    /// Attempts that were followed by another.
     package internal(set) var retries: [Failure: Int] = [:]
     /// How many kinds of failures and retries each app has.
     private var reasons: [Int32: Int] = [:]
@@ -31,11 +29,11 @@ package struct WorkerCounters: Sendable {
     /// Claims that brought jobs.
     package internal(set) var claims = 0
     package internal(set) var jobs = 0
-    /// How long jobs have waited from enqueueing to their first claim.
+    /// The time from enqueueing to the first claim.
     package internal(set) var waits = DurationHistogram()
-    /// Claims that were settled too late: another worker had taken them over.
+    /// Claims that another worker had taken over before they were settled.
     package internal(set) var stale = 0
-    /// Jobs whose outcomes PostgreSQL refused to write.
+    /// Jobs whose outcomes PostgreSQL rejected.
     package internal(set) var unrecorded = 0
     package internal(set) var takeovers = 0
     package internal(set) var databaseErrors = 0
@@ -52,27 +50,24 @@ package struct WorkerCounters: Sendable {
     package internal(set) var isConnected = false
     /// Why it is not connected.
     package internal(set) var disconnection: String?
-    /// When the database has answered last.
-    var heardAt: MonotonicInstant?
+    var answeredAt: MonotonicInstant?
     var leaseEnd: MonotonicInstant?
-    /// Why apps are held.
     package internal(set) var troubles: [Int32: Trouble] = [:]
 
     package init() {}
 
-    /// All apps together.
     package var total: Settlement.Tally { apps.values.reduce(into: Settlement.Tally()) { $0 += $1 } }
 
-    /// A healthy database answers more than once a second, since it is asked that often.
+    /// The worker queries the database more than once a second.
     private static let longestSilence = Duration.seconds(4)
 
     package func readiness(at now: MonotonicInstant) -> Readiness {
-        guard isConnected, let heardAt, let leaseEnd else { return .disconnected }
-        guard now - heardAt < Self.longestSilence else { return .silent }
+        guard isConnected, let answeredAt, let leaseEnd else { return .disconnected }
+        guard now - answeredAt < Self.longestSilence else { return .silent }
         return now < leaseEnd ? .ready : .leaseUnproven
     }
 
-    mutating func heard(_ event: WorkerEvent) {
+    mutating func add(_ event: WorkerEvent) {
         switch event {
         case .databaseLost(let reason):
             isConnected = false
@@ -107,9 +102,9 @@ package struct WorkerCounters: Sendable {
 
     // MARK: Bounds
 
-    /// Apps that the database does not have. Beyond that number they are counted together, as number 0.
+    /// Apps without a row. Further ones are counted together, as app 0.
     private static let mostUnknownApps = 100
-    /// Pairs of status and reason of one app. Beyond that number they are counted together.
+    /// Pairs of status and reason of one app. Further ones are counted together.
     private static let mostReasons = 64
 
     private func place(of app: Int32) -> Int32 {

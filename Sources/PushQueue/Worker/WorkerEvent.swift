@@ -1,31 +1,31 @@
-/// Something worth a line in the log. Its receiver must not block.
+/// An event for the log. Its receiver must not block.
 package enum WorkerEvent: Sendable {
     case started(worker: Int64)
     case databaseLost(String)
-    /// A try to reconnect failed. So many before it failed for the same reason and were not told.
-    case databaseAway(String, untold: Int)
+    /// An attempt to reconnect failed. The number says how many errors of the same kind were not logged before it.
+    case databaseAway(String, suppressed: Int)
     case databaseBack
-    /// A statement failed and will be tried again. So many of the same kind failed before it and were not told.
-    case databaseError(String, untold: Int)
-    /// The same of a statement that waited too long for a lock, with the holders that can be seen.
-    case lockMet(String, untold: Int, holders: [LockHolder])
-    /// Others had declared this worker dead. It goes on with another id.
+    /// A statement failed and is tried again.
+    case databaseError(String, suppressed: Int)
+    /// A statement waited too long for a lock, and is tried again. The holders are those that can be seen.
+    case lockMet(String, suppressed: Int, holders: [LockHolder])
+    /// Another worker has declared this one dead. It goes on with a new id.
     case leaseLost(worker: Int64)
-    /// A claim was settled too late: another worker had taken it over.
+    /// Another worker had taken a claim over before it was settled.
     case stale(claim: Int64)
-    /// PostgreSQL refused to write the outcomes of a message. Not written: history has nothing of it.
+    /// PostgreSQL rejected the outcomes of a message. Not written: it also rejected the counts.
     case unrecorded(app: String, message: Int64, error: String, isWritten: Bool)
-    /// PostgreSQL refuses to let a message leave `inflight`. It is tried again until the cause is removed.
+    /// PostgreSQL rejects every statement that would end a message. The worker tries until the cause is removed.
     case cannotEnd(app: String, message: Int64, error: String)
     case tookOver(workers: Int, claims: Int, jobs: Int)
-    /// A message had more tokens than may be in flight, and was cut.
+    /// A message had more tokens than may be in flight, and was split.
     case split(app: Int32, message: Int64, parts: Int)
     case trouble(app: Int32, name: String, Trouble, heldFor: Duration)
     case troubleOver(app: Int32, name: String)
-    /// How many pushes of an app were tried again since this was told last, for that cause.
+    /// How many pushes of an app were tried again for that cause since this was logged last.
     case retrying(app: Int32, name: String, RetryCause, pushes: Int)
-    /// How many pushes of an app failed because of their topic since this was told last, and how many were sent meanwhile. The
-    /// topic is that of one of them; nil: the credential decides.
+    /// How many pushes of an app failed because of their topic since this was logged last, and how many were sent meanwhile.
+    /// The topic is that of one of them; nil: the credential decides.
     case topicRefused(
         app: Int32,
         name: String,
@@ -35,19 +35,17 @@ package enum WorkerEvent: Sendable {
         pushes: Int,
         sent: Int
     )
-    /// This worker has minted the provider token of a key that the whole fleet uses from now on.
+    /// This worker has minted the provider token that the fleet uses from now on.
     case tokenMinted(String)
-    /// A certificate that an app uses has so many days left. Below 0: it has expired.
+    /// A certificate in use expires soon. Below 0: it has expired.
     case credentialExpires(name: String, days: Int64)
     case maintained
-    /// A step of maintenance failed. The others went on, and it is tried again within minutes. The holders are those of a lock
-    /// that it met.
+    /// A step of maintenance failed, and is tried again within minutes. The holders are those of a lock that it met.
     case maintenanceFailed(step: String, error: String, holders: [LockHolder])
-    /// This worker has read an app's legacy feedback list, or tried to.
     case feedbackRead(FeedbackLists.Summary)
-    /// This worker has run a feedback pass, or a part of one.
+    /// This worker has run a feedback pass or a part of one.
     case reaped(FeedbackTally, in: Duration)
-    /// Most pushes of an app failed as BadDeviceToken, so it was paused.
+    /// An app was paused because most of its pushes failed as BadDeviceToken.
     case breakerOpened(app: Int32, name: String, reason: String)
     case draining
     case gaveUp

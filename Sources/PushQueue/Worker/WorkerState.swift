@@ -49,9 +49,9 @@ struct WorkerState: Sendable {
     /// Counts that are not in the table `activity` yet.
     var activity: [Int32: Settlement.Tally] = [:]
     var notes = CredentialNotes()
-    var errors = RepeatedNews<String>(interval: .seconds(30))
-    var retries = RepeatedNews<AppCause>(interval: .seconds(60))
-    var topicNews = TopicNews()
+    var errors = RepeatedEvents<String>(interval: .seconds(30))
+    var retries = RepeatedEvents<AppCause>(interval: .seconds(60))
+    var topicEvents = TopicRefusalEvents()
 
     // Maintenance.
     var isReadingFeedback = false
@@ -114,21 +114,21 @@ struct WorkerState: Sendable {
     }
 
     /// How many errors of that kind were suppressed before this one; nil: this one is suppressed too.
-    mutating func untold(_ error: String, at now: MonotonicInstant) -> Int? {
+    mutating func suppressed(_ error: String, at now: MonotonicInstant) -> Int? {
         errors.add(of: error, at: now).map { $0 - 1 }
     }
 
     // MARK: Stopping
 
     /// False: it was told before.
-    mutating func toldToDrain() -> Bool {
+    mutating func drainRequested() -> Bool {
         guard phase == .working || phase == .drained else { return false }
         phase = .draining
         return true
     }
 
     /// False: it was told before.
-    mutating func toldToGiveUp() -> Bool {
+    mutating func giveUpRequested() -> Bool {
         guard phase != .givingUp, phase != .over else { return false }
         phase = .givingUp
         return true

@@ -46,7 +46,7 @@ import Testing
             "isConnected": "carillon_database_up", "troubles": "carillon_app_held",
         ]
         // For labels, bounds and `/readyz`.
-        let others: Set = ["names", "reasons", "disconnection", "heardAt", "leaseEnd"]
+        let others: Set = ["names", "reasons", "disconnection", "answeredAt", "leaseEnd"]
         let counters = Set(Mirror(reflecting: WorkerCounters()).children.compactMap(\.label))
         #expect(counters == Set(metrics.keys).union(others))
         let page = try GeneratedPage("docs/metrics.md").text

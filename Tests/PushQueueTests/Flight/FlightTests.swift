@@ -164,7 +164,7 @@ import Testing
 
     @Test func `what may not be sent any more goes back`() throws {
         var scene = try Scene()
-        _ = scene.state.toldToDrain()
+        _ = scene.state.drainRequested()
         #expect(scene.claimed(2) == "give back")
         #expect(scene.tell(.failed(short)) == "wait")
         #expect(scene.tell(.waited) == "give back")
@@ -174,7 +174,7 @@ import Testing
 
     @Test func `a claim that PostgreSQL refuses to take back three times is left in the worker's name`() throws {
         var scene = try Scene()
-        _ = scene.state.toldToDrain()
+        _ = scene.state.drainRequested()
         _ = scene.claimed(1)
         for _ in 0..<2 {
             #expect(scene.tell(.failed(refused)) == "wait")
@@ -200,7 +200,7 @@ import Testing
         }
         var scene = try Scene(app: 2)
         _ = scene.claimed(2)
-        _ = scene.state.toldToDrain()
+        _ = scene.state.drainRequested()
         #expect(scene.tell(.failed(short)) == "give back")
     }
 

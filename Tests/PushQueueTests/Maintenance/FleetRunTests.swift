@@ -37,7 +37,7 @@ import Testing
     @Test mutating func `a worker that ends begins nothing, and leaves what it has begun to another`() {
         var run = FleetRun(.feedback, in: state)
         for _ in 0..<3 { run.succeeded(in: &state) }
-        _ = state.toldToDrain()
+        _ = state.drainRequested()
         run.succeeded(in: &state)
         #expect("\(run.step)" == "over")
         #expect(steps([]) == "over")

@@ -301,10 +301,10 @@ final class SimulatedWorker {
     // MARK: Stopping
 
     func drain() {
-        guard state.toldToDrain() else { return }
+        guard state.drainRequested() else { return }
         dispatch()
         after(state.options.drainTimeout) {
-            guard self.state.toldToGiveUp() else { return }
+            guard self.state.giveUpRequested() else { return }
             for claim in self.airborne.keys.sorted() { self.airborne[claim]?.giveUp() }
             self.dispatch()
             self.after(.milliseconds(800)) { self.end() }

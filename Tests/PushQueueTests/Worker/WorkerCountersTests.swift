@@ -35,14 +35,14 @@ import Testing
         let now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
         #expect(counters.readiness(at: now) == .disconnected)
         counters.isConnected = true
-        counters.heardAt = now
+        counters.answeredAt = now
         counters.leaseEnd = now + .seconds(14)
         #expect(counters.readiness(at: now + .seconds(3)) == .ready)
         #expect(counters.readiness(at: now + .seconds(4)) == .silent)
-        counters.heardAt = now + .seconds(13)
+        counters.answeredAt = now + .seconds(13)
         #expect(counters.readiness(at: now + .seconds(13)) == .ready)
         #expect(counters.readiness(at: now + .seconds(14)) == .leaseUnproven)
-        counters.heard(.databaseLost("cut"))
+        counters.add(.databaseLost("cut"))
         #expect(counters.readiness(at: now) == .disconnected)
     }
 

@@ -185,7 +185,7 @@ import Testing
     @Test func `a worker that drains claims and moves nothing more, and is done when all has landed`() throws {
         var state = try begin(with: [first, second])
         let flight = try claim(&state, at: now)
-        let told = [state.toldToDrain(), state.toldToDrain()]
+        let told = [state.drainRequested(), state.drainRequested()]
         #expect(told == [true, false])
         let plan = state.nextClaim(at: now)
         #expect(plan == nil)
@@ -198,7 +198,7 @@ import Testing
     @Test func `what is claimed while a worker is told to drain goes back`() throws {
         var state = try begin(with: [first])
         let jobs = try claim(&state, at: now).jobs
-        _ = state.toldToDrain()
+        _ = state.drainRequested()
         let departure = state.departure(of: jobs, claimedAs: 7, at: now)
         if case .giveBack = departure {} else { Issue.record("\(departure)") }
     }
@@ -206,7 +206,7 @@ import Testing
     @Test func `a worker that gives up is done when all is settled, or when it waits no longer`() throws {
         var state = try begin(with: [first])
         _ = try claim(&state, at: now)
-        let told = [state.toldToGiveUp(), state.toldToGiveUp(), state.toldToDrain()]
+        let told = [state.giveUpRequested(), state.giveUpRequested(), state.drainRequested()]
         #expect(told == [true, false, false])
         #expect(!state.isDone)
         state.stoppedWaiting()

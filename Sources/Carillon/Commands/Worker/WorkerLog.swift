@@ -13,27 +13,27 @@ struct WorkerLog: Sendable {
                 "The database is lost; what was sent will be settled when it is back.",
                 ["reason": .string(reason)]
             )
-        case .databaseAway(let error, untold: 0):
+        case .databaseAway(let error, suppressed: 0):
             log.warning("The database cannot be reached, and is tried again.", ["error": .string(error)])
-        case .databaseAway(let error, let untold):
+        case .databaseAway(let error, let suppressed):
             log.warning(
                 "The database still cannot be reached, and is tried again.",
-                ["error": .string(error), "more_since_last": .int(Int64(untold))]
+                ["error": .string(error), "more_since_last": .int(Int64(suppressed))]
             )
         case .databaseBack:
             log.info("The database is back.")
-        case .databaseError(let error, untold: 0):
+        case .databaseError(let error, suppressed: 0):
             log.warning("A statement failed and will be tried again.", ["error": .string(error)])
-        case .databaseError(let error, let untold):
+        case .databaseError(let error, let suppressed):
             log.warning(
                 "Statements keep failing and will be tried again.",
-                ["error": .string(error), "more_since_last": .int(Int64(untold))]
+                ["error": .string(error), "more_since_last": .int(Int64(suppressed))]
             )
-        case .lockMet(let error, let untold, let holders):
+        case .lockMet(let error, let suppressed, let holders):
             log.warning(
                 "A statement met a lock that somebody else holds, and will be tried again.",
                 [
-                    "error": .string(error), "more_since_last": .int(Int64(untold)),
+                    "error": .string(error), "more_since_last": .int(Int64(suppressed)),
                     "held_by": .array(holders.map { .string($0.sentence) }),
                 ]
             )

@@ -3,11 +3,11 @@ import Testing
 
 @testable import PushQueue
 
-@Suite struct RepeatedNewsTests {
+@Suite struct RepeatedEventsTests {
     private let now = MonotonicInstant(nanoseconds: 0)
 
     @Test func `the first of a kind is told, and then one in an interval with the number of the others`() {
-        var errors = RepeatedNews<String>(interval: .seconds(30))
+        var errors = RepeatedEvents<String>(interval: .seconds(30))
         var told: [Int: Int] = [:]
         for second in 0..<90 {
             if let times = errors.add(of: "42P01", at: now + .seconds(second)) { told[second] = times }
@@ -16,13 +16,13 @@ import Testing
     }
 
     @Test func `each kind is told for itself`() {
-        var errors = RepeatedNews<String>(interval: .seconds(30))
+        var errors = RepeatedEvents<String>(interval: .seconds(30))
         let told = ["42P01", "55P03", "42P01"].map { errors.add(2, of: $0, at: now) }
         #expect(told == [2, 2, nil])
     }
 
     @Test func `who makes up kinds without end does not make it grow`() {
-        var errors = RepeatedNews<Int>(interval: .seconds(30))
+        var errors = RepeatedEvents<Int>(interval: .seconds(30))
         let told = (0..<1000).compactMap { errors.add(of: $0, at: now) }
         #expect(told.count == 256)
         let later = errors.add(of: 1000, at: now + .seconds(30))

@@ -1,26 +1,26 @@
 import ApplePush
 import IO
 
-/// When to tell that pushes of an app fail because of their topic, which is a fault of its settings: at once, and then twice a
-/// minute for each app and reason.
-struct TopicNews: Sendable {
+/// When to log that pushes of an app fail because of their topic, a fault of its settings: at once, and then twice a minute for
+/// each app and reason.
+struct TopicRefusalEvents: Sendable {
     struct Item: Equatable {
         let refusal: Settlement.TopicRefusal
-        /// How many have failed since this was told last.
+        /// How many have failed since this was logged last.
         let pushes: Int
         /// How many pushes of the app were sent in the same time.
         let sent: Int
     }
 
     private struct Entry {
-        var toldAt: MonotonicInstant?
-        var heardAt: MonotonicInstant
+        var loggedAt: MonotonicInstant?
+        var seenAt: MonotonicInstant
         var pushes = 0
         var sent = 0
     }
 
     static let pause = Duration.seconds(30)
-    /// A device token may be that of another app. Where so many are, and no push is sent, the topic is at fault.
+    /// A single device token may belong to another app. If so many fail and no push is sent, the topic is at fault.
     static let manyTokens = 10
 
     private var apps: [Int32: [Reason: Entry]] = [:]
@@ -35,23 +35,23 @@ struct TopicNews: Sendable {
         if refusals.isEmpty, apps[app] == nil { return [] }
         var entries = apps.removeValue(forKey: app) ?? [:]
         if sent > 0 {
-            // Older refusals are another incident.
-            entries = entries.filter { now - $0.value.heardAt < Self.pause }
+            // Older refusals belong to another incident.
+            entries = entries.filter { now - $0.value.seenAt < Self.pause }
             for reason in entries.keys { entries[reason]?.sent += sent }
         }
         var items: [Item] = []
         for refusal in refusals {
-            var entry = entries[refusal.reason] ?? Entry(heardAt: now, sent: sent)
-            entry.heardAt = now
+            var entry = entries[refusal.reason] ?? Entry(seenAt: now, sent: sent)
+            entry.seenAt = now
             entry.pushes += refusal.pushes
             if refusal.mayBeToken, entry.sent > 0 {
                 entry.pushes = 0
                 entry.sent = 0
             }
-            let isNews = entry.toldAt.map { now - $0 >= Self.pause } ?? true
+            let isNews = entry.loggedAt.map { now - $0 >= Self.pause } ?? true
             if isNews, entry.pushes >= (refusal.mayBeToken ? Self.manyTokens : 1) {
                 items.append(Item(refusal: refusal, pushes: entry.pushes, sent: entry.sent))
-                entry = Entry(toldAt: now, heardAt: now)
+                entry = Entry(loggedAt: now, seenAt: now)
             }
             entries[refusal.reason] = entry
         }

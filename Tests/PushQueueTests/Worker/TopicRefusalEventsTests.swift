@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushQueue
 
-@Suite struct TopicNewsTests {
+@Suite struct TopicRefusalEventsTests {
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
 
     private func refusals(_ name: String, pushes: Int = 1) throws -> [Settlement.TopicRefusal] {
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test func `a topic that is refused is told at once, and then every half minute with how many it was`() throws {
-        var news = TopicNews()
+        var news = TopicRefusalEvents()
         let refusals = try self.refusals("TopicDisallowed", pushes: 3)
         #expect(news.settled(refusals, sent: 0, of: 1, at: start).map(\.pushes) == [3])
         #expect(news.settled(refusals, sent: 0, of: 1, at: start + .seconds(29)).isEmpty)
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func `each app and each reason is told by itself`() throws {
-        var news = TopicNews()
+        var news = TopicRefusalEvents()
         let disallowed = try refusals("TopicDisallowed")
         #expect(news.settled(disallowed, sent: 0, of: 1, at: start).count == 1)
         #expect(news.settled(disallowed, sent: 0, of: 2, at: start).count == 1)
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func `pushes that are sent meanwhile are counted, and what is long past is not`() throws {
-        var news = TopicNews()
+        var news = TopicRefusalEvents()
         let refusals = try self.refusals("TopicDisallowed")
         #expect(news.settled(refusals, sent: 5, of: 1, at: start).map(\.sent) == [5])
         #expect(news.settled([], sent: 7, of: 1, at: start + .seconds(10)).isEmpty)
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `a token for another topic is told only when many are and no push is sent`() throws {
-        var news = TopicNews()
+        var news = TopicRefusalEvents()
         let few = try refusals("DeviceTokenNotForTopic", pushes: 9)
         let one = try refusals("DeviceTokenNotForTopic")
         #expect(news.settled(few, sent: 0, of: 1, at: start).isEmpty)
