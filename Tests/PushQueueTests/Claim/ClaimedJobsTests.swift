@@ -55,7 +55,7 @@ struct ClaimBuilder {
 }
 
 @Suite struct ClaimedJobsTests {
-    @Test func `first tries are counted by how long they have waited, whatever their rows say of that`() {
+    @Test func `the wait of a first attempt is counted, whatever created_at is`() {
         var jobs = ClaimBuilder(claimedAt: 10_000_000).jobs
         jobs.waited(since: 9_999_000, attempt: 1)
         jobs.waited(since: .min, attempt: 1)
@@ -66,7 +66,7 @@ struct ClaimBuilder {
         #expect(jobs.waits.counts.last == 1)
     }
 
-    @Test func `pushes stand in the batch job by job, each token once`() {
+    @Test func `the batch has the pushes job by job, each token once`() {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb", "aa"])
         claim.add(tokens: ["aa", "AA"])
@@ -77,7 +77,7 @@ struct ClaimBuilder {
         #expect(claim.jobs.tokens == 3)
     }
 
-    @Test func `a push has the identity of the original message's, and of its token in any case of letters`() {
+    @Test func `the identity of a push is derived from the original message and the token in lower case`() {
         var original = ClaimBuilder()
         original.add(tokens: ["abcd"])
         var retry = ClaimBuilder()
@@ -87,7 +87,7 @@ struct ClaimBuilder {
         #expect(retry.jobs.batch.id(of: 0) != retry.jobs.batch.id(of: 1))
     }
 
-    @Test func `what has expired is not in the batch`() {
+    @Test func `expired jobs are not in the batch`() {
         var claim = ClaimBuilder(claimedAt: 5_000_000)
         claim.add(tokens: ["aa", "bb"], expiresAt: 5_000_000)
         claim.add(tokens: ["cc"], expiresAt: 5_000_001)
@@ -96,7 +96,7 @@ struct ClaimBuilder {
         #expect(claim.jobs.batch.expiration(of: 0) == 5)
     }
 
-    @Test func `what is refused keeps its token and says why`() {
+    @Test func `a refused token is kept with its reason`() {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "zz", "a", ""])
         claim.add(tokens: ["bb"], payload: "[]")
@@ -110,7 +110,10 @@ struct ClaimBuilder {
         )
     }
 
-    @Test(arguments: [(4096, true), (4097, false)]) func `a payload has its limit to the byte`(size: Int, fits: Bool) {
+    @Test(arguments: [(4096, true), (4097, false)]) func `the limit of a payload is exact to the byte`(
+        size: Int,
+        fits: Bool
+    ) {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa"], payload: #"{"a":""# + String(repeating: "x", count: size - 8) + #""}"#)
         #expect(claim.jobs.batch.isEmpty == !fits)

@@ -5,7 +5,7 @@ import Testing
 @testable import PushQueue
 
 @Suite struct TokenSetTests {
-    @Test func `it says what is new, however much there is`() {
+    @Test func `only new identities are inserted, at any size`() {
         var seen = TokenSet()
         var generator = SeededGenerator(seed: 11)
         for size in [1, 3, 500, 20000, 10] {
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `identities that fall on the same place are told apart`() {
+    @Test func `identities with the same place are distinguished`() {
         var seen = TokenSet()
         seen.begin()
         let ids = (0..<100).map { PushID(high: $0, low: 42) }

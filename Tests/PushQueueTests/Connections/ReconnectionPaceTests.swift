@@ -15,7 +15,7 @@ import Testing
         }.max() ?? .zero
     }
 
-    @Test func `tries that fail become rarer, down to one in three seconds`() {
+    @Test func `waits after failed tries grow to three seconds`() {
         var pace = ReconnectionPace()
         var generator = self.generator
         #expect((.milliseconds(40)...(.milliseconds(50))).contains(longest(pace)))
@@ -25,7 +25,7 @@ import Testing
         #expect(longest(pace) <= .milliseconds(50))
     }
 
-    @Test func `a worker that cannot go on with any connection makes them more and more rarely`() {
+    @Test func `waits grow while connections end through faults of the worker`() {
         var pace = ReconnectionPace()
         var generator = self.generator
         var now = MonotonicInstant(nanoseconds: 0)
@@ -41,7 +41,7 @@ import Testing
         #expect((.seconds(20)...(.seconds(30))).contains(longest(pace)))
     }
 
-    @Test func `connections that others cut are made again at once, however often`() {
+    @Test func `lost connections are made again at once, however often`() {
         var pace = ReconnectionPace()
         for _ in 0..<20 {
             pace.connected(at: .now)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `one that has lasted makes the faults before it forgotten`() {
+    @Test func `a connection that has lasted resets the wait after faults`() {
         var pace = ReconnectionPace()
         var now = MonotonicInstant(nanoseconds: 0)
         for _ in 0..<4 {

@@ -4,7 +4,7 @@ import Testing
 @testable import PushQueue
 
 @Suite struct RetryPaceTests {
-    @Test func `what fails again and again is tried more and more rarely, until it succeeds`() {
+    @Test func `waits grow while tries fail, and start again after a success`() {
         var generator = SeededGenerator(seed: 1)
         var pace = RetryPace()
         let waits = (0..<8).map { _ in pace.failed(using: &generator) }

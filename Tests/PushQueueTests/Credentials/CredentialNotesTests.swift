@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `of one credential the latest counts, and says what an earlier one that was not written said`() {
+    @Test func `the latest note of a credential counts, with what an unwritten earlier one adds`() {
         var notes = CredentialNotes()
         notes.add(.status(of: 1, "rejected", error: "no", stopsMinting: true))
         notes.add(.status(of: 2, "ok", error: nil))
@@ -24,7 +24,7 @@ import Testing
         #expect(notes.isEmpty)
     }
 
-    @Test func `what could not be written is kept, unless there is a later one`() {
+    @Test func `a note that was not written is kept, unless there is a later one`() {
         var notes = CredentialNotes()
         notes.keep(.status(of: 1, "rejected", error: "no"))
         notes.add(.status(of: 2, "ok", error: nil))
@@ -36,7 +36,7 @@ import Testing
         #expect(texts(notes.take()) == ["finding 1 of 2"])
     }
 
-    @Test func `findings are written first, then what became of credentials, then why apps are held`() {
+    @Test func `findings are written first, then the status of credentials, then holds`() {
         var notes = CredentialNotes()
         let trouble = Trouble(.connection, "cannot connect")
         notes.add(.hold(app: 2, (trouble, .seconds(1))))

@@ -84,7 +84,7 @@ import Testing
     private let short = PostgresError(.server, "out of memory", sqlState: "53200")
     private let gone = PostgresError(.closed, "the connection is gone", outcome: .unknown)
 
-    @Test func `a claim is sent, settled and over`() throws {
+    @Test func `a claim is sent and settled, and its flight ends`() throws {
         var scene = try Scene()
         #expect(scene.claimed(2) == "deliver 2")
         #expect(scene.delivered([.delivered, .delivered]) == "write [0, 1] as part 0")
@@ -93,7 +93,7 @@ import Testing
         #expect(scene.state.isIdle && scene.state.inFlight == 0)
     }
 
-    @Test func `a claim that brings nothing, or is not made, is over`() throws {
+    @Test func `a claim that is empty, or not made, ends its flight`() throws {
         for event in [Flight.Event.claimFailed(wasTooLarge: false), .claimed(ClaimAnswer()), .abandoned] {
             var scene = try Scene()
             #expect(scene.tell(event) == "end")
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `what ends soon is settled first, and the rest when it has ended`() throws {
+    @Test func `the first part is settled early, and the rest when it has ended`() throws {
         var scene = try Scene()
         _ = scene.claimed(3)
         #expect(scene.delivered([.delivered, .pending, .delivered], hasRest: true) == "write [0, 2] as part 0")
@@ -112,7 +112,7 @@ import Testing
         #expect(scene.settled.sent == 3)
     }
 
-    @Test func `a first part that PostgreSQL refuses is written with the rest`() throws {
+    @Test func `a first part that PostgreSQL rejects is written with the rest`() throws {
         var scene = try Scene()
         _ = scene.claimed(2)
         _ = scene.delivered([.delivered, .pending], hasRest: true)
@@ -120,7 +120,7 @@ import Testing
         #expect(scene.delivered([.delivered, .delivered]) == "write [0, 1] as part 0")
     }
 
-    @Test func `a settlement that PostgreSQL refuses is cut until the job that is to blame is alone`() throws {
+    @Test func `a settlement that PostgreSQL rejects is cut until the job at fault is alone`() throws {
         var scene = try Scene()
         _ = scene.claimed(2)
         _ = scene.delivered([.delivered, .delivered])
@@ -138,7 +138,7 @@ import Testing
         #expect(error == "violates a constraint")
     }
 
-    @Test func `a settlement whose answer was lost is written again, and known for written`() throws {
+    @Test func `a settlement whose answer was lost is written again, and counts as written`() throws {
         var scene = try Scene()
         _ = scene.claimed(1)
         _ = scene.delivered([.delivered])
@@ -148,7 +148,7 @@ import Testing
         #expect(scene.settled.sent == 1)
     }
 
-    @Test func `a claim that others have taken over is counted for nothing, and its rest is not written`() throws {
+    @Test func `a claim that was taken over is not counted, and its rest is not written`() throws {
         var scene = try Scene()
         _ = scene.claimed(2)
         _ = scene.delivered([.delivered, .pending], hasRest: true)
@@ -162,7 +162,7 @@ import Testing
         #expect(scene.state.inFlight == 0)
     }
 
-    @Test func `what may not be sent any more goes back`() throws {
+    @Test func `jobs that may no longer be sent go back`() throws {
         var scene = try Scene()
         _ = scene.state.drainRequested()
         #expect(scene.claimed(2) == "give back")
@@ -172,7 +172,7 @@ import Testing
         #expect(scene.state.isIdle)
     }
 
-    @Test func `a claim that PostgreSQL refuses to take back three times is left in the worker's name`() throws {
+    @Test func `a claim whose release PostgreSQL rejects three times keeps its row`() throws {
         var scene = try Scene()
         _ = scene.state.drainRequested()
         _ = scene.claimed(1)
@@ -183,7 +183,7 @@ import Testing
         #expect(scene.tell(.failed(refused)) == "end")
     }
 
-    @Test func `a claim with a rate waits for its turn, and for another when it has missed it`() throws {
+    @Test func `a claim with a rate waits for its turn, and takes another after a missed one`() throws {
         var scene = try Scene(app: 2)
         #expect(scene.claimed(2) == "take a turn for 2")
         #expect(scene.tell(.turnGiven(.milliseconds(80))) == "wait")
@@ -192,7 +192,7 @@ import Testing
         #expect(scene.tell(.turnGiven(.zero)) == "deliver 2")
     }
 
-    @Test func `a claim without a turn soon goes back, and so does one whose worker ends`() throws {
+    @Test func `a claim without a turn soon goes back, as does one of a worker that ends`() throws {
         for event in [Flight.Event.turnGiven(nil), .abandoned] {
             var scene = try Scene(app: 2)
             _ = scene.claimed(2)
@@ -204,7 +204,7 @@ import Testing
         #expect(scene.tell(.failed(short)) == "give back")
     }
 
-    @Test func `a row that is too large is cut when the rest of its claim is over`() throws {
+    @Test func `a row that is too large is split after the rest of its claim`() throws {
         var scene = try Scene()
         #expect(scene.claimed(1, large: 1001) == "deliver 1")
         _ = scene.delivered([.delivered])
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `bad tokens in great numbers are counted at once`() throws {
+    @Test func `many bad tokens are counted at once`() throws {
         var scene = try Scene()
         var earlier = Settlement.Tally()
         earlier.failed = 99
@@ -228,7 +228,7 @@ import Testing
         #expect(scene.tell(.counted) == "end")
     }
 
-    @Test func `a worker that waits for nothing any more leaves what it has not written`() throws {
+    @Test func `a worker that no longer waits leaves unwritten settlements`() throws {
         var scene = try Scene()
         _ = scene.claimed(2)
         _ = scene.delivered([.delivered, .pending], hasRest: true)

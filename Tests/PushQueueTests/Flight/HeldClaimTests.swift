@@ -21,7 +21,7 @@ import Testing
         return (state, HeldClaim(claim.jobs, claimedAs: 1, answeredAt: now))
     }
 
-    @Test func `what is settled makes room, and the claim is in flight until its last part`() {
+    @Test func `settled pushes make room, and the claim is in flight until its last part`() {
         var (state, flight) = begin()
         let early = Outcomes([.delivered, .pending, .delivered])
         let first = state.landed(flight, early, at: now)
@@ -48,7 +48,7 @@ import Testing
         #expect(state.inFlight == 3)
     }
 
-    @Test func `a claim that others have taken over counts for nothing, and makes room at its end`() {
+    @Test func `a claim that was taken over is not counted, and makes room at its end`() {
         var (state, flight) = begin()
         _ = state.landed(flight, Outcomes([.delivered, .pending, .delivered]), at: now)
         flight.progress = .lost
@@ -58,7 +58,7 @@ import Testing
         #expect(state.activity.isEmpty)
     }
 
-    @Test func `a claim of the same number, given away again by a database that forgot the first, stays held`() {
+    @Test func `a claim that has the number of one lost in a crash stays held`() {
         let (begun, flight) = begin()
         var state = begun
         let later = ClaimKey(id: flight.jobs.id, claimedAt: flight.jobs.claimedAt + 1)

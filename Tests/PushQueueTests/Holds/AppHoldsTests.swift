@@ -6,7 +6,7 @@ import Testing
 @Suite struct AppHoldsTests {
     private let trouble = Trouble(.connection, "Nobody answers.")
 
-    @Test func `an app is held for longer each time, and for a minute at the most`() {
+    @Test func `an app is held longer each time, up to a minute`() {
         var holds = AppHolds()
         var generator = SeededGenerator(seed: 3)
         var now = MonotonicInstant(nanoseconds: 0)
@@ -26,7 +26,7 @@ import Testing
         #expect(waits.last.map { $0 >= .seconds(30) } == true)
     }
 
-    @Test func `claims that come back together are one trouble`() {
+    @Test func `claims that fail together are one hold`() {
         var holds = AppHolds()
         var generator = SeededGenerator(seed: 4)
         let now = MonotonicInstant(nanoseconds: 0)
@@ -36,7 +36,7 @@ import Testing
         #expect(second == nil)
     }
 
-    @Test func `an answer ends it, once`() {
+    @Test func `an answer ends a hold once`() {
         var holds = AppHolds()
         var generator = SeededGenerator(seed: 5)
         _ = holds.hold(1, for: trouble, at: .now, using: &generator)

@@ -23,20 +23,20 @@ import Testing
         return nil
     }
 
-    @Test func `a worker whose heartbeat goes up is never dead, whatever the database says of its lease`() {
+    @Test func `a worker whose heartbeat rises is never dead, whatever the database's clock says`() {
         #expect(death(seconds: 100) { row(1, Int64($0 / 3), looksDead: true) } == nil)
     }
 
-    @Test func `one whose heartbeat stands still is dead when its own lease has passed since that was seen`() {
+    @Test func `a worker is dead when its heartbeat has not changed for its lease`() {
         #expect(death(seconds: 100) { row(1, Int64(min($0, 10))) } == 25)
         #expect(death(seconds: 100) { row(1, Int64(min($0, 10)), lease: .seconds(40)) } == 50)
     }
 
-    @Test func `a newcomer that has not been watched for a lease is not dead, however long it has been silent`() {
+    @Test func `a worker that was not watched for its lease is not dead, however old its heartbeat`() {
         #expect(death(seconds: 14) { _ in row(1, 7, looksDead: true) } == nil)
     }
 
-    @Test func `one that left is forgotten`() {
+    @Test func `a worker that signed off is forgotten`() {
         var watch = HeartbeatWatch()
         watch.saw([row(1, 7)], at: now)
         watch.saw([], at: now + .seconds(5))
@@ -45,7 +45,7 @@ import Testing
         #expect(watch.nextEnd == now + .seconds(25))
     }
 
-    @Test func `one whose row was locked gets a third of its lease more, and keeps nobody waiting`() {
+    @Test func `a worker with a locked row gets a third of its lease more, and is not waited for`() {
         var watch = HeartbeatWatch()
         watch.saw([row(1, 7, looksDead: true)], at: now)
         #expect(watch.hasSuspects)
@@ -56,7 +56,7 @@ import Testing
         #expect(watch.dead(at: end + .seconds(5)).map(\.worker) == [1])
     }
 
-    @Test func `after a silence of the database all get a whole lease`() {
+    @Test func `after an outage of the database every worker gets a whole lease`() {
         var watch = HeartbeatWatch()
         watch.saw([row(1, 7), row(2, 8)], at: now)
         watch.restart(at: now + .seconds(14))

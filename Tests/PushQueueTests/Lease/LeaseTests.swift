@@ -6,25 +6,25 @@ import Testing
 @Suite struct LeaseTests {
     private let start = MonotonicInstant(nanoseconds: 5_000_000_000)
 
-    @Test func `a lease that was never granted proves nothing`() {
+    @Test func `a lease that was never granted does not hold`() {
         #expect(!Lease(duration: .seconds(15)).holds(at: start))
     }
 
-    @Test func `it holds from the asking, and ends before the others think so`() {
+    @Test func `a lease begins when it is asked for, and ends early for its worker`() {
         var lease = Lease(duration: .seconds(15))
         lease.granted(askedAt: start)
         #expect(lease.holds(at: start + .milliseconds(14499)))
         #expect(!lease.holds(at: start + .milliseconds(14500)))
     }
 
-    @Test func `an answer that comes late prolongs nothing`() {
+    @Test func `a late answer does not extend a lease`() {
         var lease = Lease(duration: .seconds(15))
         lease.granted(askedAt: start + .seconds(3))
         lease.granted(askedAt: start)
         #expect(lease.holds(at: start + .seconds(17)))
     }
 
-    @Test func `once lost it is over at once`() {
+    @Test func `a lost lease ends at once`() {
         var lease = Lease(duration: .seconds(15))
         lease.granted(askedAt: start)
         lease.lost()

@@ -4,7 +4,7 @@ import Testing
 @testable import PushQueue
 
 @Suite struct StrayClaimsTests {
-    @Test func `a claim is given back when it has been a stranger for long, and not when it was known meanwhile`() {
+    @Test func `a stray claim is released after the grace period, unless it was known meanwhile`() {
         var strays = StrayClaims()
         let now = MonotonicInstant(nanoseconds: 0)
         func found(_ ids: [Int64], at second: Int, claimedAt: Int64 = 5) -> [Int64] {

@@ -7,7 +7,7 @@ import Testing
 @Suite struct DetourTests {
     private let start = MonotonicInstant(nanoseconds: 1_000_000_000)
 
-    @Test func `apps take turns, however many statements one of them has`() {
+    @Test func `apps take turns, however many statements wait for one of them`() {
         var turns = TurnsByApp<String>()
         let taken = [turns.take(), turns.take()]
         #expect(taken == [true, false])
@@ -21,7 +21,7 @@ import Testing
         #expect(takenAgain)
     }
 
-    @Test func `an app that met a lock goes round until one of its statements passes; of several, all do`() {
+    @Test func `an app that met a lock takes the detour until a statement succeeds; after several such apps, all do`() {
         var locked = LockedApps()
         locked.met(lockOf: 1, at: start)
         #expect([1, 2].map { locked.takeDetour($0, at: start) } == [true, false])
@@ -32,7 +32,7 @@ import Testing
         #expect([1, 2, 4].map { locked.takeDetour($0, at: start) } == [false, true, false])
     }
 
-    @Test func `apps that met a lock and ask for nothing more send no other round for long`() {
+    @Test func `apps that met a lock and have no more statements are soon forgotten`() {
         var locked = LockedApps()
         for app in 1...3 { locked.met(lockOf: Int32(app), at: start) }
         locked.met(lockOf: 3, at: start + .seconds(20))

@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `a session that has locked a whole table is named, with its process and since when`() async throws {
+    @Test func `a session that has locked a table is named, with its process and age`() async throws {
         try await TestDatabase.withDemo { database in
             try await database.session { holder in
                 try await holder.run(
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `a session that waits for a lock itself is not to blame`() async throws {
+    @Test func `a session that waits for a lock itself is not named`() async throws {
         try await TestDatabase.withDemo { database in
             try await database.session { holder in
                 try await holder.run("BEGIN; LOCK TABLE carillon.results IN SHARE MODE")
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a user who may not see how old a transaction is learns who has the table that it met a lock on`()
+    @Test func `a user who may not see the age of transactions learns who has locked a given table`()
         async throws
     {
         try await TestDatabase.withDemo { database in
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `the error of a row that somebody has locked names its table`() async throws {
+    @Test func `the error of a locked row names its table`() async throws {
         try await TestDatabase.withDemo { database in
             try await database.session { holder in
                 try await holder.run("BEGIN; UPDATE carillon.certificates SET last_error = 'x'")

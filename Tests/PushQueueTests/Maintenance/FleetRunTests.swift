@@ -21,20 +21,20 @@ import Testing
         #expect(state.begunTasks.isEmpty)
     }
 
-    @Test mutating func `a task that is not due, or that another takes, is left alone`() {
+    @Test mutating func `a task that is not due, or that another worker takes, is not done`() {
         #expect(steps([false]) == "ask over")
         #expect(steps([true, true, false]) == "ask connect take over")
         #expect(state.begunTasks.isEmpty)
     }
 
-    @Test mutating func `a task whose work fails counts as begun until a later run ends it`() {
+    @Test mutating func `a task that fails counts as begun until a later run ends it`() {
         #expect(steps([true, true, true, nil]) == "ask connect take work over")
         #expect(state.begunTasks == [.feedback])
         _ = steps([true, true, true, true, true])
         #expect(state.begunTasks.isEmpty)
     }
 
-    @Test mutating func `a worker that ends begins nothing, and leaves what it has begun to another`() {
+    @Test mutating func `a worker that ends begins no task, and leaves its task to another`() {
         var run = FleetRun(.feedback, in: state)
         for _ in 0..<3 { run.succeeded(in: &state) }
         _ = state.drainRequested()

@@ -3,7 +3,7 @@ import Testing
 @testable import PushQueue
 
 @Suite struct MaintenanceTaskTests {
-    @Test func `a worker does every maintenance task that has a name`() {
+    @Test func `every name of a maintenance task has a task`() {
         #expect(Set(MaintenanceTask.all.map(\.name)) == Set(MaintenanceTask.Name.allCases))
     }
 }

@@ -14,27 +14,27 @@ import Testing
         String(decoding: try Data(contentsOf: folder.appending(path: name)), as: UTF8.self)
     }
 
-    @Test func `every file on disk is in the program, and nothing else is`() throws {
+    @Test func `the program contains every file on disk, and no other`() throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).sorted()
         let carried = Migration.all.flatMap { ["\($0.title).down.sql", "\($0.title).up.sql"] }
         #expect(files == carried)
     }
 
     @Test(arguments: Migration.all)
-    func `the program's text is the file's`(_ migration: Migration) throws {
+    func `the texts in the program are those of the files`(_ migration: Migration) throws {
         let up = try Self.text("\(migration.title).up.sql")
         let down = try Self.text("\(migration.title).down.sql")
         #expect(migration.up == up)
         #expect(migration.down == down)
     }
 
-    @Test func `versions follow each other without a gap`() {
+    @Test func `versions have no gap`() {
         #expect(Migration.all.map(\.version) == Array(1...Migration.all.count))
         #expect(Migration.latest == Migration.all.count)
     }
 
     @Test(arguments: Migration.all)
-    func `a file that is run by hand records itself`(_ migration: Migration) {
+    func `a file that is run by psql records itself`(_ migration: Migration) {
         let record = "INSERT INTO carillon.schema_migrations (version, name) VALUES"
         #expect(migration.up.hasSuffix("\n\(record) (\(migration.version), '\(migration.name)');\n"))
         if migration.version > 1 {
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: Migration.all)
-    func `no file is longer than a reader's patience`(_ migration: Migration) {
+    func `no file is too long to read`(_ migration: Migration) {
         let lines = migration.up.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count < 400)
     }

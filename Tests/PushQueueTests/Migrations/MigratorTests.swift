@@ -36,7 +36,7 @@ import Testing
         return try await connection.query(statement) { rows in try rows.indices.map { try rows.string($0, 0) } }
     }
 
-    @Test func `up applies every version once, in order, and remembers what it ran`() async throws {
+    @Test func `up applies every version once, in order, and records the texts`() async throws {
         try await TestDatabase.connected(.nothing) { connection, _ in
             let migrator = Migrator(connection)
             #expect(try await migrator.status().allSatisfy { $0.condition == .pending })
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `down leaves nothing, and up again brings back the same`() async throws {
+    @Test func `down removes everything, and up makes the same again`() async throws {
         try await TestDatabase.connected(.nothing) { connection, _ in
             let migrator = Migrator(connection)
             _ = try await migrator.up()
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `every version can be the last, on the way up and down`() async throws {
+    @Test func `migrations can stop at every version, up and down`() async throws {
         try await TestDatabase.connected(.nothing) { connection, _ in
             let migrator = Migrator(connection)
             var steps: [[String]] = []
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `databases that come and go in one cluster do not take each other's roles away`() async throws {
+    @Test func `databases of one cluster keep their roles when another is migrated down`() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `a program without its schema says what to run`() async throws {
+    @Test func `without a schema the error says what to run`() async throws {
         try await TestDatabase.connected(.nothing) { connection, _ in
             let missing = await #expect(throws: SchemaError.self) { try await SchemaCheck.run(on: connection) }
             #expect(missing?.code == .missing)
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `a schema newer than the program, or made by other text, is left alone`() async throws {
+    @Test func `a schema that is newer than the program, or has another text, is not changed`() async throws {
         try await TestDatabase.connected(.nothing) { connection, _ in
             let migrator = Migrator(connection)
             _ = try await migrator.up()
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `the printed SQL makes the same schema, and the program goes on from there`() async throws {
+    @Test func `the printed SQL makes the same schema, which the program accepts`() async throws {
         try await TestDatabase.connected(.nothing) { connection, _ in
             for migration in Migration.all.prefix(5) { try await connection.script(migration.up) }
             #expect(try await Migrator(connection).up() == Array(Migration.all.dropFirst(5)))
@@ -168,7 +168,7 @@ import Testing
         #expect(third.hasPrefix("-- 0003_queue.up.sql\nBEGIN;") && !third.contains("0004"))
     }
 
-    @Test func `a migration that fails leaves nothing of itself`() async throws {
+    @Test func `a migration that fails is rolled back`() async throws {
         try await TestDatabase.connected(.nothing) { connection, _ in
             try await connection.script("CREATE SCHEMA carillon; CREATE TABLE carillon.apps (id int)")
             let error = await #expect(throws: SchemaError.self) { try await Migrator(connection).up() }
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `a database that is not UTF-8 is refused`() async throws {
+    @Test func `a database with another encoding than UTF-8 is refused`() async throws {
         try await TestDatabase.connected(.nothing) { connection, url in
             let name = "latin_\(connection.backendProcessID)"
             try await connection.script(

@@ -15,7 +15,7 @@ import Testing
         SchemaState.Record(version: version, name: name ?? "step\(version)", checksum: checksum, appliedAt: 7)
     }
 
-    @Test func `without a schema the first step is next, and nothing can be undone`() throws {
+    @Test func `without a schema the first migration is next, and none can be undone`() throws {
         let state = Self.state(nil)
         #expect(try state.nextUp(to: 3)?.version == 1)
         #expect(try state.nextUp(to: 1)?.version == 1)
@@ -24,7 +24,7 @@ import Testing
         #expect(state.migrations.map(\.condition) == [.pending, .pending, .pending])
     }
 
-    @Test func `a whole schema is ready, and is undone from its end`() throws {
+    @Test func `a complete schema is ready, and is undone from its end`() throws {
         let state = Self.state([Self.record(2, checksum: "two"), Self.record(1, checksum: "one"), Self.record(3)])
         try state.checkReadiness()
         #expect(try state.nextUp(to: 3) == nil)
@@ -34,7 +34,7 @@ import Testing
         #expect(state.migrations.map(\.appliedAt) == [7, 7, 7])
     }
 
-    @Test func `an older schema says which step it lacks`() throws {
+    @Test func `the error of an older schema names the missing migration`() throws {
         let state = Self.state([Self.record(1)])
         #expect(try state.nextUp(to: 3)?.version == 2)
         #expect(try state.nextUp(to: 1) == nil)
@@ -44,11 +44,11 @@ import Testing
         #expect(error?.message.contains("2 (step2)") == true)
     }
 
-    @Test func `a step that was left out is made up for`() throws {
+    @Test func `a missing migration in the middle is applied`() throws {
         #expect(try Self.state([Self.record(1), Self.record(3)]).nextUp(to: 3)?.version == 2)
     }
 
-    @Test func `a newer schema is left alone`() throws {
+    @Test func `a newer schema is not changed`() throws {
         let state = Self.state((1...3).map { Self.record($0) } + [Self.record(4, name: "future")])
         #expect(state.migrations.last?.condition == .unknown)
         for attempt in [
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a step made by another text, or of another name, is told from ours`() throws {
+    @Test func `a migration with another text or name counts as changed`() throws {
         for record in [Self.record(2, checksum: "other"), Self.record(2, name: "other")] {
             let state = Self.state([Self.record(1), record])
             #expect(state.migrations.map(\.condition) == [.applied, .changed, .pending])
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [4, -1])
-    func `a version that never was is refused`(_ version: Int) {
+    func `an unknown version is refused`(_ version: Int) {
         let error = #expect(throws: SchemaError.self) { try Self.state(nil).nextUp(to: version) }
         #expect(error?.code == .unknownVersion)
         #expect(throws: SchemaError.self) { try Self.state(nil).nextDown(to: version) }

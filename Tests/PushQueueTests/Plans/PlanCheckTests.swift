@@ -4,7 +4,7 @@ import Testing
 
 /// What a worker looks at before it begins.
 @Suite struct PlanCheckTests {
-    @Test func `finds no fault with the schema as it is made, empty or full`() async throws {
+    @Test func `the check finds no fault with the schema, empty or full`() async throws {
         try await TestDatabase.withDemo { database async throws in
             #expect(try await PlanCheck.run(on: database.connection) == [])
             try await database.run(
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `names the statements that miss an index`() async throws {
+    @Test func `the check names the statements whose index is missing`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run("DROP INDEX carillon.scheduled_by_time")
             let faults = try await PlanCheck.run(on: database.connection)

@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `an insert pays for one index and nothing else`() async throws {
+    @Test func `an insert writes one index`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let oid = "'carillon.messages'::regclass"
             #expect(try await database.value("SELECT count(*) FROM pg_index WHERE indrelid = \(oid)") == "1")

@@ -7,7 +7,7 @@ import Testing
         ReapBatch(state, next: "0 1 2", app: "shop", handled: deleted, deleted: deleted, faults: faults)
     }
 
-    @Test func `a pass rests longer than its batches take, and not for ever`() {
+    @Test func `the wait after a batch is longer than the batch, up to a limit`() {
         var pass = FeedbackPass()
         #expect(pass.answered(Self.batch(.more), after: .milliseconds(10)) == .milliseconds(40))
         #expect(pass.answered(Self.batch(.more), after: .seconds(60)) == FeedbackPass.longestRest)
@@ -17,7 +17,7 @@ import Testing
         #expect(pass.tally.isWhole)
     }
 
-    @Test func `it counts what went by app, and each fault once`() {
+    @Test func `a pass counts deleted tokens by app, and each fault once`() {
         var pass = FeedbackPass()
         for _ in 0..<2 { _ = pass.answered(Self.batch(.more, deleted: 5, faults: ["devices: no"]), after: .zero) }
         #expect(pass.tally.deleted == ["shop": 10])

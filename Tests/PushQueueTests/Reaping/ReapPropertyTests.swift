@@ -80,7 +80,7 @@ import Testing
     private static func name(_ token: Int) -> String { "ab" + String(100 + token) + "0" }
 
     @Test(.timeLimit(.minutes(5)), arguments: [UInt64.random(in: .min ... .max)])
-    func `no live token is deleted, and no dead one kept`(_ seed: UInt64) async throws {
+    func `no live token is deleted, and every dead one is`(_ seed: UInt64) async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.setUp)
             let book = Book()

@@ -17,7 +17,7 @@ import Testing
         """
     private static let left = "SELECT count(*) FROM carillon.tokens"
 
-    @Test func `a batch takes so many, and says where the next begins`() async throws {
+    @Test func `a batch has a limit, and says where the next begins`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 "INSERT INTO carillon.apps (name) VALUES ('other'); \(Self.many);"
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `a pass that commits after each batch does the same`() async throws {
+    @Test func `a pass that commits after each batch deletes the same`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.many)
             try await database.run("CALL carillon.reap_all('demo')")
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `one pass at a time: a batch says when another is under way`() async throws {
+    @Test func `a batch says when another pass is running`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.many)
             try await database.session { other in
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a token that is being registered holds nobody up, and is judged by how that ends`() async throws {
+    @Test func `a token that is being registered is skipped, and judged after the commit`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(Self.many)
             for (end, tokens) in [("ROLLBACK", "0"), ("COMMIT", "1")] {
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `what would go is told, table by table, and stays`() async throws {
+    @Test func `the preview counts dead tokens by table, and deletes none`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `a batch goes by indexes, its own and those of a watched table`() async throws {
+    @Test func `a batch uses its indexes and those of watched tables`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """

@@ -41,7 +41,7 @@ import Testing
     ]
 
     @Test(arguments: Self.dangers.map { ($0.0, $0.1) })
-    func `nothing is deleted in a watched table while its triggers would have more rights than they should`(
+    func `a watched table is not reaped while its triggers would have too many rights`(
         _ danger: String,
         _ said: String
     ) async throws {
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `the function that deletes refuses by itself to run as anybody but carillon_reaper`() async throws {
+    @Test func `the deleting function runs only as carillon_reaper`() async throws {
         try await TestDatabase.withDemo { database async throws in
             for danger in ["OWNER TO CURRENT_USER", "SECURITY INVOKER"] {
                 try await database.run("BEGIN; ALTER FUNCTION carillon.as_reaper \(danger); SET ROLE carillon_worker")

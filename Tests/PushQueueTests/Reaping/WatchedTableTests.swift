@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test func `a watched table is reaped, in either case of hex, and only where it is the app's`() async throws {
+    @Test func `a watched table is reaped in upper and lower case, and only for its app`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be reaped is refused when it is named`() async throws {
+    @Test func `a table that cannot be reaped is refused when it is named`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a table that has changed says what is wrong, harms no other, and is made up for`() async throws {
+    @Test func `a changed table reports its fault, affects no other, and is reaped when repaired`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `a column that has lost its time zone is left alone from then on`() async throws {
+    @Test func `a column that has lost its time zone is not reaped`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `without the right to delete a pass says so, and deletes elsewhere`() async throws {
+    @Test func `without the right to delete in a table a pass reports it, and deletes in others`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `a row that the table's own constraints keep stays alone`() async throws {
+    @Test func `a row that a constraint protects does not keep others`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `a table that somebody has locked holds nobody up, and comes later`() async throws {
+    @Test func `a locked table does not block the others, and is reaped later`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -285,7 +285,7 @@ import Testing
     ]
 
     @Test(arguments: Self.traces.map { ($0.0, $0.1) })
-    func `a trigger leaves nothing behind that would run with the rights of the worker`(
+    func `a trigger cannot leave code that runs with the rights of the worker`(
         _ attempt: String,
         _ fault: String
     ) async throws {
@@ -349,7 +349,9 @@ import Testing
         "EXECUTE 'PREPARE reap_batch AS SELECT evil.steal()'; RAISE EXCEPTION 'no'",
         "EXECUTE 'DROP OWNED BY carillon_reaper'", "INSERT INTO evil.later VALUES (1)",
     ])
-    func `nor does a policy of a table in which dead tokens are only counted`(_ attempt: String) async throws {
+    func `a policy of a counted table cannot leave code that runs with the rights of the worker`(_ attempt: String)
+        async throws
+    {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """

@@ -3,7 +3,7 @@ import Testing
 @testable import PushQueue
 
 @Suite struct AdmissionTests {
-    @Test func `one app cannot have all of it`() {
+    @Test func `one app cannot use the whole limit`() {
         var admission = Admission(limit: 100)
         #expect(admission.room(for: 1) == 75)
         admission.admit(75, of: 1)
@@ -15,7 +15,7 @@ import Testing
         #expect(admission.room(for: 2) == 75)
     }
 
-    @Test(arguments: [1, 2, 3, 7, 1000]) func `there is always room for something`(limit: Int) {
+    @Test(arguments: [1, 2, 3, 7, 1000]) func `every limit has room for one push`(limit: Int) {
         let admission = Admission(limit: limit)
         #expect(admission.room(for: 1) >= 1)
         #expect(admission.most >= 1)

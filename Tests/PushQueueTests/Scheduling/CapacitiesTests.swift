@@ -3,11 +3,11 @@ import Testing
 @testable import PushQueue
 
 @Suite struct CapacitiesTests {
-    @Test func `as long as nothing is known, nothing is held back`() {
+    @Test func `an unknown capacity does not limit claims`() {
         #expect(Capacities(claimSize: 1_000).room(for: 1, inFlight: 5_000) == .max)
     }
 
-    @Test func `a gateway with one stream gets little, and one with a thousand all that it can take`() {
+    @Test func `a gateway with one stream gets few pushes, and one with a thousand gets all`() {
         var capacities = Capacities(claimSize: 1_000)
         capacities.learned(1, of: 1)
         #expect(capacities.room(for: 1, inFlight: 0) == 8)
@@ -17,7 +17,7 @@ import Testing
         #expect(capacities.room(for: 1, inFlight: 1_000) == 7_000)
     }
 
-    @Test func `a gateway with no stream at all is asked with one push, and forgotten when its connection is gone`() {
+    @Test func `a gateway without streams gets one push, and is forgotten with its connection`() {
         var capacities = Capacities(claimSize: 1_000)
         capacities.learned(0, of: 1)
         #expect(capacities.room(for: 1, inFlight: 0) == 1)
@@ -26,7 +26,7 @@ import Testing
         #expect(capacities.room(for: 1, inFlight: 1) == .max)
     }
 
-    @Test func `where several claims fit, the last is as large as the others`() {
+    @Test func `if several claims fit, the last is as large as the others`() {
         var capacities = Capacities(claimSize: 1_000)
         capacities.learned(571, of: 1)
         #expect(capacities.room(for: 1, inFlight: 4_000) == 1_000)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ClaimSlotsTests {
     private let start = MonotonicInstant.now
 
-    @Test func `large claims leave the places of small ones open, and the other way round`() {
+    @Test func `large and small claims have separate slots`() {
         var slots = ClaimSlots()
         for _ in 0..<ClaimSlots.deep { slots.take(.deep) }
         #expect(slots.isOpen(.shallow) && !slots.isOpen(.deep))
@@ -17,7 +17,7 @@ import Testing
         #expect(!slots.areEmpty)
     }
 
-    @Test func `a crowd of small lanes is claimed from while all places of a large one are taken`() throws {
+    @Test func `many small lanes are claimed from while all slots of large claims are taken`() throws {
         var state = WorkerState(WorkerOptions(), seed: 1)
         state.registered(as: 1, askedAt: start)
         state.reconnection.connected(at: start)

@@ -11,7 +11,7 @@ import Testing
         return PromotionAnswer(promotions: promotions, place: DueFloor.Place(time: time, id: id), cost: cost)
     }
 
-    @Test func `as long as looks are cheap, each begins at the beginning`() {
+    @Test func `while looks are cheap, each begins at the beginning`() {
         var floor = DueFloor()
         for step in 1...5 as ClosedRange<Int64> {
             let start = floor.start(at: now + .seconds(step))
@@ -26,7 +26,7 @@ import Testing
         #expect(floor.isLow)
     }
 
-    @Test func `once they are dear, each begins where the last has ended, and now and then a little before`() {
+    @Test func `expensive looks begin where the last ended, and at intervals a little before`() {
         var floor = DueFloor()
         floor.moved(answer(100, cost: .milliseconds(20)), from: .beginning, at: now)
         #expect(!floor.isLow)
@@ -42,7 +42,7 @@ import Testing
         #expect(starts[50] == 125 && starts[51...59].elementsEqual(151...159))
     }
 
-    @Test func `a cheap sweep ends it, a dear one does not`() {
+    @Test func `a cheap sweep removes the floor, an expensive one does not`() {
         var floor = DueFloor()
         floor.moved(answer(100, cost: .milliseconds(20)), from: .beginning, at: now)
         floor.moved(answer(200, cost: .milliseconds(20)), from: .beginning, at: now + .seconds(5))
@@ -51,7 +51,7 @@ import Testing
         #expect(floor.isLow)
     }
 
-    @Test func `after a clock that was set back, nothing that is due is passed by`() {
+    @Test func `after the clock was set back, every due job is found`() {
         var floor = DueFloor()
         for step in 0...5 as ClosedRange<Int64> {
             let start = floor.start(at: now + .seconds(step))

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `workers that share a ceiling never hold more than it together`() {
+    @Test func `workers that share a limit never exceed it together`() {
         let ceiling = FlightCeiling(limit: 100, workers: 2)
         var first = Member(share: ceiling.share(0))
         var second = Member(share: ceiling.share(1))
@@ -36,7 +36,7 @@ import Testing
         #expect(more == 20)
     }
 
-    @Test func `what one is about to claim nobody else takes`() {
+    @Test func `reserved room is not given to another worker`() {
         let ceiling = FlightCeiling(limit: 100, workers: 2)
         #expect(ceiling.share(0).reserve(holding: 0, at: now) == 100)
         #expect(ceiling.share(1).reserve(holding: 0, at: now) == 0)
@@ -44,7 +44,7 @@ import Testing
         #expect(ceiling.share(1).reserve(holding: 0, at: now) == 90)
     }
 
-    @Test func `one that found no room gets its part of what comes free`() {
+    @Test func `a worker that found no room gets its part of freed room`() {
         let ceiling = FlightCeiling(limit: 100, workers: 2)
         var first = Member(share: ceiling.share(0))
         var second = Member(share: ceiling.share(1))
@@ -59,7 +59,7 @@ import Testing
         #expect(later == 50)
     }
 
-    @Test func `nothing is kept for one that has not asked for a second`() {
+    @Test func `no room is kept for a worker that has not asked for a second`() {
         let ceiling = FlightCeiling(limit: 100, workers: 2)
         var first = Member(share: ceiling.share(0))
         var second = Member(share: ceiling.share(1))

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a claim that was too large is halved, and one row that is too large rests for a while`() throws {
+    @Test func `a claim that was too large is halved, and a lane with a row that is too large rests`() throws {
         var board = LaneBoard(quantum: 1000)
         board.found([lane(1), lane(2)], at: start)
         var rows: [Int32] = []
@@ -73,7 +73,7 @@ import Testing
         #expect(more?.rows == 2)
     }
 
-    @Test func `what a lane holds is felt for before much room is taken for it`() throws {
+    @Test func `the first claim of a lane is small`() throws {
         var board = LaneBoard(quantum: 800)
         board.found([lane(1)], at: start)
         let firstPlan = next(&board)
@@ -105,7 +105,7 @@ import Testing
         #expect(most - least <= 200)
     }
 
-    @Test func `what is urgent goes first, and what is bulk has its share`() {
+    @Test func `urgent lanes go first, and bulk lanes have a share`() {
         var board = LaneBoard(quantum: 100)
         board.found([lane(1, 0), lane(1, 1), lane(1, 2)], at: start)
         let first = next(&board)
@@ -119,7 +119,7 @@ import Testing
         #expect(urgent > 10 * bulk)
     }
 
-    @Test func `an app that may not claim holds up nobody, and is asked again when it is freed`() throws {
+    @Test func `a blocked app does not delay others, and is claimed from when it is freed`() throws {
         var board = LaneBoard(quantum: 100)
         board.found([lane(1), lane(2)], at: start)
         var asked = 0
@@ -132,7 +132,7 @@ import Testing
         #expect(second?.lane.app == 1)
     }
 
-    @Test func `an app that may claim later is asked when its time has come`() throws {
+    @Test func `an app that is blocked until an instant is claimed from then`() throws {
         var board = LaneBoard(quantum: 100)
         board.found([lane(1), lane(1, 0)], at: start)
         let end = start + .seconds(2)
@@ -144,7 +144,7 @@ import Testing
         #expect(lanes.sorted() == [0, 1])
     }
 
-    @Test func `ten thousand apps that may not claim are asked once, however often a claim is looked for`() {
+    @Test func `ten thousand blocked apps are asked once, however often a claim is planned`() {
         var board = LaneBoard(quantum: 100)
         let lanes = (1...10000).map { lane($0) }
         var asked = 0
@@ -156,7 +156,7 @@ import Testing
         #expect(asked == 10000)
     }
 
-    @Test func `a row that did not fit is asked for when there is room for it`() throws {
+    @Test func `a row that did not fit is claimed when there is room`() throws {
         var board = LaneBoard(quantum: 100)
         board.found([lane(1)], at: start)
         let firstPlan = next(&board)
@@ -171,7 +171,7 @@ import Testing
         #expect(second.pushes == 700)
     }
 
-    @Test func `fewer rows are asked for where rows hold many pushes`() throws {
+    @Test func `claims of rows with many pushes have fewer rows`() throws {
         var board = LaneBoard(quantum: 1000)
         board.found([lane(1)], at: start)
         let firstPlan = next(&board)
@@ -182,7 +182,7 @@ import Testing
         #expect(second.rows <= 10)
     }
 
-    @Test func `the floor rises behind many rows and some time, and sinks to what was found below it`() throws {
+    @Test func `the floor rises after many rows and some time, and falls to rows found below it`() throws {
         var board = LaneBoard(quantum: 1000)
         board.found([lane(1)], at: start)
         var now = start
@@ -212,7 +212,7 @@ import Testing
         #expect(lower.floor == 3)
     }
 
-    @Test func `rows that come back below the floor are seen`() throws {
+    @Test func `rows that return below the floor are claimed`() throws {
         var board = LaneBoard(quantum: 10)
         board.returned(to: lane(1), lowest: 7, at: start)
         let planPlan = next(&board)

@@ -4,7 +4,7 @@ import Testing
 @testable import PushQueue
 
 @Suite struct PollingPaceTests {
-    @Test func `it slows down while there is nothing, jittered, and is quick again at once`() {
+    @Test func `waits grow while looks find nothing, with jitter, and are short again after work`() {
         var pace = PollingPace()
         var generator = SeededGenerator(seed: 1)
         var waits: [Duration] = []
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `a look that costs much is taken rarely`() {
+    @Test func `expensive looks are rare`() {
         var pace = PollingPace()
         var generator = SeededGenerator(seed: 2)
         do {
@@ -35,14 +35,14 @@ import Testing
         }
     }
 
-    @Test func `a look that had to wait for a lock or a core says nothing about what looking costs`() {
+    @Test func `a look that waited for a lock or a core does not count as expensive`() {
         var pace = PollingPace()
         _ = pace.foundWork(after: .milliseconds(5), isBusy: false)
         let wait = pace.foundWork(after: .seconds(3), isBusy: false)
         #expect(wait == .milliseconds(125))
     }
 
-    @Test func `however much looks cost, the next is not far off`() {
+    @Test func `the wait after expensive looks has a limit`() {
         var pace = PollingPace()
         for _ in 0..<10 {
             let wait = pace.foundWork(after: .seconds(3), isBusy: false)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct RateLimitsTests {
     private let now = MonotonicInstant(nanoseconds: 0)
 
-    @Test func `two claims wait for their turn, and the third is made when one of them has had it`() {
+    @Test func `two claims wait for their turns, and a third is made when one has departed`() {
         var limits = RateLimits()
         for _ in 0..<2 {
             #expect(limits.mayClaim(1))
@@ -17,7 +17,7 @@ import Testing
         #expect(limits.mayClaim(1))
     }
 
-    @Test func `a full timetable is left alone for a while`() {
+    @Test func `without a turn the app rests`() {
         var limits = RateLimits()
         limits.rest(1, until: now + .seconds(1))
         #expect(limits.restEnd(of: 1, at: now) == now + .seconds(1))
@@ -26,13 +26,13 @@ import Testing
     }
 
     @Test(arguments: [1, 7, 1000, 2_000_000_000] as [Int32], [1, 3, 100])
-    func `a turn is at least a push, and never more than a tenth of a second`(rate: Int32, workers: Int) {
+    func `a turn has at least one push, and lasts at most a tenth of a second`(rate: Int32, workers: Int) {
         let turn = RateLimits.turn(of: rate, workers: workers)
         #expect(turn >= 1)
         #expect(turn <= RateLimits.mostPushes(of: rate))
     }
 
-    @Test func `a turn can be used for half of the longest turn, and is missed after that`() {
+    @Test func `a turn is missed after half of the longest turn`() {
         let now = MonotonicInstant.now
         let turn = RateLimits.Turn(begins: now + .milliseconds(300))
         #expect(!turn.isMissed(at: now))
@@ -41,7 +41,7 @@ import Testing
         #expect(turn.isMissed(at: now + .milliseconds(351)))
     }
 
-    @Test func `a turn that begins at once is not missed, however long its answer took`() {
+    @Test func `a turn that begins at once is not missed, even if its answer was late`() {
         let answeredAt = MonotonicInstant.now
         #expect(!RateLimits.Turn(begins: answeredAt).isMissed(at: answeredAt))
     }

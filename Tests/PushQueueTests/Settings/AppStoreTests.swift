@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct AppStoreTests {
-    @Test func `an app is added with what it needs, and listed`() async throws {
+    @Test func `an app is added with its settings, and listed`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let store = AppStore(database.connection)
             let plain = try await store.add("plain") { app in
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `what is wrong with an app is said in a sentence`() async throws {
+    @Test func `an invalid app is refused with a sentence`() async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `an app with something to send stays`() async throws {
+    @Test func `an app with jobs left is not removed`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let store = AppStore(database.connection)
             try await database.run(

@@ -23,7 +23,7 @@ import Testing
         CredentialText(privateKey: try SigningKey.generate().pem, keyID: "ABCDE12345", teamID: "TEAM123456")
     }
 
-    @Test func `a certificate is stored with what is in it`() async throws {
+    @Test func `a certificate is stored with its facts`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let store = CredentialStore(database.connection)
             let text = try Self.certificate()
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a signing key is stored with its ids, and never expires`() async throws {
+    @Test func `a signing key is stored with its ids, without expiry`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let stored = try await CredentialStore(database.connection).save(try Self.signingKey(), as: "key")
             #expect(stored.kind == .token && stored.keyID == "ABCDE12345" && stored.teamID == "TEAM123456")
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a key changed by hand takes the old verdict with it, and other changes do not`() async throws {
+    @Test func `changing a key by SQL clears the status, and other changes do not`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let stored = try await CredentialStore(database.connection).save(try Self.certificate(), as: "push")
             try await database.run(
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `what does not fit together is refused in a sentence, and nothing is stored`() async throws {
+    @Test func `parts that do not go together are refused with a sentence, and not stored`() async throws {
         let whole = try Self.certificate()
         let other = try Self.certificate()
         let key = try Self.signingKey()
@@ -95,7 +95,7 @@ import Testing
             (CredentialText(certificate: "garbage", privateKey: whole.privateKey), "certificate"),
             (CredentialText(privateKey: key.privateKey, keyID: "ABCDE12345"), "go together"),
             (CredentialText(privateKey: key.privateKey, teamID: "TEAM123456"), "go together"),
-            (CredentialText(keyID: "ABCDE12345", teamID: "TEAM123456"), "there is none"),
+            (CredentialText(keyID: "ABCDE12345", teamID: "TEAM123456"), "is missing"),
             (
                 CredentialText(privateKey: key.privateKey, keyID: "short", teamID: "TEAM123456"),
                 "ten letters and digits"
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `a check writes down what it finds`() async throws {
+    @Test func `a check records its result`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let store = CredentialStore(database.connection)
             let bad = try await store.check("main")
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `a credential in use stays, and says who uses it`() async throws {
+    @Test func `a credential in use is not removed, and the error names its apps`() async throws {
         try await TestDatabase.withDemo { database async throws in
             let store = CredentialStore(database.connection)
             let error = await #expect(throws: SettingsError.self) { try await store.remove("main") }
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `no secret is in what is printed`() throws {
+    @Test func `a printed credential has no secret`() throws {
         let text = try Self.certificate()
         #expect("\(text)" == "a certificate")
         #expect(String(reflecting: text) == "a certificate")

@@ -15,7 +15,7 @@ import Testing
         #expect((delays.max() ?? 0) > ceiling * 0.95)
     }
 
-    @Test func `it is never sooner than the gateway asks`() {
+    @Test func `a retry is never due before the gateway's Retry-After`() {
         let policy = RetryPolicy()
         var generator = SeededGenerator(seed: 7)
         for _ in 0..<100 {
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `nobody waits for longer than a day and a bit`() {
+    @Test func `no retry waits much longer than a day`() {
         var generator = SeededGenerator(seed: 8)
         let delay = RetryPolicy().delay(after: 1, retryAfter: .max, using: &generator)
         #expect(delay <= .seconds(86405))

@@ -32,7 +32,7 @@ import Testing
         Outcome(.rejected, status: status, reason: Reason(name: name) ?? .none, timestamp: timestamp)
     }
 
-    @Test func `delivered pushes end their job`() {
+    @Test func `a job whose pushes are delivered ends`() {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa"])
         claim.add(tokens: ["bb", "cc"])
@@ -43,7 +43,7 @@ import Testing
         #expect(settlement.trouble == nil)
     }
 
-    @Test func `each push counts exactly once, whatever comes of it`() {
+    @Test func `each push is counted once, with any outcome`() {
         var generator = SeededGenerator(seed: 99)
         let outcomes: [Outcome] = [
             .delivered, rejected(410, "Unregistered"), rejected(400, "BadDeviceToken"),
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `settled in two parts, each push counts exactly once too`() {
+    @Test func `each push is counted once in two parts too`() {
         var generator = SeededGenerator(seed: 7)
         let outcomes: [Outcome] = [
             .delivered, rejected(410, "Unregistered"), rejected(503, "ServiceUnavailable"), Outcome(.safe),
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `a job of which nothing has ended stays as it is`() {
+    @Test func `a job whose pushes are all pending stays unchanged`() {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb"])
         claim.add(tokens: ["cc"])
@@ -132,7 +132,7 @@ import Testing
         #expect(settlement.ended.map(\.job) == [1])
     }
 
-    @Test func `of a job that has ended in part, the rest stays, and its message is known to be unfinished`() throws {
+    @Test func `the rest of a job that has ended in part stays, and its message is unfinished`() throws {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb", "bad", "cc"])
         let early: [Outcome] = [.delivered, .pending, rejected(503, "Shutdown")]
@@ -151,7 +151,7 @@ import Testing
         #expect(unsent.parts.isEmpty)
     }
 
-    @Test func `what goes back unsent while others were answered comes again a little later`() throws {
+    @Test func `unsent pushes wait a moment if the gateway answered others`() throws {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa"])
         claim.add(tokens: ["bb"])
@@ -163,7 +163,7 @@ import Testing
         #expect(settlement.lowestReturned(of: claim.jobs) == nil)
     }
 
-    @Test func `a job that goes back whole makes no progress`() {
+    @Test func `a job that goes back whole is not recorded as a part`() {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa", "bb"])
         let settlement = settle(claim, [Outcome(.safe), Outcome(.safe)])
@@ -190,7 +190,7 @@ import Testing
         #expect(settlement.failures.map(\.status) == [503])
     }
 
-    @Test func `what would be retried after its end expires`() {
+    @Test func `pushes expire if their retry would be due too late`() {
         var claim = ClaimBuilder(claimedAt: now)
         claim.add(tokens: ["aa"], expiresAt: now + 1_000_000)
         let settlement = settle(claim, [Outcome(.rejected, status: 503, retryAfter: 2)])
@@ -199,7 +199,7 @@ import Testing
         #expect(settlement.ended.map(\.expired) == [1])
     }
 
-    @Test func `a dead token has Apple's time of death, or that of its claim`() {
+    @Test func `a dead token is dated by Apple's timestamp, or by the claim`() {
         let claimedAt = now - 3_000_000
         var claim = ClaimBuilder(claimedAt: claimedAt)
         claim.add(tokens: ["aa", "bb", "cc"])
@@ -218,7 +218,7 @@ import Testing
         (403, "BadCertificate", Trouble.Kind.credential), (403, "ExpiredProviderToken", .providerToken),
         (429, "TooManyProviderTokenUpdates", .tokenUpdates),
     ])
-    func `a credential's trouble is the app's, and no push fails for it`(
+    func `a refused credential holds the app, and fails no push`(
         status: UInt16,
         reason: String,
         kind: Trouble.Kind
@@ -231,7 +231,7 @@ import Testing
         #expect(settlement.failures.isEmpty)
     }
 
-    @Test func `without a connection everything goes back, and the app is in trouble`() {
+    @Test func `without a connection all pushes go back, and the app is held`() {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa"])
         claim.add(tokens: ["bb"], mayRepeat: false)

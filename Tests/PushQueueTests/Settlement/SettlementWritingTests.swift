@@ -24,7 +24,7 @@ import Testing
         return SettlementWriting(claim, settlement, outcomes, hasRest: false)
     }
 
-    @Test func `at its best it is one write`() {
+    @Test func `a settlement is usually one write`() {
         var writing = self.writing(jobs: 3, isRest: true)
         #expect(writing.next == .whole)
         writing.answered(.written)
@@ -39,7 +39,7 @@ import Testing
         #expect(writing.next == .over(isWritten: false))
     }
 
-    @Test func `a claim that is gone was written if an answer was lost, and else it was not`() {
+    @Test func `a claim that is gone was written only if an answer was lost`() {
         var writing = self.writing(jobs: 3)
         writing.failed(mayBeWritten: true)
         #expect(writing.next == .whole)
@@ -64,7 +64,7 @@ import Testing
 
     /// Plays a database that refuses some jobs and loses some answers.
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `only the jobs to blame are given up, whatever gets lost on the way`(seed: UInt64) {
+    func `only the jobs at fault are given up, whatever answers are lost`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let count = Int.random(in: 1...40, using: &random)
         let bad = Set((0..<Int32(count)).filter { _ in Int.random(in: 0..<12, using: &random) == 0 })

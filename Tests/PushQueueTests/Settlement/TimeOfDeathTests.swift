@@ -11,7 +11,7 @@ import Testing
         TimeOfDeath.of(timestamp: timestamp, claimedAt: Self.claimedAt, now: Self.now)
     }
 
-    @Test func `milliseconds are Apple's, and seconds can be nothing else`() {
+    @Test func `timestamps in milliseconds and in seconds are read`() {
         #expect(Self.time(1_700_000_000_123) == 1_700_000_000_123_000)
         #expect(Self.time(1_700_000_000) == 1_700_000_000_000_000)
         #expect(Self.time(Self.now / 1000) == Self.now)
@@ -20,11 +20,11 @@ import Testing
     @Test(arguments: [
         nil, 0, 1, -1, -1_700_000_000_000, 123_456, .min, .max, 1_800_000_000_001, 1_800_000_001, 1_700_000_000_123_456,
     ])
-    func `what is missing, absurd or in the future says no more than its status`(_ timestamp: Int64?) {
+    func `a timestamp that is missing, invalid or in the future is replaced by the claim`(_ timestamp: Int64?) {
         #expect(Self.time(timestamp) == Self.claimedAt)
     }
 
-    @Test func `a database whose clock is years behind believes nothing`() {
+    @Test func `timestamps are ignored while the database's clock is years behind`() {
         #expect(TimeOfDeath.of(timestamp: 1_700_000_000_123, claimedAt: 5, now: 6) == 5)
     }
 }

@@ -19,7 +19,7 @@ import Testing
         return simulation
     }
 
-    @Test(arguments: 0..<4) func `whatever goes wrong, nothing is lost and nothing is sent twice without need`(
+    @Test(arguments: 0..<4) func `under all faults no push is lost, and none is sent twice without need`(
         part: Int
     ) throws {
         if let seed = Self.seed {
@@ -29,14 +29,14 @@ import Testing
         for number in stride(from: part, to: Self.runs, by: 4) { _ = try run(UInt64(number) + 1) }
     }
 
-    @Test func `where nothing goes wrong, every push is sent exactly once`() throws {
+    @Test func `without faults every push is sent exactly once`() throws {
         for seed in 1...20 as ClosedRange<UInt64> {
             let simulation = try run(seed, SimulationFaults.none)
             #expect(simulation.gateway.records.values.allSatisfy { $0.sends == 1 })
         }
     }
 
-    @Test func `feedback passes delete dead tokens, and tasks of the fleet are done`() throws {
+    @Test func `feedback passes delete dead tokens, and tasks of the fleet run`() throws {
         var reaped = 0
         for seed in 1...40 as ClosedRange<UInt64> {
             let simulation = try run(seed)
@@ -46,7 +46,7 @@ import Testing
         #expect(reaped > 0)
     }
 
-    @Test func `a seed tells the whole story`() throws {
+    @Test func `a seed reproduces its run`() throws {
         for seed in 1...10 as ClosedRange<UInt64> {
             let first = try run(seed)
             let second = try run(seed)

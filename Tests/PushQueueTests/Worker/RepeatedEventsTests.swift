@@ -6,7 +6,7 @@ import Testing
 @Suite struct RepeatedEventsTests {
     private let now = MonotonicInstant(nanoseconds: 0)
 
-    @Test func `the first of a kind is told, and then one in an interval with the number of the others`() {
+    @Test func `the first event of a kind is logged, and then one in each interval with the number of the others`() {
         var errors = RepeatedEvents<String>(interval: .seconds(30))
         var told: [Int: Int] = [:]
         for second in 0..<90 {
@@ -15,13 +15,13 @@ import Testing
         #expect(told == [0: 1, 30: 30, 60: 30])
     }
 
-    @Test func `each kind is told for itself`() {
+    @Test func `each kind of event is limited by itself`() {
         var errors = RepeatedEvents<String>(interval: .seconds(30))
         let told = ["42P01", "55P03", "42P01"].map { errors.add(2, of: $0, at: now) }
         #expect(told == [2, 2, nil])
     }
 
-    @Test func `who makes up kinds without end does not make it grow`() {
+    @Test func `the number of kinds of events is limited`() {
         var errors = RepeatedEvents<Int>(interval: .seconds(30))
         let told = (0..<1000).compactMap { errors.add(of: $0, at: now) }
         #expect(told.count == 256)

@@ -12,7 +12,7 @@ import Testing
         return [Settlement.TopicRefusal(reason: reason, status: 400, first: 0, pushes: pushes)]
     }
 
-    @Test func `a topic that is refused is told at once, and then every half minute with how many it was`() throws {
+    @Test func `a refused topic is logged at once, and then every half minute with the number of pushes`() throws {
         var news = TopicRefusalEvents()
         let refusals = try self.refusals("TopicDisallowed", pushes: 3)
         #expect(news.settled(refusals, sent: 0, of: 1, at: start).map(\.pushes) == [3])
@@ -20,7 +20,7 @@ import Testing
         #expect(news.settled(refusals, sent: 0, of: 1, at: start + .seconds(30)).map(\.pushes) == [6])
     }
 
-    @Test func `each app and each reason is told by itself`() throws {
+    @Test func `each app and each reason is logged by itself`() throws {
         var news = TopicRefusalEvents()
         let disallowed = try refusals("TopicDisallowed")
         #expect(news.settled(disallowed, sent: 0, of: 1, at: start).count == 1)
@@ -29,7 +29,7 @@ import Testing
         #expect(news.settled(both, sent: 0, of: 1, at: start).map(\.refusal.reason.name) == ["MissingTopic"])
     }
 
-    @Test func `pushes that are sent meanwhile are counted, and what is long past is not`() throws {
+    @Test func `pushes that are sent meanwhile are counted, and old refusals are not`() throws {
         var news = TopicRefusalEvents()
         let refusals = try self.refusals("TopicDisallowed")
         #expect(news.settled(refusals, sent: 5, of: 1, at: start).map(\.sent) == [5])
@@ -41,7 +41,7 @@ import Testing
         #expect(later.map(\.pushes) == [1] && later.map(\.sent) == [0])
     }
 
-    @Test func `a token for another topic is told only when many are and no push is sent`() throws {
+    @Test func `tokens of another topic are logged only when there are many and no push is sent`() throws {
         var news = TopicRefusalEvents()
         let few = try refusals("DeviceTokenNotForTopic", pushes: 9)
         let one = try refusals("DeviceTokenNotForTopic")

@@ -21,7 +21,7 @@ import Testing
         )
     }
 
-    @Test func `a gateway that makes up reasons does not make the counters grow`() {
+    @Test func `invented reasons do not make the counters grow`() {
         var counters = WorkerCounters()
         for reason in 0..<1000 { counters.add(settlement(reason), of: 1) }
         for _ in 0..<10 { counters.add(settlement(3), of: 1) }
@@ -30,7 +30,7 @@ import Testing
         #expect(counters.failures[WorkerCounters.Failure(app: 1, status: 400, reason: "Invented3")] == 11)
     }
 
-    @Test func `ready is who is connected, hears from its database, and can prove its lease`() {
+    @Test func `a worker is ready when it is connected, its database answers, and its lease holds`() {
         var counters = WorkerCounters()
         let now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
         #expect(counters.readiness(at: now) == .disconnected)

@@ -85,7 +85,7 @@ import Testing
         #expect(plan != nil)
     }
 
-    @Test func `once the lease can no longer be proven nothing is claimed, and it is again when renewed`() throws {
+    @Test func `with an expired lease nothing is claimed until it is renewed`() throws {
         var state = try begin(with: [first])
         let late = now + .milliseconds(14_500)
         var plan = state.nextClaim(at: late)
@@ -95,7 +95,7 @@ import Testing
         #expect(plan != nil)
     }
 
-    @Test func `what was claimed is not sent once the lease is over, nor under a number of before`() throws {
+    @Test func `claimed jobs are not sent after the lease has expired, nor under an earlier id`() throws {
         var state = try begin(with: [first])
         let jobs = try claim(&state, at: self.now).jobs
         func goes(_ worker: Int64, at now: MonotonicInstant) -> Bool {
@@ -108,7 +108,7 @@ import Testing
         #expect(!goes(7, at: self.now))
     }
 
-    @Test func `a worker whose heartbeat stands still for its lease is taken over from, and no other`() throws {
+    @Test func `claims are taken over only from workers whose heartbeat has not changed for their lease`() throws {
         var state = try begin()
         let still = HeartbeatWatch.Sighting(worker: 1, beat: 5, lease: .seconds(15))
         for second in 0..<15 {
@@ -123,7 +123,7 @@ import Testing
         #expect(dead.map(\.worker) == [1])
     }
 
-    @Test func `while its own heartbeats do not get through, a worker takes nobody for dead, and then waits a lease`()
+    @Test func `while its own heartbeats fail a worker declares no other dead, and then waits for a lease`()
         throws
     {
         var state = try begin()
@@ -140,14 +140,14 @@ import Testing
         #expect(dead.map(\.worker) == [1])
     }
 
-    @Test func `a lease that was over when its answer came is asked for again at once`() throws {
+    @Test func `a lease that had expired when its answer came is asked for again at once`() throws {
         var state = try begin()
         #expect(state.heartbeatWait(at: now) == .seconds(3))
         state.renewed(workersAlive: 1, askedAt: now)
         #expect(state.heartbeatWait(at: now + .seconds(28)) == .zero)
     }
 
-    @Test func `once waits for a worker that may have died with pushes in flight`() throws {
+    @Test func `with once a worker waits for another that may have died`() throws {
         var state = try begin { $0.once = true }
         func looks(at now: MonotonicInstant) -> Bool {
             let look = state.lookBegan(at: now)
@@ -170,7 +170,7 @@ import Testing
         #expect(state.limits.holds.troubles.isEmpty)
     }
 
-    @Test func `without a connection nothing is claimed, and nothing is tried again`() throws {
+    @Test func `without a connection nothing is claimed or tried again`() throws {
         var state = try begin(with: [first])
         state.reconnection.disconnected(at: now, isOwnFault: false)
         let plan = state.nextClaim(at: now)
@@ -182,7 +182,7 @@ import Testing
 
     // MARK: Stopping
 
-    @Test func `a worker that drains claims and moves nothing more, and is done when all has landed`() throws {
+    @Test func `a draining worker claims and promotes nothing, and is done when all is settled`() throws {
         var state = try begin(with: [first, second])
         let flight = try claim(&state, at: now)
         let told = [state.drainRequested(), state.drainRequested()]
@@ -195,7 +195,7 @@ import Testing
         #expect(state.isDone)
     }
 
-    @Test func `what is claimed while a worker is told to drain goes back`() throws {
+    @Test func `jobs of a claim under way when draining begins go back`() throws {
         var state = try begin(with: [first])
         let jobs = try claim(&state, at: now).jobs
         _ = state.drainRequested()
@@ -203,7 +203,7 @@ import Testing
         if case .giveBack = departure {} else { Issue.record("\(departure)") }
     }
 
-    @Test func `a worker that gives up is done when all is settled, or when it waits no longer`() throws {
+    @Test func `a worker that gives up is done when all is settled, or when it no longer waits`() throws {
         var state = try begin(with: [first])
         _ = try claim(&state, at: now)
         let told = [state.giveUpRequested(), state.giveUpRequested(), state.drainRequested()]
@@ -216,7 +216,7 @@ import Testing
         #expect(wait == nil)
     }
 
-    @Test func `once is over when an idle worker has looked from the beginning and found nothing`() throws {
+    @Test func `with once a worker ends when it is idle and a look from the beginning has found nothing`() throws {
         var state = try begin(with: [first]) { $0.once = true }
         let flight = try claim(&state, at: now)
         let busy = state.lookBegan(at: now)
@@ -228,7 +228,7 @@ import Testing
         #expect(state.isDone)
     }
 
-    @Test func `once waits for what went back for a moment, and for no retry`() throws {
+    @Test func `with once a worker waits for jobs that went back for a moment, and for no retry`() throws {
         var state = try begin(with: [first]) { $0.once = true }
         var flight = try claim(&state, at: now, rows: 3)
         let busy = Outcome(.rejected, status: 503, reason: try #require(Reason(name: "ServiceUnavailable")))
@@ -246,7 +246,7 @@ import Testing
 
     // MARK: Apps
 
-    @Test func `from a paused app nothing is claimed until it is resumed`() throws {
+    @Test func `nothing is claimed from a paused app until it is resumed`() throws {
         var state = try begin(with: [first])
         _ = state.read([SimulatedApp.row(1, isPaused: true)], of: [1])
         var plans = self.plans(&state, at: now)
@@ -256,7 +256,7 @@ import Testing
         #expect(!plans.isEmpty)
     }
 
-    @Test func `a refused credential holds its app and no other, and its row says so`() throws {
+    @Test func `a refused credential holds its app and no other, and is recorded in its row`() throws {
         var state = try begin(with: [first])
         let flight = try claim(&state, at: now)
         let refused = Outcome(.rejected, status: 403, reason: try #require(Reason(name: "BadCertificate")))
@@ -267,7 +267,7 @@ import Testing
         #expect(plans.map(\.lane) == [second])
     }
 
-    @Test func `after its time a held app tries with one small claim, and an answer sets it free`() throws {
+    @Test func `a held app is tried with one small claim, and an answer ends the hold`() throws {
         var state = try begin(with: [first])
         let flight = try claim(&state, at: now)
         _ = land(flight, Outcome(.safe), in: &state, at: now)
@@ -286,7 +286,7 @@ import Testing
         #expect(!state.limits.holds.isInTrouble(1))
     }
 
-    @Test func `an app without a way to a gateway is told once, and not claimed from`() throws {
+    @Test func `an app without a route is logged once, and not claimed from`() throws {
         var state = try begin()
         let broken = SimulatedApp.row(1, gateway: "no gateway:at all")
         _ = state.read([broken], of: [1])
@@ -297,7 +297,7 @@ import Testing
         #expect(plans.isEmpty)
     }
 
-    @Test func `an app with a rate has two small claims on the way to their turn, and the next after it`() throws {
+    @Test func `an app with a rate has two small claims waiting for their turns`() throws {
         var state = try begin(with: [self.second])
         state.renewed(workersAlive: 2, askedAt: now)
         _ = state.understood([self.second], at: now)
@@ -316,7 +316,7 @@ import Testing
         #expect(later?.pushes == 4)
     }
 
-    @Test func `rows with more pushes than a turn has are cut into turns`() throws {
+    @Test func `rows with more pushes than a turn are split`() throws {
         var state = try begin(with: [second])
         _ = state.understood([second], at: now)
         let next = state.nextClaim(at: now)
@@ -328,7 +328,7 @@ import Testing
 
     // MARK: Ceilings
 
-    @Test func `no more is in flight than the bound allows, and one app has not all of it`() throws {
+    @Test func `pushes in flight stay within the limit, and one app does not use all of it`() throws {
         var state = try begin(with: [first])
         var flights: [HeldClaim] = []
         while let plan = state.nextClaim(at: now) {
@@ -347,7 +347,7 @@ import Testing
         #expect(more?.lane == first)
     }
 
-    @Test func `it takes no more than others of its process leave`() throws {
+    @Test func `a worker claims no more than the others of its process leave`() throws {
         var state = try begin(with: [first])
         let none = state.nextClaim(at: now, within: 4)
         #expect(none == nil, "it is worth no claim")
@@ -355,7 +355,7 @@ import Testing
         #expect(some?.pushes == 5)
     }
 
-    @Test func `what was set aside for a claim that brought less, or was not made, is free again`() throws {
+    @Test func `room that a claim did not use is free again`() throws {
         var state = try begin(with: [first])
         let asked = state.nextClaim(at: now)
         let plan = try #require(asked)
@@ -367,7 +367,7 @@ import Testing
         #expect(state.inFlight == 1)
     }
 
-    @Test func `a row that can never fit is to be cut, one that only has to wait is not`() throws {
+    @Test func `a row that can never fit is split, and one that only has to wait is not`() throws {
         var state = try begin(with: [first])
         let asked = state.nextClaim(at: now)
         let plan = try #require(asked)
@@ -381,7 +381,7 @@ import Testing
 
     // MARK: Counting
 
-    @Test func `counts that were surely not written are written with the next`() throws {
+    @Test func `counts that were certainly not written are written with the next`() throws {
         var state = try begin(with: [first])
         let flight = try claim(&state, at: now, rows: 1)
         _ = land(flight, .delivered, in: &state, at: now)
