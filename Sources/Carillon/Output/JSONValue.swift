@@ -9,6 +9,8 @@ enum JSONValue: Sendable {
     case string(String)
     case array([JSONValue])
     case object([(String, JSONValue)])
+    /// Text that is JSON already.
+    case json(String)
 
     /// On one line.
     var text: String {
@@ -18,6 +20,7 @@ enum JSONValue: Sendable {
         case .int(let value): String(value)
         case .double(let value): value.isFinite ? String(value) : "null"
         case .string(let value): Self.quote(value)
+        case .json(let text): text
         case .array(let values): "[" + values.map(\.text).joined(separator: ",") + "]"
         case .object(let members):
             "{" + members.map { Self.quote($0) + ":" + $1.text }.joined(separator: ",") + "}"
@@ -28,6 +31,7 @@ enum JSONValue: Sendable {
     func cleaned(by redactor: Redactor) -> JSONValue {
         switch self {
         case .string(let value): .string(redactor.clean(value))
+        case .json(let text): .json(redactor.clean(text))
         case .array(let values): .array(values.map { $0.cleaned(by: redactor) })
         case .object(let members): .object(members.map { ($0, $1.cleaned(by: redactor)) })
         case .null, .bool, .int, .double: self
@@ -43,6 +47,13 @@ enum JSONValue: Sendable {
 
     /// The string, or null if there is none.
     init(_ text: String?) { self = text.map { .string($0) } ?? .null }
+
+    init(_ number: (some BinaryInteger)?) { self = number.map { .int(Int64($0)) } ?? .null }
+
+    /// The object's members; none if it is no object.
+    var members: [(String, JSONValue)] {
+        if case .object(let members) = self { members } else { [] }
+    }
 }
 
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral,

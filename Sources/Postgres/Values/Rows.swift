@@ -18,6 +18,11 @@ package struct Rows: ~Copyable {
     }
 
     package var columnCount: Int { types.count }
+
+    package func name(of column: Int) -> String { result.columnName(column) }
+
+    package func typeID(of column: Int) -> UInt32 { types[column] }
+
     package var isEmpty: Bool { count == 0 }
     package var indices: Range<Int> { 0..<count }
 

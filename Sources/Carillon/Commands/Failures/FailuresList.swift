@@ -22,9 +22,9 @@ private struct FailuresList {
     private static let failures = Statement(
         "failures_list",
         """
-        SELECT to_char(f.failed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS time, a.name AS app,
-            f.message_id, f.token, f.status, f.reason, f.attempt, f.reference, f.apns_id::text,
-            f.requeued_at IS NOT NULL AS is_requeued
+        SELECT to_char(f.failed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS failed_at, a.name AS app,
+            f.message_id, f.reference, f.token, f.status, f.reason, f.attempt, f.apns_id::text,
+            f.requeued_at IS NOT NULL AS requeued
         FROM carillon.failures f LEFT JOIN carillon.apps a ON a.id = f.app_id
         WHERE ($1::text IS NULL OR a.name = $1) AND ($2::text IS NULL OR f.reason = $2)
             AND ($3::float8 IS NULL OR f.failed_at >= now() - make_interval(secs => $3))
@@ -44,31 +44,18 @@ private struct FailuresList {
         let token: String
         let status: Int64?
         let reason: String
-        let attempt: Int64
-        let reference: String?
-        let apnsID: String?
         let isRequeued: Bool
+        let json: JSONValue
 
         init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-            time = try rows.string(row, "time")
+            time = try rows.string(row, "failed_at")
             app = try rows.stringIfPresent(row, "app")
             message = try rows.int64(row, "message_id")
             token = try rows.string(row, "token")
             status = try rows.int64IfPresent(row, "status")
             reason = try rows.string(row, "reason")
-            attempt = try rows.int64(row, "attempt")
-            reference = try rows.stringIfPresent(row, "reference")
-            apnsID = try rows.stringIfPresent(row, "apns_id")
-            isRequeued = try rows.bool(row, "is_requeued")
-        }
-
-        var json: JSONValue {
-            .object([
-                ("failed_at", .string(time)), ("app", JSONValue(app)), ("message_id", .int(message)),
-                ("reference", JSONValue(reference)), ("token", .string(token)),
-                ("status", status.map { .int($0) } ?? .null), ("reason", .string(reason)), ("attempt", .int(attempt)),
-                ("apns_id", JSONValue(apnsID)), ("requeued", .bool(isRequeued)),
-            ])
+            isRequeued = try rows.bool(row, "requeued")
+            json = try JSONValue(rows, row)
         }
     }
 

@@ -5,8 +5,8 @@ import Postgres
 struct MessageProgress: RowReadable {
     static let columns = """
         m.id, m.app, m.reference, m.state, m.attempts, m.next_attempt_at, m.last_status, m.last_reason, m.tokens, m.sent,
-            m.failed, m.expired, m.cancelled, m.waiting, m.held, m.created_at, m.finished_at, m.outcomes::text,
-            m.may_have_arrived
+            m.failed, m.expired, m.cancelled, m.waiting, m.held, m.created_at, m.finished_at, m.may_have_arrived,
+            m.outcomes::json
         """
     private static let byID = Statement(
         "message_progress",
@@ -33,9 +33,11 @@ struct MessageProgress: RowReadable {
     let createdAt: Int64?
     let finishedAt: Int64?
     /// JSON: one object a token.
-    let outcomes: String
+    private let outcomes: String
     /// For pushes that were not recorded as sent.
     let mayHaveArrived: Bool
+    /// With its tokens.
+    let json: JSONValue
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
         id = try rows.int64(row, "id")
@@ -54,6 +56,7 @@ struct MessageProgress: RowReadable {
         finishedAt = try rows.timestampIfPresent(row, "finished_at")
         outcomes = try rows.string(row, "outcomes")
         mayHaveArrived = try rows.bool(row, "may_have_arrived")
+        json = try JSONValue(rows, row)
     }
 
     /// The messages with that id: of one app, or of every app.
@@ -70,23 +73,6 @@ struct MessageProgress: RowReadable {
     var counts: String {
         let parts = ["\(ended.sent.grouped) sent"] + ended.unsentTexts
         return (waiting > 0 ? parts + ["\(waiting.grouped) waiting"] : parts).joined(separator: ", ")
-    }
-
-    /// As JSON, with its tokens.
-    var json: String {
-        let members: [(String, JSONValue)] = [
-            ("id", .int(id)), ("app", JSONValue(app)), ("reference", JSONValue(reference)), ("state", .string(state)),
-            ("attempts", .int(attempts)), ("next_attempt_at", JSONValue(nextAttemptAt.map(UnixTimeText.text))),
-            ("last_status", lastStatus.map { .int($0) } ?? .null), ("last_reason", JSONValue(lastReason)),
-            ("tokens", .int(tokens)),
-        ]
-        let others: [(String, JSONValue)] = [
-            ("waiting", .int(Int64(waiting))), ("held", JSONValue(held)),
-            ("created_at", JSONValue(createdAt.map(UnixTimeText.text))),
-            ("finished_at", JSONValue(finishedAt.map(UnixTimeText.text))), ("may_have_arrived", .bool(mayHaveArrived)),
-        ]
-        // PostgreSQL returns it as JSON already.
-        return JSONValue.object(members + ended.members + others).text.dropLast() + ",\"outcomes\":\(outcomes)}"
     }
 
     /// One line for each token whose outcome is recorded.

@@ -30,7 +30,7 @@ private struct Broadcast {
     private static let progress = Statement(
         "broadcast_progress",
         """
-        SELECT p.tokens, p.sent, p.failed, p.expired, p.cancelled, p.remaining, p.finished
+        SELECT $1::int8 AS id, p.tokens, p.sent, p.failed, p.expired, p.cancelled, p.remaining
         FROM carillon.broadcast_progress($1, app => $2) AS p
         """
     )
@@ -43,14 +43,16 @@ private struct Broadcast {
         let tokens: Int
         let ended: EndedPushes
         let remaining: Int
-        let isFinished: Bool
+        let json: JSONValue
 
         init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
             tokens = Int(try rows.int64(row, "tokens"))
             ended = try EndedPushes(rows, row)
             remaining = Int(try rows.int64(row, "remaining"))
-            isFinished = try rows.bool(row, "finished")
+            json = try JSONValue(rows, row)
         }
+
+        var isFinished: Bool { remaining <= 0 }
 
         var text: String {
             (["\(ended.sent.grouped) of \(tokens.grouped) sent"] + ended.unsentTexts).joined(separator: ", ")
@@ -79,7 +81,7 @@ private struct Broadcast {
         }
         let progress = try await follow(id, for: wait)
         if isJSON {
-            invocation.console.print(json(id, progress))
+            invocation.console.print(progress.json)
         } else {
             invocation.console.print("Broadcast \(id): \(progress.text).")
         }
@@ -124,12 +126,5 @@ private struct Broadcast {
     private func look(at id: Int64) async throws -> Progress {
         let parameters = Parameters(id, invocation.settings.text(.app))
         return try await connection.query(Self.progress, parameters) { rows in try Progress(rows, 0) }
-    }
-
-    private func json(_ id: Int64, _ progress: Progress) -> JSONValue {
-        .object(
-            [("id", .int(id)), ("tokens", .int(Int64(progress.tokens)))] + progress.ended.members
-                + [("remaining", .int(Int64(progress.remaining)))]
-        )
     }
 }

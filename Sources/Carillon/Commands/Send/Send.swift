@@ -124,17 +124,13 @@ private struct Send {
         let token: String
         let status: Int64?
         let reason: String
+        let json: JSONValue
 
         init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
             token = try rows.string(row, "token")
             status = try rows.int64IfPresent(row, "status")
             reason = try rows.string(row, "reason")
-        }
-
-        var json: JSONValue {
-            .object([
-                ("token", .string(token)), ("status", status.map { .int($0) } ?? .null), ("reason", .string(reason)),
-            ])
+            json = try JSONValue(rows, row)
         }
     }
 

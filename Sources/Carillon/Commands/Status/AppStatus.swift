@@ -5,13 +5,13 @@ struct AppStatus: RowReadable {
     static let statement = Statement(
         "status_apps",
         """
-        SELECT s.app, s.paused, s.paused_reason, s.hold_kind, s.hold_reason, s.depth::int8, s.in_flight::int8,
+        SELECT s.app, s.paused, s.paused_reason, s.depth::int8,
             (SELECT count(*) FROM carillon.pending p WHERE p.app_id = s.app_id AND p.state = 'scheduled') AS scheduled,
-            extract(epoch FROM s.oldest_age)::int8 AS oldest_age,
+            s.in_flight::int8, extract(epoch FROM s.oldest_age)::int8 AS oldest_age_seconds,
             s.sent_last_minute::int8, s.failed_last_minute::int8, s.sent_last_hour::int8, s.failed_last_hour::int8,
-            s.failure_reason,
-            s.credential, s.credential_status, s.credential_error,
-            extract(epoch FROM s.credential_not_after - now())::int8 AS credential_expires_in
+            s.failure_reason, s.credential, s.credential_status,
+            extract(epoch FROM s.credential_not_after - now())::int8 AS credential_expires_in_seconds,
+            s.credential_error, s.hold_kind, s.hold_reason
         FROM carillon.app_status s ORDER BY s.app
         """
     )
@@ -26,7 +26,6 @@ struct AppStatus: RowReadable {
     let isPaused: Bool
     let pauseReason: String?
     /// Why the app cannot send at the moment.
-    let holdKind: String?
     let holdReason: String?
     let depth: Int64
     let inFlight: Int64
@@ -44,13 +43,14 @@ struct AppStatus: RowReadable {
     let scheduled: Int64
     /// In seconds; negative once it has expired.
     let credentialExpiresIn: Int64?
+    let json: JSONValue
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
         name = try rows.string(row, "app")
         isPaused = try rows.bool(row, "paused")
         depth = try rows.int64(row, "depth")
         inFlight = try rows.int64(row, "in_flight")
-        oldestAge = try rows.int64IfPresent(row, "oldest_age")
+        oldestAge = try rows.int64IfPresent(row, "oldest_age_seconds")
         sentLastMinute = try rows.int64(row, "sent_last_minute")
         failedLastMinute = try rows.int64(row, "failed_last_minute")
         sentLastHour = try rows.int64(row, "sent_last_hour")
@@ -60,24 +60,9 @@ struct AppStatus: RowReadable {
         credentialStatus = try rows.stringIfPresent(row, "credential_status")
         credentialError = try rows.stringIfPresent(row, "credential_error")
         scheduled = try rows.int64(row, "scheduled")
-        credentialExpiresIn = try rows.int64IfPresent(row, "credential_expires_in")
+        credentialExpiresIn = try rows.int64IfPresent(row, "credential_expires_in_seconds")
         pauseReason = try rows.stringIfPresent(row, "paused_reason")
-        holdKind = try rows.stringIfPresent(row, "hold_kind")
         holdReason = try rows.stringIfPresent(row, "hold_reason")
-    }
-
-    var json: JSONValue {
-        .object([
-            ("app", .string(name)), ("paused", .bool(isPaused)), ("paused_reason", JSONValue(pauseReason)),
-            ("depth", .int(depth)), ("scheduled", .int(scheduled)),
-            ("in_flight", .int(inFlight)), ("oldest_age_seconds", oldestAge.map { .int($0) } ?? .null),
-            ("sent_last_minute", .int(sentLastMinute)), ("failed_last_minute", .int(failedLastMinute)),
-            ("sent_last_hour", .int(sentLastHour)), ("failed_last_hour", .int(failedLastHour)),
-            ("failure_reason", JSONValue(failureReason)),
-            ("credential", JSONValue(credential)), ("credential_status", JSONValue(credentialStatus)),
-            ("credential_expires_in_seconds", credentialExpiresIn.map { .int($0) } ?? .null),
-            ("credential_error", JSONValue(credentialError)), ("hold_kind", JSONValue(holdKind)),
-            ("hold_reason", JSONValue(holdReason)),
-        ])
+        json = try JSONValue(rows, row)
     }
 }

@@ -5,9 +5,10 @@ struct WorkerStatus: RowReadable {
     static let statement = Statement(
         "status_workers",
         """
-        SELECT w.id, w.name, w.host, w.pid, w.version, extract(epoch FROM now() - w.started_at)::int8 AS up_for,
-            extract(epoch FROM now() - w.heartbeat_at)::int8 AS silent_for,
-            extract(epoch FROM w.lease_until - w.heartbeat_at)::int8 AS lease, w.lease_until > now() AS is_alive,
+        SELECT w.name AS worker, w.id AS number, w.host, w.pid, w.version,
+            extract(epoch FROM now() - w.started_at)::int8 AS up_seconds,
+            extract(epoch FROM now() - w.heartbeat_at)::int8 AS silent_seconds,
+            extract(epoch FROM w.lease_until - w.heartbeat_at)::int8 AS lease_seconds, w.lease_until > now() AS alive,
             (SELECT count(*) FROM carillon.inflight i WHERE i.worker_id = w.id) AS claims
         FROM carillon.workers w ORDER BY w.id
         """
@@ -16,8 +17,6 @@ struct WorkerStatus: RowReadable {
     /// The name in the worker's log. A worker that was declared dead goes on under another number, with the same name.
     let number: Int64
     let name: String
-    let host: String?
-    let processID: Int64?
     let version: String?
     /// In seconds.
     let upFor: Int64
@@ -26,26 +25,17 @@ struct WorkerStatus: RowReadable {
     let lease: Int64
     let isAlive: Bool
     let claims: Int64
+    let json: JSONValue
 
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
-        number = try rows.int64(row, "id")
-        name = try rows.string(row, "name")
-        host = try rows.stringIfPresent(row, "host")
-        processID = try rows.int64IfPresent(row, "pid")
+        number = try rows.int64(row, "number")
+        name = try rows.string(row, "worker")
         version = try rows.stringIfPresent(row, "version")
-        upFor = try rows.int64(row, "up_for")
-        silentFor = try rows.int64(row, "silent_for")
-        lease = try rows.int64(row, "lease")
-        isAlive = try rows.bool(row, "is_alive")
+        upFor = try rows.int64(row, "up_seconds")
+        silentFor = try rows.int64(row, "silent_seconds")
+        lease = try rows.int64(row, "lease_seconds")
+        isAlive = try rows.bool(row, "alive")
         claims = try rows.int64(row, "claims")
-    }
-
-    var json: JSONValue {
-        .object([
-            ("worker", .string(name)), ("number", .int(number)),
-            ("host", JSONValue(host)), ("pid", processID.map { .int($0) } ?? .null),
-            ("version", JSONValue(version)), ("up_seconds", .int(upFor)), ("silent_seconds", .int(silentFor)),
-            ("lease_seconds", .int(lease)), ("alive", .bool(isAlive)), ("claims", .int(claims)),
-        ])
+        json = try JSONValue(rows, row)
     }
 }
