@@ -4,7 +4,6 @@ import Postgres
 /// The cost of depth: the rate out of a deep queue and out of a shallow one, in turn, each in a database of its own. The middle
 /// of each run is measured, without its beginning and end.
 struct DepthBenchmark {
-    private static let rounds = 3
     let depth: Int
 
     private var window: Int { min(300_000, depth / 30) }
@@ -22,15 +21,15 @@ struct DepthBenchmark {
 
     private func compare(_ deep: Installation, _ shallow: Installation, into report: inout Report) async throws {
         let shallowDepth = window + 2 * warmUp
-        var rates: (deep: [Double], shallow: [Double]) = ([], [])
-        for _ in 0..<Self.rounds {
+        let samples = try await Sample.inTurn(rounds: 3) {
             try await shallow.connection.script("TRUNCATE carillon.messages")
             try await shallow.fill(shallowDepth)
-            rates.shallow.append(try await rate(on: shallow))
-            rates.deep.append(try await rate(on: deep))
+            return try await rate(on: shallow)
+        } _: {
+            try await rate(on: deep)
         }
         let left = try await deep.number("SELECT count(*) FROM carillon.messages")
-        let (slow, fast) = (Sample(rates.deep).median, Sample(rates.shallow).median)
+        let (fast, slow) = (samples.0.median, samples.1.median)
         report.add("rows a second out of a queue of \(Figure.grouped(Double(shallowDepth)))", fast, .rate)
         report.add("rows a second out of a queue of \(Figure.grouped(Double(depth)))", slow, .rate)
         report.add("  deep / shallow", slow / fast, .ratio, .atLeast(0.9))

@@ -13,18 +13,19 @@ struct HorizonBenchmark {
                 on: installation.loop,
                 application: "a long report"
             )
-            var rates: (clean: [Double], pinned: [Double]) = ([], [])
-            for _ in 0..<Self.rounds {
-                rates.clean.append(try await rate(on: installation))
+            let (clean, pinned) = try await Sample.inTurn(rounds: Self.rounds) {
+                try await rate(on: installation)
+            } _: {
                 try await other.script("BEGIN ISOLATION LEVEL REPEATABLE READ")
                 // The first query takes the snapshot.
                 try await other.execute(Statement("look", "SELECT count(*) FROM carillon.apps"))
-                rates.pinned.append(try await rate(on: installation))
+                let pinned = try await rate(on: installation)
                 try await other.script("COMMIT")
+                return pinned
             }
             await other.close()
             try await installation.check(sent: rows * Self.rounds * 2, rows: rows * Self.rounds * 2)
-            let (free, held) = (Sample(rates.clean)[1], Sample(rates.pinned)[1])
+            let (free, held) = (clean[1], pinned[1])
             report.add("rows a second, \(Figure.grouped(Double(rows))) drained", free, .rate)
             report.add("rows a second beside a transaction that stays open", held, .rate)
             report.add("  with / without it", held / free, .ratio, .atLeast(0.8))

@@ -3,7 +3,6 @@ import Simulator
 
 /// The cost of the largest payload: pushes of 4,096 bytes and of 200 bytes in turn, over one connection.
 struct PayloadBenchmark {
-    private static let rounds = 3
     let pushes: Int
 
     func run(into report: inout Report) async throws {
@@ -13,15 +12,14 @@ struct PayloadBenchmark {
                 let small = Volley(pushes: pushes, payload: Volley.payload(of: 200))
                 let large = Volley(pushes: pushes, payload: Volley.payload(of: 4_096))
                 _ = try await scene.rate(of: small, by: sender)
-                var rates: (small: [Double], large: [Double]) = ([], [])
-                for _ in 0..<Self.rounds {
-                    rates.small.append(try await scene.rate(of: small, by: sender))
-                    rates.large.append(try await scene.rate(of: large, by: sender))
+                let (one, other) = try await Sample.inTurn(rounds: 3) {
+                    try await scene.rate(of: small, by: sender)
+                } _: {
+                    try await scene.rate(of: large, by: sender)
                 }
-                let (one, other) = (Sample(rates.small).median, Sample(rates.large).median)
-                report.add("200 bytes, pushes a second", one, .rate)
-                report.add("4,096 bytes, pushes a second", other, .rate)
-                report.add("4,096 bytes / 200 bytes", other / one, .ratio, .atLeast(0.5))
+                report.add("200 bytes, pushes a second", one.median, .rate)
+                report.add("4,096 bytes, pushes a second", other.median, .rate)
+                report.add("4,096 bytes / 200 bytes", other.median / one.median, .ratio, .atLeast(0.5))
             }
         }
     }

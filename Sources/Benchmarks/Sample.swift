@@ -16,6 +16,20 @@ struct Sample {
         return kept.reduce(0, +) / Double(kept.count)
     }
 
+    /// Two measurements in turn, so that a change of the machine's speed affects both.
+    static func inTurn(
+        rounds: Int,
+        _ one: () async throws -> Double,
+        _ other: () async throws -> Double
+    ) async throws -> (Sample, Sample) {
+        var values: (one: [Double], other: [Double]) = ([], [])
+        for _ in 0..<rounds {
+            values.one.append(try await one())
+            values.other.append(try await other())
+        }
+        return (Sample(values.one), Sample(values.other))
+    }
+
     /// The least value that a share of the measurements does not exceed.
     subscript(_ share: Double) -> Double {
         let place = (share * Double(values.count)).rounded(.up) - 1

@@ -28,3 +28,12 @@ extension MonotonicInstant {
     /// Seconds since then.
     var age: Double { (MonotonicInstant.now - self) / .seconds(1) }
 }
+
+/// Why nothing could be measured.
+struct BenchmarkError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

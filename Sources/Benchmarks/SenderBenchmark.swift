@@ -4,7 +4,6 @@ import Simulator
 /// The sender and `h2load` in turn, on the same simulator: one connection each, 1,000 streams, the same headers and payload.
 /// The sender has a distinct token and `apns-id` for each push, which `h2load` cannot do.
 struct SenderBenchmark {
-    private static let rounds = 3
     let pushes: Int
 
     func run(into report: inout Report) async throws {
@@ -13,14 +12,10 @@ struct SenderBenchmark {
             // The benchmark `distance` measures the cost of windows.
             $0.window = 16 << 20
         }) { scene in
-            var rates: (ours: [Double], theirs: [Double]) = ([], [])
             let load = try H2Load(requests: pushes, to: scene, payload: Installation.payload)
             _ = try await rate(in: scene)
-            for _ in 0..<Self.rounds {
-                rates.ours.append(try await rate(in: scene))
-                rates.theirs.append(try await load.rate())
-            }
-            return (Sample(rates.ours).median, Sample(rates.theirs).median)
+            let (ours, theirs) = try await Sample.inTurn(rounds: 3, { try await rate(in: scene) }, load.rate)
+            return (ours.median, theirs.median)
         }
         report.add("h2load, requests a second", theirs, .rate)
         report.add("our sender, pushes a second", ours, .rate)

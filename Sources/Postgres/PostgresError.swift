@@ -84,6 +84,11 @@ extension PostgresError {
         )
     }
 
+    /// A private cluster did not start.
+    static func cluster(_ message: String, hint: String? = nil, underlying: (any Error)? = nil) -> PostgresError {
+        PostgresError(.clusterFailed, message, hint: hint, underlying: underlying)
+    }
+
     /// The same statement may succeed later. Every other error of the server is permanent, and so is a value that cannot be
     /// sent or read.
     ///

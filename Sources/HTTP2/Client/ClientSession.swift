@@ -34,9 +34,7 @@ package final class ClientSession {
 
     /// Keeps a header block for later requests, until ``release(_:)-(FieldsID)`` and the last of them was written.
     package func addFields(_ block: HeaderBlock) throws(HTTP2Error) -> FieldsID {
-        if let name = block.invalidField {
-            throw HTTP2Error(.invalidField, "the value of the header field \(name) cannot be sent")
-        }
+        try block.check()
         let key = streams.pointee.shared.allocate(byteCount: FieldTemplate.byteCount(for: block), count: 0)
         if let memory = streams.pointee.shared[key.index].memory { FieldTemplate.write(block, to: memory) }
         return FieldsID(key: key)

@@ -97,10 +97,6 @@ extension ClientStreams {
         return 0
     }
 
-    private static func state(_ context: UnsafeMutableRawPointer?) -> State {
-        context!.assumingMemoryBound(to: ClientStreams.self)
-    }
-
     private static func slot(_ session: OpaquePointer?, _ stream: Int32) -> UInt32? {
         guard let name = nghttp2_session_get_stream_user_data(session, stream) else { return nil }
         return UInt32(UInt(bitPattern: name) - 1)
@@ -134,7 +130,7 @@ private func readBody(
     _ source: UnsafeMutablePointer<nghttp2_data_source>?,
     _ context: UnsafeMutableRawPointer?
 ) -> Int {
-    let state = context!.assumingMemoryBound(to: ClientStreams.self)
+    let state = ClientStreams.state(context)
     let slot = UInt32(UInt(bitPattern: source!.pointee.ptr) - 1)
     let body = state.pointee.slots[Int(slot)].body
     guard body != ClientSlot.none else { return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }

@@ -15,6 +15,13 @@ protocol EngineState: ~Copyable {
     mutating func drained(_ count: Int)
 }
 
+extension EngineState where Self: ~Copyable {
+    /// The state that a callback reports to.
+    static func state(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<Self> {
+        context!.assumingMemoryBound(to: Self.self)
+    }
+}
+
 /// A session of nghttp2 together with all that it points to: the state that it reports to, and its memory. They live
 /// equally long.
 struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {

@@ -1,7 +1,7 @@
 /// The characters that RFC 9113, section 8.2.1, allows in a header field.
 enum FieldRules {
     /// Lower-case token characters, at least one.
-    static func isName(_ bytes: ArraySlice<UInt8>) -> Bool {
+    static func isName(_ bytes: some Collection<UInt8>) -> Bool {
         !bytes.isEmpty && bytes.allSatisfy { isTokenCharacter($0) }
     }
 

@@ -31,15 +31,8 @@ struct FieldTemplate {
         let path = bytes + block.bytes.count
 
         for (index, entry) in block.entries.enumerated() {
-            let flags = NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
-            let indexing = entry.indexing == .never ? NGHTTP2_NV_FLAG_NO_INDEX.rawValue : 0
-            fields[index] = nghttp2_nv(
-                name: bytes + Int(entry.name.start),
-                value: bytes + Int(entry.value.start),
-                namelen: Int(entry.name.count),
-                valuelen: Int(entry.value.count),
-                flags: UInt8(flags | indexing)
-            )
+            fields[index] = entry.field(in: bytes)
+            fields[index].flags |= UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue)
         }
         if let index = block.pathIndex {
             // The path differs each time, so nghttp2 copies it at submission.

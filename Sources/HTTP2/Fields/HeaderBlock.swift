@@ -1,3 +1,5 @@
+import CNGHTTP2
+
 /// The header fields of a request or of a response, as flat bytes.
 ///
 /// A request block is shared by many submissions. Two things may differ between them: what follows the path's prefix, and
@@ -23,6 +25,17 @@ package struct HeaderBlock: Sendable {
         var name: ByteRange
         var value: ByteRange
         var indexing: Indexing
+
+        /// The field as nghttp2 reads it, in the block's bytes.
+        func field(in bytes: UnsafeMutablePointer<UInt8>) -> nghttp2_nv {
+            nghttp2_nv(
+                name: bytes + Int(name.start),
+                value: bytes + Int(value.start),
+                namelen: Int(name.count),
+                valuelen: Int(value.count),
+                flags: UInt8((indexing == .never ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE).rawValue)
+            )
+        }
     }
 
     /// Names and values, one after the other.
@@ -32,28 +45,32 @@ package struct HeaderBlock: Sendable {
     private(set) var pathIndex: Int?
     private(set) var varyingName: ByteRange?
     /// The first field that may not be sent; reported when the block is used.
-    private(set) var invalidField: String?
+    private var invalidField: String?
+
+    func check() throws(HTTP2Error) {
+        guard let invalidField else { return }
+        throw HTTP2Error(.invalidField, "the value of the header field \(invalidField) cannot be sent")
+    }
 
     /// The fields of a request; `path` is the prefix that all submissions share.
     package init(method: String, scheme: String = "https", authority: String, path: String) {
-        push(":method", method.utf8)
-        push(":scheme", scheme.utf8)
-        push(":authority", authority.utf8)
+        push(":method", method.utf8.span.bytes)
+        push(":scheme", scheme.utf8.span.bytes)
+        push(":authority", authority.utf8.span.bytes)
         pathIndex = entries.count
-        push(":path", path.utf8, .never)
+        push(":path", path.utf8.span.bytes, .never)
     }
 
     /// The fields of a response.
-    package init(status: UInt16) {
-        push(":status", String(status).utf8)
-    }
+    package init(status: UInt16) { reset(status: status) }
 
     /// Makes this the block of another response in the same memory.
     package mutating func reset(status: UInt16) {
         bytes.removeAll(keepingCapacity: true)
         entries.removeAll(keepingCapacity: true)
         (pathIndex, varyingName, invalidField) = (nil, nil, nil)
-        push(":status", [UInt8(48 + status / 100 % 10), UInt8(48 + status / 10 % 10), UInt8(48 + status % 10)])
+        let digits = [UInt8(48 + status / 100 % 10), UInt8(48 + status / 10 % 10), UInt8(48 + status % 10)]
+        push(":status", digits.span.bytes)
     }
 
     /// The name is in lower case.
@@ -62,35 +79,33 @@ package struct HeaderBlock: Sendable {
     }
 
     package mutating func append(_ name: StaticString, _ value: RawSpan, indexing: Indexing = .incremental) {
-        let nameRange = appendName(name)
-        let start = bytes.count
-        value.withUnsafeBytes { bytes.append(contentsOf: $0) }
-        let range = ByteRange(start: start, count: value.byteCount)
-        if !FieldRules.isValue(bytes[range.bounds]) { refuse(name) }
-        entries.append(Entry(name: nameRange, value: range, indexing: indexing))
+        check(name)
+        push(name, value, indexing)
     }
 
     /// Adds a field whose value comes with each submission. There can be one.
     package mutating func appendVarying(_ name: StaticString) {
         precondition(varyingName == nil, "a header block has one varying field")
-        varyingName = appendName(name)
+        check(name)
+        varyingName = push(name)
     }
 
-    private mutating func push(_ name: String, _ value: some Collection<UInt8>, _ indexing: Indexing = .incremental) {
-        let nameRange = ByteRange(start: bytes.count, count: name.utf8.count)
-        bytes.append(contentsOf: name.utf8)
-        let valueRange = ByteRange(start: bytes.count, count: value.count)
-        bytes.append(contentsOf: value)
-        if !FieldRules.isValue(bytes[valueRange.bounds]) { invalidField = invalidField ?? name }
-        entries.append(Entry(name: nameRange, value: valueRange, indexing: indexing))
+    /// A pseudo-header field, or one whose name is checked.
+    private mutating func push(_ name: StaticString, _ value: RawSpan, _ indexing: Indexing = .incremental) {
+        let name = (text: name, range: push(name))
+        let range = ByteRange(start: bytes.count, count: value.byteCount)
+        value.withUnsafeBytes { bytes.append(contentsOf: $0) }
+        if !FieldRules.isValue(bytes[range.bounds]) { refuse(name.text) }
+        entries.append(Entry(name: name.range, value: range, indexing: indexing))
     }
 
-    private mutating func appendName(_ name: StaticString) -> ByteRange {
-        let start = bytes.count
-        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
-        let range = ByteRange(start: start, count: name.utf8CodeUnitCount)
-        if !FieldRules.isName(bytes[range.bounds]) { refuse(name) }
-        return range
+    private mutating func push(_ name: StaticString) -> ByteRange {
+        defer { name.withUTF8Buffer { bytes.append(contentsOf: $0) } }
+        return ByteRange(start: bytes.count, count: name.utf8CodeUnitCount)
+    }
+
+    private mutating func check(_ name: StaticString) {
+        if !name.withUTF8Buffer({ FieldRules.isName($0) }) { refuse(name) }
     }
 
     private mutating func refuse(_ name: StaticString) {

@@ -1,3 +1,5 @@
+import CNGHTTP2
+
 /// Why a stream or a connection was ended, as numbered by RFC 9113, section 7.
 package struct ErrorCode: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt32
@@ -14,20 +16,13 @@ package struct ErrorCode: RawRepresentable, Hashable, Sendable {
     package static let refusedStream = ErrorCode(rawValue: 0x7)
     package static let cancel = ErrorCode(rawValue: 0x8)
     package static let compressionError = ErrorCode(rawValue: 0x9)
-    package static let connectError = ErrorCode(rawValue: 0xa)
     package static let enhanceYourCalm = ErrorCode(rawValue: 0xb)
-    package static let inadequateSecurity = ErrorCode(rawValue: 0xc)
-    package static let http11Required = ErrorCode(rawValue: 0xd)
 }
 
 extension ErrorCode: CustomStringConvertible {
     /// The name of the standard, such as `REFUSED_STREAM`.
     package var description: String {
-        let names = [
-            "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
-            "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR",
-            "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
-        ]
-        return rawValue < UInt32(names.count) ? names[Int(rawValue)] : "error \(rawValue)"
+        let name = String(cString: nghttp2_http2_strerror(rawValue))
+        return name == "unknown" ? "error \(rawValue)" : name
     }
 }

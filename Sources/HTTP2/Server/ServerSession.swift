@@ -114,22 +114,11 @@ package final class ServerSession {
 
     /// Answers a request, at once or later. Everything is copied.
     package func respond(to stream: Int32, _ block: borrowing HeaderBlock, body: RawSpan) throws(HTTP2Error) {
-        if let name = block.invalidField {
-            throw HTTP2Error(.invalidField, "the value of the header field \(name) cannot be sent")
-        }
+        try block.check()
         let count = min(block.entries.count, scratch.count)
         let result = block.bytes.withUnsafeBufferPointer { bytes in
             let start = UnsafeMutablePointer(mutating: bytes.baseAddress!)
-            for index in 0..<count {
-                let entry = block.entries[index]
-                scratch[index] = nghttp2_nv(
-                    name: start + Int(entry.name.start),
-                    value: start + Int(entry.value.start),
-                    namelen: Int(entry.name.count),
-                    valuelen: Int(entry.value.count),
-                    flags: UInt8((entry.indexing == .never ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE).rawValue)
-                )
-            }
+            for index in 0..<count { scratch[index] = block.entries[index].field(in: start) }
             let fields = UnsafeBufferPointer(start: UnsafePointer(scratch.baseAddress!), count: count)
             guard body.byteCount > 0 else {
                 return nghttp2_submit_response(engine, stream, fields.baseAddress, fields.count, nil)

@@ -138,10 +138,6 @@ extension ServerStreams {
         }
     }
 
-    private static func state(_ context: UnsafeMutableRawPointer?) -> State {
-        context!.assumingMemoryBound(to: ServerStreams.self)
-    }
-
     private static func name(_ session: OpaquePointer?, _ stream: Int32) -> Name {
         guard let name = nghttp2_session_get_stream_user_data(session, stream) else { return .nothing }
         let bits = UInt(bitPattern: name)
@@ -163,7 +159,7 @@ private func readResponse(
     _ source: UnsafeMutablePointer<nghttp2_data_source>?,
     _ context: UnsafeMutableRawPointer?
 ) -> Int {
-    let state = context!.assumingMemoryBound(to: ServerStreams.self)
+    let state = ServerStreams.state(context)
     let index = UInt32(~UInt(bitPattern: source!.pointee.ptr))
     let memory = UnsafeMutableRawBufferPointer(start: buffer, count: room)
     let (count, isLast) = state.pointee.shared.read(index, into: memory)

@@ -123,7 +123,9 @@ final class Connector: Sendable {
         var host = Self.host(of: session)
         var deadline = MonotonicInstant.now + allowed
         while PQstatus(session) != CONNECTION_BAD, step == PGRES_POLLING_READING || step == PGRES_POLLING_WRITING {
-            guard Self.wait(for: step, on: PQsocket(session), until: min(deadline, self.deadline)) else {
+            let events = step == PGRES_POLLING_READING ? POLLIN : POLLOUT
+            let end = min(deadline, self.deadline)
+            guard end > .now, BlockingWait.readiness(of: PQsocket(session), for: events, until: end) else {
                 defer { PQfinish(session) }
                 return .silent(
                     report: #"connection to server at "\#(host.name)", port \#(host.port) failed: no answer in time"#,
@@ -158,19 +160,5 @@ final class Connector: Sendable {
         let first = keywords.map { UnsafePointer($0) } + [nil]
         let second = values.map { UnsafePointer($0) } + [nil]
         return PQconnectStartParams(first, second, 1)
-    }
-
-    private static func wait(for step: PostgresPollingStatusType, on socket: CInt, until deadline: MonotonicInstant)
-        -> Bool
-    {
-        let events = step == PGRES_POLLING_READING ? POLLIN : POLLOUT
-        while true {
-            let left = (deadline - .now).nanoseconds
-            if left <= 0 { return false }
-            var descriptor = pollfd(fd: socket, events: Int16(events), revents: 0)
-            let result = poll(&descriptor, 1, CInt(clamping: left / 1_000_000 + 1))
-            if result > 0 { return true }
-            if result < 0 && errno != EINTR { return true }  // libpq reports what is wrong with the socket
-        }
     }
 }

@@ -1,3 +1,5 @@
+import IO
+
 /// The statements that wait and those that were sent, in the order in which they were asked for.
 ///
 /// Several statements are sent without waiting for answers. A script needs the session to itself: it is sent when all before

@@ -61,25 +61,21 @@ struct Refusal {
         return !number.isEmpty && number.allSatisfy(\.isNumber) && line[..<colon].hasSuffix(".c")
     }
 
-    /// Splits the line around `28P01: `.
+    /// Splits the line around the first SQLSTATE, as in `28P01: `.
     private static func split(_ line: String) -> (before: String, state: String, after: String)? {
-        let bytes = Array(line.utf8)
-        guard bytes.count > 8 else { return nil }
-        for start in 0..<(bytes.count - 7) {
-            let isBoundary = start == 0 || bytes[start - 1] == UInt8(ascii: " ")
-            let state = bytes[start..<start + 5]
-            guard isBoundary, state.allSatisfy(Self.isStateCharacter), bytes[start + 5] == UInt8(ascii: ":"),
-                bytes[start + 6] == UInt8(ascii: " "), state.contains(where: { $0 <= UInt8(ascii: "9") })
-            else { continue }
-            return (
-                String(decoding: bytes[..<start], as: UTF8.self), String(decoding: state, as: UTF8.self),
-                String(decoding: bytes[(start + 7)...], as: UTF8.self)
-            )
-        }
-        return nil
+        let words = line.split(separator: " ", omittingEmptySubsequences: false)
+        guard let place = words.dropLast().firstIndex(where: isState) else { return nil }
+        return (
+            words[..<place].joined(separator: " "), String(words[place].dropLast()),
+            words[(place + 1)...].joined(separator: " ")
+        )
     }
 
-    private static func isStateCharacter(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+    /// Five capital letters and digits, at least one digit, and a colon.
+    private static func isState(_ word: Substring) -> Bool {
+        let (digits, letters) = (UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"))
+        let state = word.utf8.dropLast()
+        return word.hasSuffix(":") && state.count == 5 && state.contains { digits ~= $0 }
+            && state.allSatisfy { digits ~= $0 || letters ~= $0 }
     }
 }

@@ -13,8 +13,7 @@ struct ClusterPlace: Sendable {
     init(data: String?) throws(PostgresError) {
         let user = try User.isRoot ? Self.unprivilegedUser(data: data) : nil
         guard let parent = Self.temporaryFolder(for: user) else {
-            throw PostgresError(
-                .clusterFailed,
+            throw .cluster(
                 "A private PostgreSQL needs a folder for temporary files that its user can write to.",
                 hint: "Point TMPDIR to one with a path of at most \(Self.longestParent) bytes."
             )
@@ -36,8 +35,7 @@ struct ClusterPlace: Sendable {
         for name in ["postgres", "nobody"] {
             if let user = User(named: name) { return user }
         }
-        throw PostgresError(
-            .clusterFailed,
+        throw .cluster(
             "PostgreSQL does not run as root, and there is no user postgres or nobody to run it as.",
             hint: "Run this as an ordinary user."
         )
@@ -74,8 +72,7 @@ struct ClusterPlace: Sendable {
     private static func absolute(_ path: String) throws(PostgresError) -> String {
         if path.hasPrefix("/") { return path }
         guard let folder = getcwd(nil, 0) else {
-            throw PostgresError(
-                .clusterFailed,
+            throw .cluster(
                 "The current folder is gone.",
                 hint: "Give an absolute path for the data."
             )
@@ -87,12 +84,11 @@ struct ClusterPlace: Sendable {
     private func prepareData() throws(PostgresError) {
         let isNew = mkdir(data, 0o700) == 0
         guard isNew || errno == EEXIST else {
-            throw PostgresError(.clusterFailed, "The folder \(data) cannot be made: \(IOError.text(of: errno)).")
+            throw .cluster("The folder \(data) cannot be made: \(IOError.text(of: errno)).")
         }
         guard let user, Self.owner(of: data) == 0 else { return }
         guard isNew || rmdir(data) == 0 && mkdir(data, 0o700) == 0 else {
-            throw PostgresError(
-                .clusterFailed,
+            throw .cluster(
                 "The folder \(data) belongs to root and is not empty.",
                 hint:
                     "Name an empty folder, or give this one to the user \(user.name) if it holds a PostgreSQL cluster."

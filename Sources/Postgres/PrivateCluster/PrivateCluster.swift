@@ -63,7 +63,7 @@ package actor PrivateCluster {
         do {
             port = settings.listensOnLoopback ? try ListeningSocket(host: "127.0.0.1", port: 0).port : 5432
         } catch {
-            throw PostgresError(.clusterFailed, "No port on 127.0.0.1 is free: \(error.message).", underlying: error)
+            throw .cluster("No port on 127.0.0.1 is free: \(error.message).", underlying: error)
         }
     }
 
@@ -127,8 +127,7 @@ package actor PrivateCluster {
             Self.say(password, over: leash)
             self.leash = consume leash
         } catch {
-            throw PostgresError(
-                .clusterFailed,
+            throw .cluster(
                 "A private PostgreSQL cannot be started: \(error.message).",
                 underlying: error
             )
@@ -151,22 +150,16 @@ package actor PrivateCluster {
         let deadline = MonotonicInstant.now + .seconds(120)
         while !isReady {
             guard let process else {
-                throw PostgresError(.clusterFailed, "The private PostgreSQL was stopped while it started.")
+                throw .cluster("The private PostgreSQL was stopped while it started.")
             }
             if let exit = process.exitIfEnded() {
-                throw PostgresError(
-                    .clusterFailed,
-                    "The private PostgreSQL's folder \(folder) cannot be made (\(exit))."
-                )
+                throw .cluster("The private PostgreSQL's folder \(folder) cannot be made (\(exit)).")
             }
             if access(path(ClusterGuard.ended), F_OK) == 0 {
-                throw PostgresError(.clusterFailed, "The private PostgreSQL did not start: \(lastWords).")
+                throw .cluster("The private PostgreSQL did not start: \(lastWords).")
             }
             if .now > deadline {
-                throw PostgresError(
-                    .clusterFailed,
-                    "The private PostgreSQL was not ready in two minutes: \(lastWords)."
-                )
+                throw .cluster("The private PostgreSQL was not ready in two minutes: \(lastWords).")
             }
             do {
                 try await loop.sleep(for: .milliseconds(10))

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 
 /// The folder of a PostgreSQL server's programs on this machine.
@@ -12,7 +13,8 @@ struct ServerPrograms: Sendable {
         path: String = getenv("PATH").map { String(cString: $0) } ?? "",
         debian: String = "/usr/lib/postgresql"
     ) throws(PostgresError) -> ServerPrograms {
-        let versions = Self.entries(of: debian).compactMap { Int($0) }.sorted(by: >)
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? []
+        let versions = names.compactMap { Int($0) }.sorted(by: >)
         let folders = path.split(separator: ":").map(String.init) + versions.map { "\(debian)/\($0)/bin" }
         for folder in folders {
             let programs = ServerPrograms(folder: folder)
@@ -23,19 +25,6 @@ struct ServerPrograms: Sendable {
             "A private PostgreSQL needs the server's programs initdb and postgres, which are not on this machine.",
             hint: "Install them (on Debian and Ubuntu: apt-get install postgresql) or add their folder to PATH."
         )
-    }
-
-    private static func entries(of folder: String) -> [String] {
-        guard let directory = opendir(folder) else { return [] }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            names.append(name)
-        }
-        return names
     }
 }
 

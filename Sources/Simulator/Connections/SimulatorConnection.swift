@@ -27,7 +27,7 @@ final class SimulatorConnection {
     private let session: ServerSession
     private var state: ConnectionState
     private var isTrusted: Bool
-    private var held = FIFO<HeldAnswer>()
+    private var held = Fifo<HeldAnswer>()
     private var outbox = Outbox()
     /// Of the last request judged: what the observer is told once it is answered, and what is kept with a held answer.
     private var judgedDelivery: Delivery?
@@ -112,7 +112,7 @@ final class SimulatorConnection {
 
     /// The connection is over: requests without an answer will get none.
     func ended(_ server: inout ServerState) {
-        while let answer = held.removeFirst() { server.recorder.settle(answer, unanswered: UnansweredDetail.ended) }
+        while let answer = held.popFirst() { server.recorder.settle(answer, unanswered: UnansweredDetail.ended) }
         session.abandon()
         while let event = session.nextEvent() {
             recordUnanswered(event, &server)
@@ -328,7 +328,7 @@ final class SimulatorConnection {
     private func answerHeld(_ server: inout ServerState) throws {
         guard nextDue != nil else { return }
         let now = MonotonicInstant.now
-        while let due = nextDue, due <= now, let answer = held.removeFirst() {
+        while let due = nextDue, due <= now, let answer = held.popFirst() {
             let isOpen = try respond(to: answer.stream, answer.block, answer.body)
             server.recorder.settle(answer, unanswered: isOpen ? nil : Answer.clientGone.detail)
             if isOpen, let delivery = answer.delivery { answered.append(delivery) }

@@ -20,7 +20,7 @@ struct DelayLine {
     /// How much may be under way.
     private let limit: Int
     private var load = 0
-    private var items = FIFO<(due: MonotonicInstant, item: Item)>()
+    private var items = Fifo<(due: MonotonicInstant, item: Item)>()
     /// Nothing comes out any more, and what goes in is dropped.
     private(set) var isClosed = false
 
@@ -44,12 +44,12 @@ struct DelayLine {
     /// Its end has come out, or the receiver is gone.
     mutating func close() {
         isClosed = true
-        (items, load) = (FIFO(), 0)
+        (items, load) = (Fifo(), 0)
     }
 
     /// The next item, if it is due.
     mutating func take(at now: MonotonicInstant) -> Item? {
-        guard let due = nextDue, due <= now, let item = items.removeFirst()?.item else { return nil }
+        guard let due = nextDue, due <= now, let item = items.popFirst()?.item else { return nil }
         load -= item.load
         return item
     }

@@ -72,13 +72,7 @@ struct LogFile: ~Copyable {
     /// Waits until a pipe or a terminal takes more.
     private mutating func isReady() -> Bool {
         let deadline = MonotonicInstant.now + (waitsForReader ? readerTimeout : .zero)
-        var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        while true {
-            let left = max(.zero, deadline - MonotonicInstant.now).components
-            let count = poll(&wanted, 1, CInt(left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000))
-            if count < 0, errno == EINTR { continue }
-            waitsForReader = count > 0
-            return waitsForReader
-        }
+        waitsForReader = BlockingWait.readiness(of: descriptor, for: POLLOUT, until: deadline)
+        return waitsForReader
     }
 }

@@ -1,26 +1,28 @@
 /// A queue that does not move the rest at every removal.
-struct Fifo<Element> {
+package struct Fifo<Element> {
     private var elements: [Element?] = []
     private var head = 0
 
-    var count: Int { elements.count - head }
-    var isEmpty: Bool { count == 0 }
+    package init() {}
 
-    var first: Element? {
+    package var count: Int { elements.count - head }
+    package var isEmpty: Bool { count == 0 }
+
+    package var first: Element? {
         get { isEmpty ? nil : elements[head] }
         set { if !isEmpty, let newValue { elements[head] = newValue } }
     }
 
-    var last: Element? {
+    package var last: Element? {
         get { isEmpty ? nil : elements[elements.count - 1] }
         set { if !isEmpty, let newValue { elements[elements.count - 1] = newValue } }
     }
 
-    mutating func append(_ element: Element) {
+    package mutating func append(_ element: Element) {
         elements.append(element)
     }
 
-    mutating func popFirst() -> Element? {
+    package mutating func popFirst() -> Element? {
         guard !isEmpty else { return nil }
         let element = elements[head].take()
         head += 1
@@ -32,3 +34,5 @@ struct Fifo<Element> {
         return element
     }
 }
+
+extension Fifo: Sendable where Element: Sendable {}
