@@ -2,7 +2,7 @@ import COpenSSL
 import Glibc
 package import IO
 
-/// A TLS connection over a socket that it owns. It never waits: it says what the descriptor must be ready for.
+/// A TLS connection over a socket that it owns. It never waits: it returns what the descriptor must be ready for.
 ///
 /// It reads ahead from the kernel, so read until `wantsRead` before waiting for the descriptor, which does not become
 /// readable again for bytes that are buffered here.
@@ -59,13 +59,7 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         ERR_clear_error()
         errno = 0
         let result = SSL_do_handshake(ssl)
-        if result != 1 {
-            switch SSL_get_error(ssl, result) {
-            case SSL_ERROR_WANT_READ: return .read
-            case SSL_ERROR_WANT_WRITE: return .write
-            case let kind: throw failure(kind, during: .handshake)
-            }
-        }
+        if result != 1 { return try interest(SSL_get_error(ssl, result), during: .handshake) }
         guard !context.requiresProtocol || alpn != nil else {
             hasFailed = true
             let names = context.alpn.joined(separator: " or ")
@@ -87,12 +81,9 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         var count = 0
         let result = bytes.withUnsafeMutableBytes { SSL_read_ex(ssl, $0.baseAddress, $0.count, &count) }
         if result == 1 { return .bytes(count) }
-        switch SSL_get_error(ssl, result) {
-        case SSL_ERROR_WANT_READ: return .wantsRead
-        case SSL_ERROR_WANT_WRITE: return .wantsWrite
-        case SSL_ERROR_ZERO_RETURN: return .closed
-        case let kind: throw failure(kind, during: .reading)
-        }
+        let kind = SSL_get_error(ssl, result)
+        if kind == SSL_ERROR_ZERO_RETURN { return .closed }
+        return try interest(kind, during: .reading) == .read ? .wantsRead : .wantsWrite
     }
 
     /// Writes as much as the socket takes.
@@ -103,11 +94,7 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         var count = 0
         let result = bytes.withUnsafeBytes { SSL_write_ex(ssl, $0.baseAddress, $0.count, &count) }
         if result == 1 { return .bytes(count) }
-        switch SSL_get_error(ssl, result) {
-        case SSL_ERROR_WANT_READ: return .wantsRead
-        case SSL_ERROR_WANT_WRITE: return .wantsWrite
-        case let kind: throw failure(kind, during: .writing)
-        }
+        return try interest(SSL_get_error(ssl, result), during: .writing) == .read ? .wantsRead : .wantsWrite
     }
 
     /// Sends a close_notify if the socket has room for it, and does not wait for the peer's.
@@ -154,6 +141,15 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         let flags = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT
         SSL_set_hostflags(ssl, UInt32(flags))
         return !bare.isEmpty && SSL_set1_host(ssl, bare) == 1 && COpenSSL_SSL_set_tlsext_host_name(ssl, bare) == 1
+    }
+
+    /// What to wait for.
+    private mutating func interest(_ kind: CInt, during phase: TLSFailure.Phase) throws(TLSError) -> Interest {
+        switch kind {
+        case SSL_ERROR_WANT_READ: .read
+        case SSL_ERROR_WANT_WRITE: .write
+        default: throw failure(kind, during: phase)
+        }
     }
 
     private mutating func failure(_ kind: CInt, during phase: TLSFailure.Phase) -> TLSError {
