@@ -3,7 +3,7 @@ struct Benchmark: Sendable {
     let name: String
     /// The size of the published figures.
     let usualSize: Int
-    /// The smallest size at which everything is measured. It shows that a benchmark runs; its figures say nothing.
+    /// The smallest size at which everything is measured. It shows that a benchmark runs; its figures have no meaning.
     let leastSize: Int
     /// What the size counts.
     let unit: String

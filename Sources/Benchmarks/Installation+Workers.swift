@@ -58,7 +58,7 @@ extension Installation {
                 }
                 return (peakMemory, time)
             } catch let error as IOError where error.code == .timedOut {
-                // The kernel tells the peak only while the process lives.
+                // The kernel reports the peak only while the process lives.
                 peakMemory = max(peakMemory, ProcessReading(process.processID)?.peakMemory ?? 0)
             }
         }

@@ -3,7 +3,7 @@ import Glibc
 
 /// What the figures were measured on.
 enum Machine {
-    /// With the commit, if `make` says it.
+    /// With the commit, if `make` gives it.
     static var description: String {
         let commit = ProcessInfo.processInfo.environment["COMMIT"].map { "commit \($0), " } ?? ""
         let processor = text("/proc/cpuinfo").firstMatch(of: #/model name\s*: (.*)/#)?.output.1 ?? "unknown"
@@ -11,13 +11,13 @@ enum Machine {
         return "\(commit)\(sysconf(CInt(_SC_NPROCESSORS_ONLN))) cores (\(processor)), Linux \(kernel)"
     }
 
-    /// What the kernel says; empty if it says nothing.
+    /// A file of the kernel; empty if there is none.
     static func text(_ path: String) -> String {
         FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 }
 
-/// What the kernel says of a running process.
+/// The kernel's figures for a running process.
 struct ProcessReading {
     /// The largest resident memory so far, in bytes.
     let peakMemory: Int

@@ -11,7 +11,7 @@ struct Selection {
         self.isJudged = isJudged
     }
 
-    /// As the command line says it.
+    /// As on the command line.
     var title: String { "carillon-bench \(benchmark.name)" + (size == benchmark.usualSize ? "" : "=\(size)") }
 
     static func parse(_ words: [String]) throws(BenchmarkError) -> [Selection] {

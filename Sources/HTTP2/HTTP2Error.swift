@@ -3,7 +3,7 @@ import IO
 /// Why the session refused a call, or why it can no longer be used.
 package struct HTTP2Error: CodedError {
     package enum Code: Sendable {
-        /// The peer broke the protocol, or does not speak HTTP/2.
+        /// The peer broke the protocol, or does not use HTTP/2.
         case protocolViolation
         /// The peer sent more than is kept.
         case limitExceeded
@@ -19,7 +19,7 @@ package struct HTTP2Error: CodedError {
         case unknownStream
         /// The session has failed before, or was swept.
         case finished
-        /// The library could not continue, as a rule for want of memory.
+        /// The library could not continue, usually for lack of memory.
         case library
     }
 

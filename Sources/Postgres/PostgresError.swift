@@ -12,9 +12,9 @@ package struct PostgresError: CodedError {
         case unnamed
         /// It answered, and refuses this user, password or database.
         case authentication
-        /// The server's own error about a statement; `sqlState` tells which.
+        /// The server's own error about a statement: see `sqlState`.
         case server
-        /// The connection is lost or closed; `outcome` says what that means for the statement.
+        /// The connection is lost or closed: see `outcome` for the statement.
         case closed
         /// A value is not of the type that the program expected.
         case unexpectedValue

@@ -16,7 +16,7 @@ package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
     /// The versions of PostgreSQL that introduced settings: older servers refuse them.
     private static let introductions = ["transaction_timeout": 170_000]
 
-    /// The settings that a server of that version knows.
+    /// The settings that a server of that version supports.
     package func known(to serverVersion: Int) -> SessionSettings {
         SessionSettings(pairs.filter { Self.introductions[$0.name, default: 0] <= serverVersion })
     }

@@ -43,7 +43,7 @@ public struct SimulatorConfiguration: Sendable {
     /// 65,535 is the default of HTTP/2.
     public var window = 65_535
     /// How far away the simulator seems to be: the round-trip time, half of it in either direction. A link holds
-    /// ``window`` and four megabytes, which is more than clients that heed the window send ahead.
+    /// ``window`` and four megabytes, which is more than clients within the window send ahead.
     public var distance = Duration.zero
     /// The port of the legacy feedback service; 0 lets the system choose; nil: there is none.
     public var feedbackPort: UInt16?

@@ -1,4 +1,4 @@
-/// Why the simulator could not be set up, in a sentence that says what to do.
+/// Why the simulator could not be set up, and what to do.
 public struct SimulatorError: Error, Sendable, CustomStringConvertible {
     /// The kind of the error.
     public struct Code: Sendable, Hashable {

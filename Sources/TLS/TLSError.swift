@@ -31,11 +31,11 @@ package struct TLSError: CodedError {
         case wrongHostName
         case expired
         case notYetValid
-        /// The peer sent an alert; `alert` says which.
+        /// The peer sent an alert: see `alert`.
         case rejected
         /// The peers have no application protocol in common.
         case noProtocol
-        /// The peer does not speak TLS, or only an old version.
+        /// The peer does not use TLS, or only an old version.
         case notTLS
         /// The connection ended without a close_notify: data may be missing.
         case truncated
@@ -45,13 +45,13 @@ package struct TLSError: CodedError {
         case unresolvable
         case refused
         case unreachable
-        /// Anything else; the message carries OpenSSL's words.
+        /// Anything else; the message has OpenSSL's text.
         case other
     }
 
     package let code: Code
     package let message: String
-    /// What the kernel or the network said, where it was not TLS that failed.
+    /// The error of the kernel or the network, where it was not TLS that failed.
     package let underlying: (any Error)?
     /// The TLS alert that the peer sent, where `code` is `rejected` or `noProtocol`.
     package let alert: UInt8?

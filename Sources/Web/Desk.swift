@@ -28,7 +28,7 @@ final class Desk: Sendable {
     ) -> MHD_Result {
         guard let known = slot.pointee else {
             if announcesTooMuch(connection) { return Self.tooLarge.queue(on: connection) }
-            // The slot keeps it until libmicrohttpd says that the request is over: see `WebServer`.
+            // The slot keeps it until libmicrohttpd reports the end of the request: see `WebServer`.
             slot.pointee = Unmanaged.passRetained(Exchange(connection)).toOpaque()
             return .YES
         }

@@ -3,7 +3,7 @@ import CMicroHTTP
 extension Exchange {
     private typealias Fields = [(name: String, value: String)]
 
-    /// What libmicrohttpd knows of the request, on its thread.
+    /// The request as libmicrohttpd has it, on its thread.
     static func request(_ connection: OpaquePointer, method: String, path: String, body: [UInt8]) -> Request {
         Request(
             method: method,

@@ -2,7 +2,7 @@ import CMicroHTTP
 package import IO
 import Synchronization
 
-/// A small HTTP server for metrics, health and pages: a table of routes on one address. libmicrohttpd speaks the
+/// A small HTTP server for metrics, health and pages: a table of routes on one address. libmicrohttpd runs the
 /// protocol on a thread of its own; handlers are ordinary tasks.
 package final class WebServer: Sendable {
     private let host: String

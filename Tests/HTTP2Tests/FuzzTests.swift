@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct FuzzTests {
-    @Test func `whatever comes, every tag ends once`() throws {
+    @Test func `every tag ends once, whatever the peer sends`() throws {
         var answered = 0
         try Fuzzing.seeds(200) { seed in
             var random = SeededGenerator(seed: seed)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a server survives whatever comes`() throws {
+    @Test func `a server survives any bytes`() throws {
         try Fuzzing.seeds(160) { seed in
             var random = SeededGenerator(seed: seed)
             let server = try TestServer()

@@ -140,7 +140,7 @@ import Testing
         #expect(client.ended == [0])
     }
 
-    @Test func `the sweep knows what never reached the socket`() throws {
+    @Test func `the sweep distinguishes requests that never reached the socket`() throws {
         let client = try TestClient()
         try client.feed(Frames.settings())
         try client.push(0)

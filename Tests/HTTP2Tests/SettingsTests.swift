@@ -71,7 +71,7 @@ import Testing
         #expect(client.session.openStreams == 0 && client.session.freeStreams == 100)
     }
 
-    @Test func `a window of nothing stalls the body until it is opened`() throws {
+    @Test func `a window of zero bytes stalls the body until it is enlarged`() throws {
         let client = try TestClient()
         try client.feed(Frames.settings([(4, 0)]))
         try client.push(1)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct SessionSettingsTests {
-    @Test func `a setting is told to servers that know it, and to no older one`() {
+    @Test func `a setting is sent only to servers that support it`() {
         let settings: SessionSettings = ["lock_timeout": "1s", "transaction_timeout": "0"]
         #expect(settings.known(to: 160_009).pairs.map(\.name) == ["lock_timeout"])
         #expect(settings.known(to: 170_000).pairs.map(\.name) == ["lock_timeout", "transaction_timeout"])

@@ -286,7 +286,7 @@ struct SimulatorTests {
         }
     }
 
-    @Test func `a port in use is an error in a sentence`() async throws {
+    @Test func `a port in use is an error`() async throws {
         try await withSimulator { simulator, _ in
             var configuration = SimulatorConfiguration()
             configuration.port = simulator.port
@@ -297,7 +297,7 @@ struct SimulatorTests {
         }
     }
 
-    @Test func `a log that cannot be opened is an error in a sentence`() async throws {
+    @Test func `a log that cannot be opened is an error`() async throws {
         var configuration = SimulatorConfiguration()
         configuration.logFile = "/nowhere/at/all/log"
         let simulator = try APNsSimulator(configuration)

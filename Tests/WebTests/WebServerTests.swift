@@ -122,7 +122,7 @@ import Web
         }
     }
 
-    @Test func `closes a connection that says nothing`() async throws {
+    @Test func `closes a connection that sends nothing`() async throws {
         var limits = Limits()
         limits.idleSeconds = 1
         try await Self.with([Self.hello], limits: limits) { port in
@@ -181,14 +181,14 @@ import Web
         }
     }
 
-    @Test func `goes without being stopped`() async throws {
+    @Test func `is freed without being stopped`() async throws {
         let server = WebServer(host: "localhost", port: 0, routes: [Self.hello])
         try server.start()
         let answer = await TestClient.ask(server.port, "GET /hello")
         #expect(answer.hasSuffix("Hello, you!\n"))
     }
 
-    @Test func `says which port is taken`() throws {
+    @Test func `names the port that is in use`() throws {
         let first = WebServer(host: "127.0.0.1", port: 0, routes: [])
         try first.start()
         defer { first.stop() }

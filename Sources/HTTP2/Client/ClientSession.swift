@@ -95,7 +95,7 @@ package final class ClientSession {
         return Submission(stream: stream, slot: slot)
     }
 
-    /// Cancels a request: its event is queued at once, the peer is told by the next drain. False: the request has ended
+    /// Cancels a request: its event is queued at once, the next drain has the RST_STREAM. False: the request has ended
     /// before. Of all drained bytes `bytesWritten` have reached the socket: the peer cannot have acted on a request whose end
     /// was not among them.
     @discardableResult
@@ -179,7 +179,7 @@ package final class ClientSession {
     /// Bytes drained so far.
     package var bytesDrained: UInt64 { streams.pointee.drained }
 
-    /// Neither side has anything to say: sweep, and close the socket.
+    /// Neither side has anything to send: sweep, and close the socket.
     package var isFinished: Bool { owned.isFinished }
 
     /// There are bytes to drain, as far as is known without trying.

@@ -1,4 +1,4 @@
-/// What the session knows of one submitted request. A flat value: a thousand of them are one array.
+/// The state of one submitted request. A flat value: a thousand of them are one array.
 struct ClientSlot {
     struct Flags: OptionSet {
         let rawValue: UInt8

@@ -80,7 +80,7 @@ extension ClientStreams {
         return .reset(.cancel)
     }
 
-    /// Copies a field that the settings want, if there is room for it.
+    /// Copies a field that is to be kept, if there is room for it.
     private mutating func keep(
         _ name: UnsafeBufferPointer<UInt8>,
         _ value: UnsafeBufferPointer<UInt8>,

@@ -1,6 +1,6 @@
 import CNGHTTP2
 
-/// Where nghttp2 reports to a client session: each callback finds the slot and tells ``ClientStreams``.
+/// Where nghttp2 reports to a client session: each callback finds the slot and calls ``ClientStreams``.
 ///
 /// A stream's user data is its slot plus one. No callback calls feed or drain, and none keeps a pointer.
 extension ClientStreams {

@@ -1,4 +1,4 @@
-/// What a client session knows of its streams, as a value: it is told what happened, and queues events. It calls nothing.
+/// The state of a client session's streams, as a value: its methods report what happened, and it queues events.
 struct ClientStreams: EngineState, ~Copyable {
     /// What nghttp2 is to do with a stream after something arrived on it.
     enum Verdict {

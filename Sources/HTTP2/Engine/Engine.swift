@@ -14,7 +14,7 @@ package enum Engine {
         guard result >= 0 else { throw error(result) }
     }
 
-    /// An error of nghttp2, in our words where they say more.
+    /// An error of nghttp2, with a clearer text where there is one.
     static func error(_ result: Int32) -> HTTP2Error {
         switch nghttp2_error(rawValue: result) {
         case NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE:

@@ -1,6 +1,6 @@
 import CNGHTTP2
 
-/// What either side of a connection knows of its streams, as far as the engine's owner uses it.
+/// The state of either side's streams, as far as the engine's owner uses it.
 protocol EngineState: ~Copyable {
     /// The first thing that went wrong.
     var failure: HTTP2Error? { get set }
@@ -136,7 +136,7 @@ struct OwnedEngine<State: EngineState & ~Copyable>: ~Copyable {
         try Engine.check(result)
     }
 
-    /// Neither side has anything to say.
+    /// Neither side has anything to send.
     var isFinished: Bool {
         state.pointee.failure != nil
             || (nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0)

@@ -18,6 +18,6 @@ package struct ByteRange: Hashable, Sendable {
     package var isEmpty: Bool { count == 0 }
     package var end: Int { Int(start) + Int(count) }
 
-    /// What `RawSpan.extracting` wants.
+    /// For `RawSpan.extracting`.
     package var bounds: Range<Int> { Int(start)..<end }
 }

@@ -171,7 +171,7 @@ package final class ServerSession {
 
     // MARK: State
 
-    /// Neither side has anything to say: close the socket.
+    /// Neither side has anything to send: close the socket.
     package var isFinished: Bool { owned.isFinished }
 
     /// There are bytes to drain, as far as is known without trying.

@@ -1,13 +1,13 @@
 import CNGHTTP2
 
-/// Where nghttp2 reports to a server session: each callback finds the slot and tells ``ServerStreams``.
+/// Where nghttp2 reports to a server session: each callback finds the slot and calls ``ServerStreams``.
 ///
 /// A stream's user data is its slot plus one while the request comes in, nothing while its answer is awaited, and the
 /// complement of its body's block while the answer goes out.
 extension ServerStreams {
     private typealias State = UnsafeMutablePointer<ServerStreams>
 
-    /// What a stream's user data says.
+    /// The meaning of a stream's user data.
     private enum Name {
         case nothing
         case slot(UInt32)

@@ -1,4 +1,4 @@
-/// What a server session knows of its streams, as a value: it is told what happened, and queues events. It calls nothing.
+/// The state of a server session's streams, as a value: its methods report what happened, and it queues events.
 struct ServerStreams: EngineState, ~Copyable {
     /// An event in its shortest form.
     enum Queued {

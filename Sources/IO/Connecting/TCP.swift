@@ -1,6 +1,6 @@
 /// Connections over TCP.
 package enum TCP {
-    /// A connection that was made, and what was learnt on the way.
+    /// A connection, and how it was made.
     package struct Connection: ~Copyable {
         private let socket: Socket
         package let address: SocketAddress

@@ -22,7 +22,7 @@ package struct IOError: CodedError {
         case reset
         /// Descriptors, memory or threads have run out.
         case exhausted
-        /// Anything else: `errno` tells.
+        /// Anything else: see `errno`.
         case system
     }
 
@@ -37,7 +37,7 @@ package struct IOError: CodedError {
         self.errno = errno
     }
 
-    /// From a failed system call: `doing` says what was tried, as in "reading from the socket".
+    /// From a failed system call: `doing` names the operation, as in "reading from the socket".
     package init(errno number: CInt, doing: String) {
         let advice = Self.advice(onShortage: number).map { ": \($0)" } ?? ""
         self.init(Code(errno: number), "\(doing) failed: \(Self.text(of: number))\(advice)", errno: number)
@@ -53,7 +53,7 @@ package struct IOError: CodedError {
         }
     }
 
-    /// What to do about an errno that says that this process or machine has reached a limit. Nil: it says something else.
+    /// What to do about an errno for a limit of this process or machine; nil for any other errno.
     package static func advice(onShortage number: CInt) -> String? {
         switch number {
         case EMFILE:

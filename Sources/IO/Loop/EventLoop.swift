@@ -6,7 +6,7 @@ import Synchronization
 /// the handlers of their descriptors run on one thread, with no hop between them.
 ///
 /// A turn of the loop runs what other threads left in the inbox, the timers that are due and what was deferred to the end
-/// of the turn, and then sleeps until a descriptor is ready. Whoever makes a loop stops and joins it.
+/// of the turn, and then sleeps until a descriptor is ready. The maker of a loop stops and joins it.
 package final class EventLoop: SerialExecutor, TaskExecutor {
     package let name: String
     private let inbox = Guarded(Inbox())

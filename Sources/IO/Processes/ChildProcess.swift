@@ -44,7 +44,7 @@ package final class ChildProcess: Sendable {
     /// Nil while it runs.
     package func exitIfEnded() -> Exit? { reap()?.exit }
 
-    /// The time that its threads were running; nil while it runs. Its memory is not told: the kernel's figure includes ours,
+    /// The time that its threads were running; nil while it runs. Its memory is not reported: the kernel's figure includes ours,
     /// which the child shares for an instant before it executes its program.
     package func processorTimeIfEnded() -> Duration? { reap()?.processorTime }
 

@@ -3,7 +3,7 @@ import Glibc
 
 /// What is known of the terminal.
 package enum Terminal {
-    /// The width of a line; nil where the descriptor is not a terminal, or one that does not tell.
+    /// The width of a line; nil where the descriptor is not a terminal, or the terminal does not report it.
     package static func columns(of descriptor: CInt) -> Int? {
         var size = winsize()
         guard isatty(descriptor) == 1, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Accepts connections on a port, on a loop, until `close()` or until its owner lets go of it.
+/// Accepts connections on a port, on a loop, until `close()` or the last reference to it is gone.
 package final class Listener: Sendable {
     /// What lives on the loop. Its watch keeps it alive until it is closed.
     private actor Acceptor {
@@ -88,7 +88,7 @@ package final class Listener: Sendable {
         close()
     }
 
-    /// When this returns, nobody can connect any more and the port is free again.
+    /// When this returns, no client can connect any more and the port is free.
     package func close() {
         guard let acceptor = self.acceptor.withLock({ $0.take() }) else { return }
         // The acceptor holds the descriptor open until the loop has cancelled its watch; the port must not wait for that.

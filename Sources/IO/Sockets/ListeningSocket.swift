@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A stream socket that is bound to a port and listens, closed when its owner lets go of it.
+/// A stream socket that is bound to a port and listens, closed with its value.
 package struct ListeningSocket: ~Copyable, Sendable {
     private let socket: Socket
     /// Where it listens, with the port that was chosen.

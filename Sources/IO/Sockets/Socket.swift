@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A stream socket, closed when its owner lets go of it. Non-blocking, and not inherited by child processes.
+/// A stream socket, closed with its value. Non-blocking, and not inherited by child processes.
 package struct Socket: ~Copyable, Sendable {
     package let descriptor: CInt
 
@@ -26,7 +26,7 @@ package struct Socket: ~Copyable, Sendable {
         try Socket(owning: SystemCall.check("making a socket") { socket(family, kind, 0) })
     }
 
-    /// A socket that has begun to connect: once it is writable, `pendingError()` tells how that ended.
+    /// A socket that has begun to connect: once it is writable, `pendingError()` returns the result.
     package static func connecting(to address: SocketAddress) throws(IOError) -> Socket {
         let socket = try unconnected(family: address.family)
         let result = address.withPointer { connect(socket.descriptor, $0, $1) }

@@ -51,7 +51,7 @@ struct HostList {
         ports.count > 1 ? ports[index] : ports.first
     }
 
-    /// For libpq, after what the string says.
+    /// For libpq, after the keywords of the string.
     var keywords: [(keyword: String, value: String)] {
         [("host", hosts), ("hostaddr", addresses), ("port", ports)]
             .filter { !$0.1.isEmpty }.map { ($0.0, $0.1.joined(separator: ",")) }

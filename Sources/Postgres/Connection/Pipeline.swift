@@ -58,7 +58,7 @@ struct Pipeline<Job> {
         return inFlight.popFirst()
     }
 
-    /// Removes all, and tells which were sent.
+    /// Removes all, and returns apart those that were sent.
     mutating func takeAll() -> (sent: [Job], unsent: [Job]) {
         var sent: [Job] = []
         var unsent: [Job] = []

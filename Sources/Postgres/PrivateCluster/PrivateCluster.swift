@@ -145,7 +145,7 @@ package actor PrivateCluster {
             + [settings.preparation] + settings.commandLine(programs, place, port: port)
     }
 
-    /// The server's lock file tells when it accepts connections.
+    /// The server's lock file shows when it accepts connections.
     private func waitUntilReady() async throws(PostgresError) {
         let deadline = MonotonicInstant.now + .seconds(120)
         while !isReady {

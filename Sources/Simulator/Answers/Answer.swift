@@ -4,7 +4,7 @@ final class Answer: Sendable {
     /// Nil where the stream is left open, or reset.
     let status: UInt16?
     let reason: String?
-    /// More on the cause than the reason says, for the log.
+    /// The cause in more detail than the reason, for the log.
     let detail: String?
     let retryAfter: [UInt8]
     private let timestamp: AnswerRule.Timestamp

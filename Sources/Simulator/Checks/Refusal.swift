@@ -18,7 +18,7 @@ enum Refusal: UInt8, CaseIterable, Error, Sendable {
     case deviceTokenNotForTopic
 
     var status: UInt16 { description.status }
-    /// Apple's word; nil for 431, of which Apple says nothing.
+    /// Apple's reason; nil for 431, which Apple does not document.
     var reason: StaticString? { description.reason }
     /// A sentence for the log, since one reason has several causes.
     var detail: String { description.detail }

@@ -2,7 +2,7 @@ import HTTP2
 
 /// Where the fields of one request lie in the bytes it came in.
 struct RequestHead: Sendable {
-    /// A run of bytes. `isPresent` tells an empty value from a missing one.
+    /// A run of bytes. `isPresent` distinguishes an empty value from a missing one.
     struct Part: Sendable {
         private var start: Int32 = 0
         private var length: Int32 = -1
@@ -40,7 +40,7 @@ struct RequestHead: Sendable {
         }
     }
 
-    /// Takes one field. Fields that APNs does not know are ignored.
+    /// Takes one field. Fields that APNs does not define are ignored.
     mutating func note(_ name: Span<UInt8>, at value: Range<Int>) {
         switch name.count {
         case 5 where name.equals(":path"): Self.set(&path, value, ":path", &duplicate)

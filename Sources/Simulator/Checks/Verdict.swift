@@ -6,7 +6,7 @@ enum Verdict: Sendable, Equatable {
     case ruled(Int)
 
     /// What is wrong with this very request, for the log, where its refusal covers several causes; nil where the refusal's
-    /// own detail says it all.
+    /// own detail is enough.
     func cause(
         of head: RequestHead,
         in bytes: Span<UInt8>,

@@ -3,7 +3,7 @@ import IO
 
 /// An answer that is held back for the configured delay.
 struct HeldAnswer {
-    /// A copy of the request. Its line in the log says how it was answered.
+    /// A copy of the request. Its line in the log has the answer.
     struct Copy {
         let facts: LogLine.Facts
         let head: RequestHead

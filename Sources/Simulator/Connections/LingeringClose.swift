@@ -2,7 +2,7 @@ import Glibc
 import IO
 
 /// Reads what a client still sends, for a while, before its socket is closed. Closing a socket with unread bytes resets the
-/// connection, and the last bytes to the client, which say why, would be lost.
+/// connection, and the last bytes to the client, which contain the cause, would be lost.
 final class LingeringClose {
     private static let timeLimit = Duration.seconds(5)
     private static let byteLimit = 1 << 20

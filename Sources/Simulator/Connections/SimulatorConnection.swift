@@ -29,10 +29,10 @@ final class SimulatorConnection {
     private var isTrusted: Bool
     private var held = Fifo<HeldAnswer>()
     private var outbox = Outbox()
-    /// Of the last request judged: what the observer is told once it is answered, and what is kept with a held answer.
+    /// Of the last request judged: the delivery for the observer once it is answered, and what is kept with a held answer.
     private var judgedDelivery: Delivery?
     private var judgedRequest: HeldAnswer.Copy?
-    /// What the observer is told once all output is written.
+    /// The deliveries for the observer once all output is written.
     private var answered: [Delivery] = []
     private var highestStream: Int32 = 0
     /// Set by GOAWAY: requests on higher streams are ignored.
@@ -85,7 +85,7 @@ final class SimulatorConnection {
         } catch {
             if let failure = error as? HTTP2Error { fail(failure.message, &server) } else { failIfCut(&server) }
             server.recorder.flush()
-            // The session has a GOAWAY ready that says what is wrong.
+            // The session has a GOAWAY with the cause ready.
             _ = try? flush(&server)
             stream.closeNotify()
             return .closed
@@ -129,7 +129,7 @@ final class SimulatorConnection {
         )
     }
 
-    /// The client has closed the connection. What it left incomplete is a failure, unless the line of a request says so.
+    /// The client has closed the connection. What it left incomplete is a failure, unless the line of a request has it.
     private func failIfCut(_ server: inout ServerState) {
         guard hasRead, let unfinished, !session.hasIncompleteRequests, !session.isDraining else { return }
         fail(Stall.messageOnEnd(unfinished), &server)

@@ -19,21 +19,21 @@ struct Stall {
         return now - since >= Self.limit
     }
 
-    /// The log's words on a client that has left that incomplete for too long.
+    /// The log's text for a client that has left that incomplete for too long.
     static func message(_ piece: Int?) -> String {
         let seconds = limit.components.seconds
         return piece == 0
-            ? "the client did not begin to speak HTTP/2 within \(seconds) s of its handshake"
+            ? "the client did not begin HTTP/2 within \(seconds) s of its handshake"
             : "the client began an HTTP/2 frame and did not complete it within \(seconds) s"
     }
 
-    /// The log's words on a client that has left that incomplete and closed the connection.
+    /// The log's text for a client that has left that incomplete and closed the connection.
     static func messageOnEnd(_ piece: Int) -> String {
         "the client closed the connection within \(piece == 0 ? "the HTTP/2 preface" : "an HTTP/2 frame")"
     }
 }
 
-/// The log's words on requests without an answer.
+/// The log's text for requests without an answer.
 enum UnansweredDetail {
     /// The request was complete.
     static let ended = "The connection ended before it was answered."

@@ -2,7 +2,7 @@ import TLS
 
 /// The keys whose provider tokens are accepted, by key ID.
 struct ProviderKeys {
-    /// What the provider tokens of an unregistered key say about it so far.
+    /// What is known of an unregistered key from its provider tokens.
     private struct Learnt {
         let teamID: String
         /// Uncompressed points: usually two after the first provider token, and one from the second on.

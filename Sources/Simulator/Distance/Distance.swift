@@ -11,7 +11,7 @@ final class Distance: Sendable {
     private let limit: Int
     private let loop: EventLoop
 
-    /// - Parameter window: How much of bodies a client may send ahead. One that heeds it never waits for a link.
+    /// - Parameter window: How much of bodies a client may send ahead. One that keeps to it never waits for a link.
     init?(_ roundTrip: Duration, window: Int) throws(SimulatorError) {
         guard roundTrip > .zero else { return nil }
         self.roundTrip = roundTrip

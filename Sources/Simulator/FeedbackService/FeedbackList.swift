@@ -1,6 +1,6 @@
 import IO
 
-/// The device tokens that the simulator knows to be dead. Both services and the test's own threads use the list.
+/// The dead device tokens of the simulator. Both services and the test's own threads use the list.
 final class DeadTokens: Sendable {
     let list = Guarded(FeedbackList())
 }

@@ -3,7 +3,7 @@ import IO
 
 /// A file that lines are appended to, a whole batch a write; `-` is standard output.
 ///
-/// It waits for a slow reader of a pipe or a terminal, so that no line is lost, but not for ever: the simulator's loop is
+/// It waits for a slow reader of a pipe or a terminal, so that no line is lost, but only for a limited time: the simulator's loop is
 /// blocked meanwhile.
 struct LogFile: ~Copyable {
     /// What a ready pipe takes without blocking (`PIPE_BUF`).

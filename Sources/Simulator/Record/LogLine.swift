@@ -7,14 +7,14 @@ struct LogLine {
     /// The end of a line with that payload: one payload for many device tokens is hashed and quoted once.
     private var lastEnd: [UInt8] = []
 
-    /// What a line says of a request besides its own bytes.
+    /// The members of a line that are not in the bytes of the request.
     struct Facts {
         let now: Int64
         let connection: Int
         let stream: Int32
         var status: UInt16?
         var reason: String?
-        /// More on the cause than the reason says.
+        /// The cause in more detail than the reason.
         var detail: String?
         /// The certificate's topic, for a request that names none.
         var onlyTopic: [UInt8]?

@@ -56,7 +56,7 @@ struct Recorder: ~Copyable {
         log(facts, request.head, in: bytes, id: request.id.span, payload: payload)
     }
 
-    /// Keeps the request and tells the observer. Returns what to pass to ``answered(_:)``.
+    /// Keeps the request and calls the observer. Returns what to pass to ``answered(_:)``.
     mutating func keepDelivery(
         _ facts: LogLine.Facts,
         _ head: RequestHead,

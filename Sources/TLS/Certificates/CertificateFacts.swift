@@ -62,7 +62,7 @@ package struct CertificateFacts: Sendable, Equatable {
 
     private static func text(of name: OpaquePointer?) -> String {
         guard let name else { return "" }
-        // Readable UTF-8, special characters escaped as RFC 2253 says.
+        // Readable UTF-8, special characters escaped as in RFC 2253.
         let flags = COpenSSL_XN_FLAG_RFC2253 & ~UInt(ASN1_STRFLGS_ESC_MSB)
         return MemoryBIO.text { X509_NAME_print_ex($0, name, 0, flags) }
     }

@@ -11,7 +11,7 @@ package struct PEM {
 
         var isCertificate: Bool { ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"].contains(label) }
         var isPrivateKey: Bool { label.hasSuffix("PRIVATE KEY") }
-        /// The only one of several forms that says in clear how much work it is to decrypt.
+        /// The only form whose unencrypted header states the cost of decrypting it.
         var isEncryptedKey: Bool { label == "ENCRYPTED PRIVATE KEY" }
     }
 

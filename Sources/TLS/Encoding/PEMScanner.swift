@@ -8,7 +8,7 @@ struct PEMScanner {
         let label: ArraySlice<UInt8>
     }
 
-    /// Labels have fewer bytes than this; RFC 7468 knows none above thirty.
+    /// Labels have fewer bytes than this; RFC 7468 has none above thirty.
     private static let labelLimit = 64
 
     private static let dashes = Array("-----".utf8)

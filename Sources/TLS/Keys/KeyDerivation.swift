@@ -1,4 +1,4 @@
-/// How much work it is to decrypt a private key, as its header says. Whoever wrote the text chose that.
+/// The cost of decrypting a private key, as stated in its header, which comes from the author of the text.
 ///
 /// OpenSSL does all of it, for hours if need be, on the thread that loads the credential. A key whose header cannot be read
 /// here is therefore not given to OpenSSL.

@@ -3,7 +3,7 @@ import COpenSSL
 /// Finds the public keys that an ES256 signature may come from.
 ///
 /// A signature over P-256 fits two keys as a rule, so it proves nothing by itself. A second one made with the same key
-/// tells which of the candidates it is.
+/// fits only one of them.
 package enum P256Recovery {
     /// Uncompressed points (65 bytes each) of all keys under which `signature` (r and s, 32 bytes each) is valid for a
     /// message of this SHA-256 digest; empty where there is no such key.

@@ -24,13 +24,13 @@ struct OpenSSLErrors: Error {
         entries.contains { $0.library == library && $0.reason == reason }
     }
 
-    /// OpenSSL 3 knows RC2 of 40 bits, which Keychain still writes, and other old algorithms only when asked to.
+    /// OpenSSL 3 has old algorithms, such as RC2 of 40 bits, which Keychain still writes, only in its legacy provider.
     var isOldAlgorithm: Bool {
         contains(library: ERR_LIB_EVP, reason: CInt(ERR_R_UNSUPPORTED))
             || contains(library: ERR_LIB_EVP, reason: EVP_R_UNSUPPORTED_ALGORITHM)
     }
 
-    /// OpenSSL's own words, for the end of a sentence.
+    /// OpenSSL's text, for the end of a sentence.
     var text: String {
         entries.isEmpty ? "no reason given" : entries.map(\.text).joined(separator: ", ")
     }

@@ -92,7 +92,7 @@ import Testing
         #expect(server.session.isFinished)
     }
 
-    @Test func `credit, a reset and a priority after the end are none of these`() throws {
+    @Test func `WINDOW_UPDATE, RST_STREAM and PRIORITY after the end of a stream are no fault`() throws {
         let server = try self.server()
         try server.feed(Self.request)
         _ = try server.drain()

@@ -75,7 +75,7 @@ import Testing
         #expect(server.session.isFinished && server.received.count == 1)
     }
 
-    @Test func `a request with too many fields says so`() throws {
+    @Test func `a request with too many fields is marked`() throws {
         let server = try self.server()
         let bytes = Frames.headers(1, Self.good + (0..<100).map { ("x-\($0)", "y") }, end: true)
         try server.session.feed(bytes.span.bytes)

@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `says how many rows a statement touched`() async throws {
+    @Test func `returns the number of rows that a statement affected`() async throws {
         try await TestDatabase.connected(.nothing) { connection, _ in
             try await connection.script("CREATE TABLE t (id int)")
             #expect(try await connection.execute(Statement("in", "INSERT INTO t SELECT generate_series(1, 12)")) == 12)
@@ -241,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func `tells its name and the server's version`() async throws {
+    @Test func `reports its name and the server's version`() async throws {
         try await TestDatabase.connected(.nothing) { connection, _ in
             #expect(connection.serverVersion >= 130_000)
             let name = Statement(

@@ -45,7 +45,7 @@ import Testing
         #expect(pipeline.depart() == "after")
     }
 
-    @Test func `at the end it tells the sent from the unsent`() {
+    @Test func `at the end, statements that were sent are listed apart from those that were not`() {
         var pipeline = Pipeline<Int>(limit: 2)
         for job in 1...5 { pipeline.enqueue(.statement, job) }
         _ = pipeline.depart()

@@ -139,7 +139,8 @@ struct `Behind a pooler` {
         }
     }
 
-    @Test func `a login that fails behind the pooler is told as that, and not as a statement that may have been done`()
+    @Test
+    func `a login that fails behind the pooler is reported as that, and not as a statement with an unknown outcome`()
         async throws
     {
         try await Self.with { url, direct in

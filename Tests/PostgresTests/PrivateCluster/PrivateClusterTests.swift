@@ -12,7 +12,7 @@ import Testing
         try await TestLoop.shared.eventually("\(folder) is gone") { !Self.exists(folder) }
     }
 
-    @Test func `stops when it is told to, and leaves nothing`() async throws {
+    @Test func `stops on request, and leaves nothing`() async throws {
         let cluster = try await PrivateCluster.start(.fast, on: TestLoop.shared)
         let server = try Self.firstLine(of: cluster.folder + "/server.pid")
         #expect(Self.exists(cluster.folder + "/.s.PGSQL.5432"))
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `that cannot start says why, and leaves nothing`() async throws {
+    @Test func `that cannot start reports the cause, and leaves nothing`() async throws {
         let settings = PrivateCluster.Settings(isDurable: false, parameters: ["shared_buffers": "nonsense"])
         let error = await #expect(throws: PostgresError.self) {
             try await PrivateCluster.start(settings, on: TestLoop.shared)

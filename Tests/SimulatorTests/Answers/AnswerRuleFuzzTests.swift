@@ -12,7 +12,7 @@ import Testing
         "9223372036854775808", String(repeating: "a", count: 201),
     ]
 
-    @Test func `any text is read as a rule, or refused with a sentence`() {
+    @Test func `any text is read as a rule, or refused with an error`() {
         var read = 0
         Fuzzing.seeds(5_000) { seed in
             var random = SeededGenerator(seed: seed)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `of any rules the longest prefix applies, as often as it says`() throws {
+    @Test func `of any rules the longest prefix applies, as often as its limit allows`() throws {
         try Fuzzing.seeds(500) { seed in
             var random = SeededGenerator(seed: seed)
             func digits(_ most: Int) -> String {

@@ -107,7 +107,7 @@ struct AuthorityFileTests {
         }
     }
 
-    @Test func `a folder that cannot be made is an error in a sentence`() {
+    @Test func `a folder that cannot be made is an error`() {
         let error = #expect(throws: SimulatorError.self) { try simulator(in: "/nowhere/at/all") }
         #expect(error?.code == .unavailable)
         #expect(error?.message.hasPrefix("The folder /nowhere/at/all cannot be made") == true)

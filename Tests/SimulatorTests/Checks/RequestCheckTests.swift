@@ -146,7 +146,7 @@ struct RequestCheckTests {
         #expect(refusal(SampleRequest(topic: nil, ["apns-push-type": "voip"]), credential: one) == .topicDisallowed)
     }
 
-    @Test func `a certificate that names no topic pushes anywhere, but must say where`() {
+    @Test func `a certificate without topics pushes to any topic, which each request must name`() {
         let any = ClientCredential.certificate(.init(topics: []))
         #expect(refusal(SampleRequest(), credential: any) == nil)
         #expect(refusal(SampleRequest(topic: nil), credential: any) == .missingTopic)

@@ -48,7 +48,7 @@ import Testing
         return request
     }
 
-    @Test func `any request has one verdict, a sentence why, and one line of JSON`() throws {
+    @Test func `any request has one verdict, one detail and one line of JSON`() throws {
         let rules = try ["ab=410", "cd=429*1", "*=503*1"].map { try AnswerRule(parsing: $0) }
         var ruled = SimulatorConfiguration()
         ruled.answers = rules

@@ -35,7 +35,7 @@ import Testing
                 try await loop.eventually("it is looked at again") { clock.isAwaited }
                 #expect(failures.all.isEmpty)
                 try await end(of: client, failures, clock, on: loop)
-                let words = "the client did not begin to speak HTTP/2 within 10 s of its handshake"
+                let words = "the client did not begin HTTP/2 within 10 s of its handshake"
                 #expect(failures.all.map(\.message) == [words])
                 #expect(try folder.read("log").contains(#""connection":1,"failed":"connection","error":"\#(words)""#))
                 #expect(await simulator.statistics().openConnections == 0)

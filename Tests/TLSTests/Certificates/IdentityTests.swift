@@ -138,7 +138,7 @@ import Testing
         #expect(error?.code == .malformedKey)
     }
 
-    @Test func `a wrong passphrase is told from other faults, whatever it is`() {
+    @Test func `a wrong passphrase is distinguished from other faults, whatever its text`() {
         // One in 256 wrong passphrases leaves sound padding, and what follows then is garbage to the parser.
         for number in 0..<600 {
             let error = #expect(throws: TLSError.self) {
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `sentences say what is wrong and what to do`() {
+    @Test func `errors name the fault and the remedy`() {
         let missing = #expect(throws: TLSError.self) { _ = try Identity(certificate: Self.leaf) }
         #expect(
             missing?.message == "there is no private key: give one beside the certificate, or in the same PEM text"
