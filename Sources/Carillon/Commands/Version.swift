@@ -13,7 +13,7 @@ extension Command {
                 ("libpq", ClientLibrary.version),
             ]
             if invocation.settings.isOn(.json) {
-                invocation.console.print(.object(versions.map { ($0, .string($1)) }))
+                invocation.console.print(json: .object(versions.map { ($0, .string($1)) }))
             } else {
                 for (name, version) in versions { invocation.console.print("\(name) \(version)") }
             }

@@ -27,7 +27,7 @@ enum EmbeddedDatabase {
             try await DatabaseScope.with(cluster.url(), on: loop, application: "carillon migrate") { connection in
                 _ = try await Migrator(connection).up()
             }
-            invocation.console.log.info("The embedded PostgreSQL is running.", ["url": .string(cluster.url())])
+            invocation.console.log.info("The embedded PostgreSQL is running.", ["url": cluster.url()])
             return try await body(cluster.url())
         }
     }

@@ -24,7 +24,7 @@ struct Console: Sendable {
 
     func print(_ table: TextTable) { output.write(table.text(for: output)) }
 
-    func print(_ value: JSONValue) { output.write(value.text + "\n") }
+    func print(json value: JSONValue) { output.write(value.text + "\n") }
 
     /// A remark to the user; not part of the result.
     func note(_ line: String) { errors.write(redactor.clean(line) + "\n") }
@@ -34,7 +34,7 @@ struct Console: Sendable {
     /// Reports why a command failed. A service reports it in its log, but wrong usage on standard error.
     func report(_ error: CommandError, isService: Bool) {
         if isService, log.format == .json, error.status != .usage {
-            log.error(error.sentence, error.hint.map { ["hint": .string($0)] } ?? [:])
+            log.error(error.sentence, error.hint.map { ["hint": $0] } ?? [:])
         } else {
             errors.complain(redactor.clean(error.text))
         }

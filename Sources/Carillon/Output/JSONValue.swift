@@ -45,22 +45,48 @@ enum JSONValue: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The string, or null if there is none.
-    init(_ text: String?) { self = text.map { .string($0) } ?? .null }
+    /// An object with the members of several.
+    static func joined(_ objects: JSONValue...) -> JSONValue {
+        .object(objects.flatMap(\.members))
+    }
 
-    init(_ number: (some BinaryInteger)?) { self = number.map { .int(Int64($0)) } ?? .null }
-
-    /// The object's members; none if it is no object.
-    var members: [(String, JSONValue)] {
+    private var members: [(String, JSONValue)] {
         if case .object(let members) = self { members } else { [] }
+    }
+
+    /// An object with a member for each key, in their order.
+    init<Value: JSONConvertible>(_ values: [String: Value]) {
+        self = .object(values.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) })
     }
 }
 
-extension JSONValue: ExpressibleByStringLiteral, ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral,
-    ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral
-{
-    init(stringLiteral value: String) { self = .string(value) }
-    init(integerLiteral value: Int64) { self = .int(value) }
-    init(floatLiteral value: Double) { self = .double(value) }
-    init(booleanLiteral value: Bool) { self = .bool(value) }
+/// A value that has a JSON form.
+protocol JSONConvertible {
+    var json: JSONValue { get }
+}
+
+extension JSONValue: JSONConvertible, ExpressibleByDictionaryLiteral {
+    var json: JSONValue { self }
+
+    init(dictionaryLiteral members: (String, any JSONConvertible)...) {
+        self = .object(members.map { ($0, $1.json) })
+    }
+}
+
+extension Bool: JSONConvertible { var json: JSONValue { .bool(self) } }
+extension Double: JSONConvertible { var json: JSONValue { .double(self) } }
+extension String: JSONConvertible { var json: JSONValue { .string(self) } }
+extension JSONConvertible where Self: BinaryInteger { var json: JSONValue { .int(Int64(self)) } }
+extension Int: JSONConvertible {}
+extension Int16: JSONConvertible {}
+extension Int32: JSONConvertible {}
+extension Int64: JSONConvertible {}
+extension UInt16: JSONConvertible {}
+
+extension Optional: JSONConvertible where Wrapped: JSONConvertible {
+    var json: JSONValue { self?.json ?? .null }
+}
+
+extension Array: JSONConvertible where Element: JSONConvertible {
+    var json: JSONValue { .array(map(\.json)) }
 }

@@ -41,21 +41,27 @@ final class Log: Sendable {
     }
 
     /// The same log, with these additional fields on every line.
-    func adding(_ fields: KeyValuePairs<String, JSONValue>) -> Log {
-        Log(self, adding: fields.map { ($0.key, $0.value) })
+    func adding(_ fields: KeyValuePairs<String, any JSONConvertible>) -> Log {
+        Log(self, adding: fields.map { ($0.key, $0.value.json) })
     }
 
-    func debug(_ message: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) { write(.debug, message, fields) }
-    func info(_ message: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) { write(.info, message, fields) }
-    func warning(_ message: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
+    func debug(_ message: String, _ fields: KeyValuePairs<String, any JSONConvertible> = [:]) {
+        write(.debug, message, fields)
+    }
+    func info(_ message: String, _ fields: KeyValuePairs<String, any JSONConvertible> = [:]) {
+        write(.info, message, fields)
+    }
+    func warning(_ message: String, _ fields: KeyValuePairs<String, any JSONConvertible> = [:]) {
         write(.warning, message, fields)
     }
-    func error(_ message: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) { write(.error, message, fields) }
+    func error(_ message: String, _ fields: KeyValuePairs<String, any JSONConvertible> = [:]) {
+        write(.error, message, fields)
+    }
 
-    func write(_ level: LogLevel, _ message: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
+    func write(_ level: LogLevel, _ message: String, _ fields: KeyValuePairs<String, any JSONConvertible> = [:]) {
         guard level >= threshold else { return }
         // Cleaned before it is formatted: an escaped secret would not be recognized.
-        let all = self.fields + fields.map { ($0.key, $0.value) }
+        let all = self.fields + fields.map { ($0.key, $0.value.json) }
         queue.add(style.line(level, redactor.clean(message), all.map { ($0.0, $0.1.cleaned(by: redactor)) }))
     }
 

@@ -57,7 +57,7 @@ import Testing
 
     @Test func `a line for machines is one JSON object with its fields in order`() {
         let style = LogStyle(format: .json, stream: TextStream(descriptor: -1, environment: [:]))
-        let line = style.line(.warning, "A \"thing\"\nhappened", [("app", "demo"), ("count", 3)])
+        let line = style.line(.warning, "A \"thing\"\nhappened", [("app", .string("demo")), ("count", .int(3))])
         #expect(line.hasPrefix("{\"time\":\"2"))
         #expect(
             line.hasSuffix(
@@ -68,7 +68,7 @@ import Testing
 
     @Test func `a line for people shows what a terminal would obey`() {
         let style = LogStyle(format: .text, stream: TextStream(descriptor: -1, environment: [:]))
-        let line = style.line(.info, "App \u{1B}[2J\u{202E}\nis new", [("app", "\u{9B}31m"), ("reason", "a\u{7F} b")])
+        let line = style.line(.info, "App \u{1B}[2J\u{202E}\nis new", [("app", .string("\u{9B}31m")), ("reason", .string("a\u{7F} b"))])
         #expect(line.hasSuffix(#"App \u{1b}[2J\u{202e}\u{a}is new app=\u{9b}31m reason="a\u{7f} b""# + "\n"))
     }
 
@@ -85,7 +85,7 @@ import Testing
             redactor: Redactor()
         )
         let url = "postgres://u:hunter\"2@h"
-        log.error("\(url) is wrong", ["error": .string("no \(url) here"), "list": .array([.string(url)])])
+        log.error("\(url) is wrong", ["error": "no \(url) here", "list": [url]])
         log.debug("not worth a line")
         log.flush(within: .seconds(60))
         var bytes = [UInt8](repeating: 0, count: 4_096)

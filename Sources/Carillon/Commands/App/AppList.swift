@@ -10,7 +10,7 @@ extension Command {
             let apps = try await DatabaseScope.with(invocation) { connection, _ in try await AppStore(connection).list()
             }
             if invocation.settings.isOn(.json) {
-                invocation.console.print(.array(apps.map { .object($0.members) }))
+                invocation.console.print(json: apps.json)
                 return .done
             }
             let table = TextTable(
@@ -31,17 +31,13 @@ extension Command {
     )
 }
 
-extension App {
-    var members: [(String, JSONValue)] {
+extension App: JSONConvertible {
+    var json: JSONValue {
         [
-            ("id", .int(Int64(id))), ("name", .string(self.name)), ("topic", JSONValue(self.topic)),
-            ("credential", JSONValue(self.credential)), ("environment", .string(self.environment)),
-            ("protocol", .string(self.protocol)), ("gateway", JSONValue(self.gateway)),
-            ("feedback_gateway", JSONValue(self.feedbackGateway)), ("paused", .bool(isPaused)),
-            ("paused_reason", JSONValue(pauseReason)),
-            ("max_rate", self.maxRate.map { .int(Int64($0)) } ?? .null),
-            ("max_attempts", .int(Int64(self.maxAttempts))),
-            ("reap_bad_tokens", .bool(self.reapsBadTokens)),
+            "id": id, "name": self.name, "topic": self.topic, "credential": self.credential, "environment": self.environment,
+            "protocol": self.protocol, "gateway": self.gateway, "feedback_gateway": self.feedbackGateway, "paused": isPaused,
+            "paused_reason": pauseReason, "max_rate": self.maxRate, "max_attempts": self.maxAttempts,
+            "reap_bad_tokens": self.reapsBadTokens,
         ]
     }
 }

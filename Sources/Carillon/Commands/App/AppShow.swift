@@ -14,7 +14,7 @@ extension Command {
                 try await AppView.read(invocation.name, on: connection)
             }
             if invocation.settings.isOn(.json) {
-                invocation.console.print(.object(view.members))
+                invocation.console.print(json: view.json)
             } else {
                 for line in view.lines { invocation.console.print(line) }
             }
@@ -25,7 +25,7 @@ extension Command {
 }
 
 /// An app with its credential and its status.
-private struct AppView {
+private struct AppView: JSONConvertible {
     let app: App
     let credential: StoredCredential?
     let status: AppStatus?
@@ -46,14 +46,15 @@ private struct AppView {
         }
     }
 
-    var members: [(String, JSONValue)] {
-        app.members + [
-            ("gateway_ca", JSONValue(app.gatewayCA)),
-            ("credential_topics", .array((credential?.topics ?? []).map { .string($0) })),
-            ("created_at", .string(UnixTimeText.text(app.createdAt))),
-            ("updated_at", .string(UnixTimeText.text(app.updatedAt))),
-            ("status", status?.json ?? .null),
-        ]
+    var json: JSONValue {
+        .joined(
+            app.json,
+            [
+                "gateway_ca": app.gatewayCA, "credential_topics": credential?.topics ?? [],
+                "created_at": UnixTimeText.text(app.createdAt), "updated_at": UnixTimeText.text(app.updatedAt),
+                "status": status,
+            ]
+        )
     }
 
     var lines: [String] {

@@ -18,8 +18,8 @@ extension Command {
         run: { invocation in
             let findings = await findings(invocation)
             if invocation.settings.isOn(.json) {
-                let text = JSONValue.object([("findings", .array(findings.map(\.json)))])
-                invocation.console.print(text.cleaned(by: invocation.console.redactor))
+                let result: JSONValue = ["findings": findings]
+                invocation.console.print(json: result.cleaned(by: invocation.console.redactor))
             } else {
                 for finding in findings {
                     let line = finding.line(for: invocation.console.output)

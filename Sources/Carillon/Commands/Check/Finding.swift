@@ -1,7 +1,7 @@
 import Postgres
 
 /// The result of one check.
-struct Finding: Sendable {
+struct Finding: Sendable, JSONConvertible {
     enum Condition: String, Sendable { case ok, warning, failed }
 
     /// What was checked.
@@ -60,12 +60,9 @@ struct Finding: Sendable {
     }
 
     var json: JSONValue {
-        .object(
-            [
-                ("subject", .string(subject)), ("condition", .string(condition.rawValue)),
-                ("sentence", .string(sentence)),
-                ("remedy", JSONValue(remedy)),
-            ] + (database.map { [("database", .string($0))] } ?? [])
+        .joined(
+            ["subject": subject, "condition": condition.rawValue, "sentence": sentence, "remedy": remedy],
+            database.map { ["database": $0] } ?? [:]
         )
     }
 }

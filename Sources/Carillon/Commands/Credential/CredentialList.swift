@@ -11,7 +11,7 @@ extension Command {
                 try await CredentialStore(connection).list()
             }
             if invocation.settings.isOn(.json) {
-                invocation.console.print(.array(credentials.map(\.json)))
+                invocation.console.print(json: credentials.json)
                 return .done
             }
             let table = TextTable(
@@ -37,13 +37,11 @@ extension String {
     }
 }
 
-extension StoredCredential {
-    fileprivate var json: JSONValue {
-        .object([
-            ("name", .string(name)), ("kind", .string(kind.rawValue)), ("key_id", JSONValue(keyID)),
-            ("team_id", JSONValue(teamID)), ("topics", .array(topics.map { .string($0) })),
-            ("not_after", JSONValue(notAfter.map(UnixTimeText.day))), ("status", JSONValue(status)),
-            ("last_error", JSONValue(lastError)), ("apps", .array(apps.map { .string($0) })),
-        ])
+extension StoredCredential: JSONConvertible {
+    var json: JSONValue {
+        [
+            "name": name, "kind": kind.rawValue, "key_id": keyID, "team_id": teamID, "topics": topics,
+            "not_after": notAfter.map(UnixTimeText.day), "status": status, "last_error": lastError, "apps": apps,
+        ]
     }
 }

@@ -42,7 +42,7 @@ struct Demonstration: Sendable {
             return try await withGateway(cluster.url())
         }
         let elapsed = MonotonicInstant.now - start
-        console.output.write(wantsJSON ? audit.json.text + "\n" : audit.text(for: console.output))
+        if wantsJSON { console.print(json: audit.json) } else { console.output.write(audit.text(for: console.output)) }
         say("It took \(elapsed.inSeconds) s in all, and what was started has been stopped.")
         return audit.holds ? .done : .failed
     }

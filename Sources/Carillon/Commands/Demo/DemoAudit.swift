@@ -1,5 +1,5 @@
 /// Compares what PostgreSQL recorded with what the gateway received and what was enqueued.
-struct DemoAudit {
+struct DemoAudit: JSONConvertible {
     /// What PostgreSQL recorded.
     struct Ledger: Sendable {
         var sent = 0
@@ -107,18 +107,11 @@ extension DemoAudit {
     }
 
     var json: JSONValue {
-        .object([
-            ("enqueued", .int(Int64(plan.messages))), ("sent", .int(Int64(ledger.sent))),
-            ("failed", .int(Int64(ledger.failed))), ("expired", .int(Int64(ledger.expired))),
-            (
-                "failed_by_reason",
-                .object(ledger.failuresByReason.sorted { $0.key < $1.key }.map { ($0.key, .int(Int64($0.value))) })
-            ),
-            ("retried", .int(Int64(ledger.retried))), ("reaped", .int(Int64(ledger.reaped))),
-            (
-                "checks",
-                .array(checks.map { .object([("check", .string($0.sentence)), ("holds", .bool($0.holds))]) })
-            ),
-        ])
+        [
+            "enqueued": plan.messages, "sent": ledger.sent, "failed": ledger.failed, "expired": ledger.expired,
+            "failed_by_reason": JSONValue(ledger.failuresByReason),
+            "retried": ledger.retried, "reaped": ledger.reaped,
+            "checks": checks.map { ["check": $0.sentence, "holds": $0.holds] as JSONValue },
+        ]
     }
 }

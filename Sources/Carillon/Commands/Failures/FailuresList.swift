@@ -37,7 +37,7 @@ private struct FailuresList {
     let invocation: Invocation
     let connection: PostgresConnection
 
-    private struct Failure: RowReadable {
+    private struct Failure: RowReadable, JSONConvertible {
         let time: String
         let app: String?
         let message: Int64
@@ -65,7 +65,7 @@ private struct FailuresList {
         let failures = try await read(filter)
         let console = invocation.console
         if invocation.settings.isOn(.json) {
-            console.print(.array(failures.map(\.json)))
+            console.print(json: failures.json)
             return .done
         }
         guard !failures.isEmpty else {

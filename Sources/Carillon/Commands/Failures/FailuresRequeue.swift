@@ -56,7 +56,7 @@ extension Command {
         }
         let pushes = isDry ? try await count(parameters, connection) : try await requeue(parameters, connection)
         if invocation.settings.isOn(.json) {
-            invocation.console.print(.object([("pushes", .int(pushes)), ("dry_run", .bool(isDry))]))
+            invocation.console.print(json: ["pushes": pushes, "dry_run": isDry])
         } else {
             let count = Counted.text(pushes, "push", "pushes")
             invocation.console.print(isDry ? "\(count) would be requeued." : "Requeued \(count).")

@@ -89,7 +89,7 @@ private struct Feedback: Sendable {
 
     private func show(_ tables: [FeedbackPreview]) -> ExitStatus {
         if settings.isOn(.json) {
-            console.print(.array(tables.map(\.json)))
+            console.print(json: tables.json)
         } else {
             console.print(
                 TextTable(
@@ -111,15 +111,10 @@ private struct Feedback: Sendable {
     private func show(_ tally: FeedbackTally, unread: [String], in duration: Duration) -> ExitStatus {
         let apps = tally.deleted.sorted { $0.key < $1.key }
         if settings.isOn(.json) {
-            console.print(
-                .object([
-                    ("reaped", .int(Int64(tally.total))),
-                    ("by_app", .object(apps.map { ($0.key, .int(Int64($0.value))) })),
-                    ("feedback", .int(Int64(tally.handled))),
-                    ("errors", .array((unread + tally.faults).map { .string($0) })),
-                    ("seconds", .double(duration.roundedSeconds)),
-                ])
-            )
+            console.print(json: [
+                "reaped": tally.total, "by_app": JSONValue(tally.deleted),
+                "feedback": tally.handled, "errors": unread + tally.faults, "seconds": duration.roundedSeconds,
+            ])
         } else {
             let tokens = tally.total == 1 ? "1 token" : "\(tally.total.grouped) tokens"
             let shares = apps.map { "\($0.key.visible): \($0.value.grouped)" }.joined(separator: ", ")
@@ -134,12 +129,8 @@ private struct Feedback: Sendable {
     }
 }
 
-extension FeedbackPreview {
-    fileprivate var json: JSONValue {
-        .object([
-            ("app", .string(app)), ("table", .string(relation)),
-            ("tokens", tokens.map { .int($0) } ?? .null),
-            ("error", JSONValue(fault)),
-        ])
+extension FeedbackPreview: JSONConvertible {
+    var json: JSONValue {
+        ["app": app, "table": relation, "tokens": tokens, "error": fault]
     }
 }

@@ -27,15 +27,17 @@ struct FeedbackListReader: Sendable {
             if lists.isUnderWay {
                 log.error(
                     "The database is lost; the dead tokens that were read wait for it.",
-                    ["error": .string("\(error)")]
+                    ["error": "\(error)"]
                 )
                 let begun = lists
                 lists = await Task { await finish(begun, by: backend, loop) }.value
             }
             await backend.shutdown()
             if lists.isUnderWay {
-                let unwritten = JSONValue.int(Int64(lists.unwritten))
-                log.error("Dead tokens that were read could not be recorded, and are lost.", ["tokens": unwritten])
+                log.error(
+                    "Dead tokens that were read could not be recorded, and are lost.",
+                    ["tokens": lists.unwritten]
+                )
             }
             for report in lists.takeSummaries() { FeedbackLog(log: log).tell(report) }
             throw error
@@ -57,7 +59,7 @@ struct FeedbackListReader: Sendable {
                     try? await lists.goOn(by: backend, on: connection, whileTrue: { false })
                 }
             } catch {
-                log.debug("The database is not back.", ["error": .string("\(error)")])
+                log.debug("The database is not back.", ["error": "\(error)"])
             }
         }
         return lists

@@ -21,14 +21,10 @@ extension Command {
             // The id that was given may be that of a part of a message.
             let whole = messages.count == 1 ? messages[0].id : id
             if invocation.settings.isOn(.json) {
-                invocation.console.print(
-                    .object([
-                        ("id", .int(whole)), ("jobs", .int(jobs)),
-                        ("cancelled", .int(Int64(messages.reduce(0) { $0 + $1.ended.cancelled }))),
-                        ("waiting", .int(Int64(waiting))),
-                        ("state", messages.count == 1 ? .string(messages[0].state) : .null),
-                    ])
-                )
+                invocation.console.print(json: [
+                    "id": whole, "jobs": jobs, "cancelled": messages.reduce(0) { $0 + $1.ended.cancelled },
+                    "waiting": waiting, "state": messages.count == 1 ? messages[0].state : nil,
+                ])
             } else if jobs > 0 {
                 invocation.console.print("Cancelled \(Counted.text(jobs, "job")) of message \(whole).")
             }

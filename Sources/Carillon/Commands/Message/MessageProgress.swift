@@ -126,10 +126,5 @@ struct EndedPushes: RowReadable {
         }
     }
 
-    var members: [(String, JSONValue)] {
-        [
-            ("sent", .int(Int64(sent))), ("failed", .int(Int64(failed))), ("expired", .int(Int64(expired))),
-            ("cancelled", .int(Int64(cancelled))),
-        ]
-    }
+    var json: JSONValue { ["sent": sent, "failed": failed, "expired": expired, "cancelled": cancelled] }
 }

@@ -18,7 +18,7 @@ extension Command {
                 try await key.find(on: connection)
             }
             if invocation.settings.isOn(.json) {
-                invocation.console.print(.array(messages.map(\.json)))
+                invocation.console.print(json: messages.map(\.json).json)
             } else {
                 for message in messages { show(message, on: invocation.console) }
             }

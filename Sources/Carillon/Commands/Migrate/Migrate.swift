@@ -101,7 +101,7 @@ extension Command {
                 }
             }
             if invocation.settings.isOn(.json) {
-                invocation.console.print(.array(states.map(\.json)))
+                invocation.console.print(json: states.json)
             } else {
                 let table = TextTable(
                     states,
@@ -137,13 +137,10 @@ extension Migrator {
     }
 }
 
-extension MigrationState {
+extension MigrationState: JSONConvertible {
     fileprivate var day: String? { appliedAt.map(UnixTimeText.day) }
 
-    fileprivate var json: JSONValue {
-        .object([
-            ("version", .int(Int64(version))), ("name", .string(name)), ("condition", .string("\(condition)")),
-            ("applied_at", JSONValue(day)),
-        ])
+    var json: JSONValue {
+        ["version": version, "name": name, "condition": "\(condition)", "applied_at": day]
     }
 }

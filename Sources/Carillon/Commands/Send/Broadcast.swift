@@ -63,7 +63,7 @@ private struct Broadcast {
         let isJSON = invocation.settings.isOn(.json)
         guard let id = try await enqueue() else {
             if isJSON {
-                invocation.console.print(.object([("id", .null), ("tokens", .int(0))]))
+                invocation.console.print(json: ["id": Int64?.none, "tokens": 0])
             } else {
                 let app = invocation.settings.text(.app) ?? ""
                 invocation.console.print("App '\(app.visible)' has no registered tokens: nothing was enqueued.")
@@ -76,12 +76,12 @@ private struct Broadcast {
             invocation.console.note("'carillon message cancel \(id)' cancels it.")
         }
         guard wait > .zero else {
-            if isJSON { invocation.console.print(.object([("id", .int(id))])) }
+            if isJSON { invocation.console.print(json: ["id": id]) }
             return .done
         }
         let progress = try await follow(id, for: wait)
         if isJSON {
-            invocation.console.print(progress.json)
+            invocation.console.print(json: progress.json)
         } else {
             invocation.console.print("Broadcast \(id): \(progress.text).")
         }

@@ -52,7 +52,11 @@ private struct Send {
         let wait = invocation.settings.duration(.wait)
         let isJSON = invocation.settings.isOn(.json)
         guard wait > .zero else {
-            invocation.console.print(isJSON ? JSONValue.object([("id", .int(id))]).text : "Enqueued as \(id).")
+            if isJSON {
+                invocation.console.print(json: ["id": id])
+            } else {
+                invocation.console.print("Enqueued as \(id).")
+            }
             return .done
         }
         // Printed before waiting: a user who interrupts needs the id.
@@ -120,7 +124,7 @@ private struct Send {
         }
     }
 
-    private struct Failure: RowReadable {
+    private struct Failure: RowReadable, JSONConvertible {
         let token: String
         let status: Int64?
         let reason: String
@@ -142,14 +146,8 @@ private struct Send {
     private func report(_ id: Int64, _ outcome: MessageProgress, _ failures: [Failure]) {
         let console = invocation.console
         if invocation.settings.isOn(.json) {
-            console.print(
-                .object(
-                    [("id", .int(id))] + outcome.ended.members
-                        + [
-                            ("waiting", .int(Int64(outcome.waiting))), ("failures", .array(failures.map(\.json))),
-                        ]
-                )
-            )
+            let rest: JSONValue = ["waiting": outcome.waiting, "failures": failures]
+            console.print(json: .joined(["id": id], outcome.ended.json, rest))
             return
         }
         console.print("Message \(id): \(outcome.counts).")

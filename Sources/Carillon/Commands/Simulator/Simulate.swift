@@ -61,10 +61,7 @@ private struct Simulate {
             try result.get()
             invocation.console.log.info(
                 "The simulator has ended.",
-                [
-                    "requests": .int(Int64(statistics.requests)), "delivered": .int(Int64(statistics.delivered)),
-                    "refused": .int(Int64(statistics.refused)),
-                ]
+                ["requests": statistics.requests, "delivered": statistics.delivered, "refused": statistics.refused]
             )
             guard statistics.logErrors == 0 else {
                 throw CommandError(
@@ -95,10 +92,8 @@ private struct Simulate {
         invocation.console.log.info(
             "The simulator is listening.",
             [
-                "host": JSONValue(invocation.settings.text(.host)), "port": .int(Int64(simulator.port)),
-                "feedback_port": simulator.feedbackPort.map { .int(Int64($0)) } ?? .null,
-                "http_port": server.map { .int(Int64($0.port)) } ?? .null,
-                "ca": JSONValue(caOut),
+                "host": invocation.settings.text(.host), "port": simulator.port,
+                "feedback_port": simulator.feedbackPort, "http_port": server?.port, "ca": caOut,
             ]
         )
     }
@@ -128,7 +123,7 @@ private struct Simulate {
         configuration.failureObserver = { failure in
             log.warning(
                 failure.isHandshake ? "A handshake has failed." : "A connection has failed.",
-                ["connection": .int(Int64(failure.connection)), "error": .string(failure.message)]
+                ["connection": failure.connection, "error": failure.message]
             )
         }
         configuration.answers = try settings.texts(.answer).map(AnswerRule.init(parsing:))

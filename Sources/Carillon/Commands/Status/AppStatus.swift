@@ -1,7 +1,7 @@
 import Postgres
 
 /// A row of `app_status`.
-struct AppStatus: RowReadable {
+struct AppStatus: RowReadable, JSONConvertible {
     static let statement = Statement(
         "status_apps",
         """

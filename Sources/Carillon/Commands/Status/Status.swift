@@ -52,7 +52,7 @@ private struct StatusWatch {
         while true {
             let snapshot = try await StatusSnapshot.read(from: connection)
             if invocation.settings.isOn(.json) {
-                console.print(snapshot.json)
+                console.print(json: snapshot.json)
             } else {
                 // On a terminal, each snapshot replaces the one before.
                 if isWatching, console.output.isTerminal { console.output.write("\u{1B}[H\u{1B}[2J") }

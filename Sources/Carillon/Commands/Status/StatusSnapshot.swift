@@ -1,7 +1,7 @@
 import Postgres
 
 /// The state of all apps and workers.
-struct StatusSnapshot: Sendable {
+struct StatusSnapshot: Sendable, JSONConvertible {
     let apps: [AppStatus]
     let workers: [WorkerStatus]
 
@@ -13,7 +13,7 @@ struct StatusSnapshot: Sendable {
     }
 
     var json: JSONValue {
-        .object([("apps", .array(apps.map(\.json))), ("workers", .array(workers.map(\.json)))])
+        ["apps": apps, "workers": workers]
     }
 
     func text(for stream: TextStream) -> String {

@@ -1,7 +1,7 @@
 import Postgres
 
 /// A row of `workers`, with what the worker holds.
-struct WorkerStatus: RowReadable {
+struct WorkerStatus: RowReadable, JSONConvertible {
     static let statement = Statement(
         "status_workers",
         """

@@ -119,16 +119,11 @@ private struct TokensImport: Sendable {
 
     private func report(_ tally: ImportTally, _ time: Duration) {
         if invocation.settings.isOn(.json) {
-            console.print(
-                .object([
-                    ("app", .string(app)), ("lines", .int(Int64(tally.lines))),
-                    ("imported", .int(Int64(tally.written))), ("new", .int(Int64(tally.new))),
-                    ("changed", .int(Int64(tally.changed))), ("known", .int(Int64(tally.known))),
-                    ("refused", .int(Int64(tally.refused))), ("last_line", .int(Int64(tally.line))),
-                    ("complete", .bool(tally.failure == nil && !tally.isInterrupted)),
-                    ("seconds", .double(Double(time.inSeconds) ?? 0)),
-                ])
-            )
+            console.print(json: [
+                "app": app, "lines": tally.lines, "imported": tally.written, "new": tally.new,
+                "changed": tally.changed, "known": tally.known, "refused": tally.refused, "last_line": tally.line,
+                "complete": tally.failure == nil && !tally.isInterrupted, "seconds": Double(time.inSeconds) ?? 0,
+            ])
             return
         }
         let rate = Int(Double(tally.written) / max(0.001, time.seconds))

@@ -8,19 +8,12 @@ struct FeedbackLog: Sendable {
         if let failure = report.failure {
             log.error(
                 "An app's list of dead tokens could not be read to its end.",
-                [
-                    "app": .string(report.app), "gateway": JSONValue(report.gateway),
-                    "tokens": .int(Int64(report.tokens)),
-                    "error": .string(failure),
-                ]
+                ["app": report.app, "gateway": report.gateway, "tokens": report.tokens, "error": failure]
             )
         } else {
             log.info(
                 "Read an app's list of dead tokens.",
-                [
-                    "app": .string(report.app), "gateway": JSONValue(report.gateway),
-                    "tokens": .int(Int64(report.tokens)),
-                ]
+                ["app": report.app, "gateway": report.gateway, "tokens": report.tokens]
             )
         }
     }
@@ -28,12 +21,12 @@ struct FeedbackLog: Sendable {
     /// A pass that found nothing is logged at the lowest level.
     func tell(_ tally: FeedbackTally, in duration: Duration) {
         for fault in tally.faults {
-            log.error("A watched table could not be reaped.", ["error": .string(fault)])
+            log.error("A watched table could not be reaped.", ["error": fault])
         }
-        let fields: KeyValuePairs<String, JSONValue> = [
-            "reaped": .int(Int64(tally.total)),
-            "by_app": .object(tally.deleted.sorted { $0.key < $1.key }.map { ($0.key, .int(Int64($0.value))) }),
-            "feedback": .int(Int64(tally.handled)), "seconds": .double(duration.roundedSeconds),
+        let fields: KeyValuePairs<String, any JSONConvertible> = [
+            "reaped": tally.total,
+            "by_app": JSONValue(tally.deleted),
+            "feedback": tally.handled, "seconds": duration.roundedSeconds,
         ]
         if !tally.isWhole {
             log.info("A feedback pass was interrupted; another will continue it.", fields)

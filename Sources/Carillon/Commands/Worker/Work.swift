@@ -61,7 +61,7 @@ private struct Work: Sendable {
         do {
             try server?.start()
             if let server {
-                invocation.console.log.info("Health and metrics are served.", ["port": .int(Int64(server.port))])
+                invocation.console.log.info("Health and metrics are served.", ["port": server.port])
             }
             let endings = try await Interruption.with(
                 on: loop,
@@ -115,9 +115,8 @@ private struct Work: Sendable {
         site.log.info(
             "What it did:",
             [
-                "sent": .int(Int64(total.sent)), "failed": .int(Int64(total.failed)),
-                "expired": .int(Int64(total.expired)), "retried": .int(Int64(total.retried)),
-                "unknown": .int(Int64(total.unknown)),
+                "sent": total.sent, "failed": total.failed, "expired": total.expired, "retried": total.retried,
+                "unknown": total.unknown,
             ]
         )
         if site.hasGivenUp || !report.isClean { return .tryAgain }

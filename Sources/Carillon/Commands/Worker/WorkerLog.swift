@@ -7,100 +7,90 @@ struct WorkerLog: Sendable {
     func tell(_ event: WorkerEvent) {
         switch event {
         case .started(let worker):
-            log.info("The worker has started.", ["worker": .int(worker), "version": .string(Program.version)])
+            log.info("The worker has started.", ["worker": worker, "version": Program.version])
         case .databaseLost(let reason):
             log.warning(
                 "The database is lost; what was sent will be settled when it is back.",
-                ["reason": .string(reason)]
+                ["reason": reason]
             )
         case .databaseAway(let error, suppressed: 0):
-            log.warning("The database cannot be reached, and is tried again.", ["error": .string(error)])
+            log.warning("The database cannot be reached, and is tried again.", ["error": error])
         case .databaseAway(let error, let suppressed):
             log.warning(
                 "The database still cannot be reached, and is tried again.",
-                ["error": .string(error), "more_since_last": .int(Int64(suppressed))]
+                ["error": error, "more_since_last": suppressed]
             )
         case .databaseBack:
             log.info("The database is back.")
         case .databaseError(let error, suppressed: 0):
-            log.warning("A statement failed and will be tried again.", ["error": .string(error)])
+            log.warning("A statement failed and will be tried again.", ["error": error])
         case .databaseError(let error, let suppressed):
             log.warning(
                 "Statements keep failing and will be tried again.",
-                ["error": .string(error), "more_since_last": .int(Int64(suppressed))]
+                ["error": error, "more_since_last": suppressed]
             )
         case .lockMet(let error, let suppressed, let holders):
             log.warning(
                 "A statement met a lock that somebody else holds, and will be tried again.",
-                [
-                    "error": .string(error), "more_since_last": .int(Int64(suppressed)),
-                    "held_by": .array(holders.map { .string($0.sentence) }),
-                ]
+                ["error": error, "more_since_last": suppressed, "held_by": holders.map(\.sentence)]
             )
         case .leaseLost(let worker):
             log.warning(
                 "Others took this worker for dead and took over its jobs; it goes on under another number.",
-                ["worker": .int(worker)]
+                ["worker": worker]
             )
         case .stale(let claim):
-            log.warning("The outcome of a claim came too late to be written.", ["claim": .int(claim)])
+            log.warning("The outcome of a claim came too late to be written.", ["claim": claim])
         case .unrecorded(let app, let message, let error, let isWritten):
             log.error(
                 isWritten
                     ? "PostgreSQL refused to record all of a message's outcome; 'carillon message show \(message)' shows "
                         + "what could be recorded."
                     : "PostgreSQL refused to record anything of a message's outcome.",
-                ["app": .string(app), "message": .int(message), "error": .string(error)]
+                ["app": app, "message": message, "error": error]
             )
         case .cannotEnd(let app, let message, let error):
             log.error(
                 "PostgreSQL refuses to end a message whose pushes were sent. It stays in flight and is tried again.",
                 [
-                    "app": .string(app), "message": .int(message), "error": .string(error),
-                    "remedy": .string(
+                    "app": app, "message": message, "error": error,
+                    "remedy":
                         "Remove the trigger or constraint that somebody added to carillon.inflight or carillon.unfinished, or "
-                            + "grant again what was revoked ('carillon check' lists that), while this worker runs."
-                    ),
+                        + "grant again what was revoked ('carillon check' lists that), while this worker runs.",
                 ]
             )
         case .tookOver(let workers, claims: 0, jobs: _):
-            log.info("Took over the jobs of workers that died; they held none.", ["workers": .int(Int64(workers))])
+            log.info("Took over the jobs of workers that died; they held none.", ["workers": workers])
         case .tookOver(let workers, let claims, let jobs):
             log.warning(
                 "Took over the jobs of workers that died.",
-                ["workers": .int(Int64(workers)), "claims": .int(Int64(claims)), "jobs": .int(Int64(jobs))]
+                ["workers": workers, "claims": claims, "jobs": jobs]
             )
         case .split(let app, let message, let parts):
             log.info(
                 "A message had more tokens than may be in flight, and was cut into parts.",
-                ["app_id": .int(Int64(app)), "message": .int(message), "parts": .int(Int64(parts))]
+                ["app_id": app, "message": message, "parts": parts]
             )
         case .credentialExpires(let name, let days) where days < 0:
-            log.error("A certificate has expired: import a newer one.", ["credential": .string(name)])
+            log.error("A certificate has expired: import a newer one.", ["credential": name])
         case .credentialExpires(let name, let days):
             log.warning(
                 "A certificate expires soon: import a newer one.",
-                ["credential": .string(name), "days_left": .int(days)]
+                ["credential": name, "days_left": days]
             )
         case .tokenMinted(let key):
-            log.info("Minted the provider token that the fleet uses from now on.", ["key": .string(key)])
+            log.info("Minted the provider token that the fleet uses from now on.", ["key": key])
         case .trouble(_, let name, let trouble, let wait):
             log.error(
                 trouble.message,
-                [
-                    "app": .string(name), "kind": .string("\(trouble.kind)"),
-                    "next_try_in": .string(DurationText.write(wait)),
-                ]
+                ["app": name, "kind": "\(trouble.kind)", "next_try_in": DurationText.write(wait)]
             )
         case .troubleOver(_, let name):
-            log.info("The app can send again.", ["app": .string(name)])
+            log.info("The app can send again.", ["app": name])
         case .retrying(_, let name, let cause, let pushes):
             log.warning(
                 "Pushes will be retried.",
-                [
-                    "app": .string(name), "status": cause.status.map { .int(Int64($0)) } ?? .null,
-                    "reason": .string(cause.reason), "pushes": .int(Int64(pushes)),
-                ]
+                ["app": name, "status": cause.status, "reason": cause.reason, "pushes": pushes]
             )
         case .topicRefused(_, let name, let topic, let status, let reason, let pushes, let sent):
             log.warning(
@@ -108,9 +98,8 @@ struct WorkerLog: Sendable {
                     ? "Pushes fail for good because of their topic, and none was sent meanwhile."
                     : "Pushes fail for good because of their topic.",
                 [
-                    "app": .string(name), "topic": JSONValue(topic), "status": .int(Int64(status)),
-                    "reason": .string(reason), "pushes": .int(Int64(pushes)), "sent": .int(Int64(sent)),
-                    "remedy": JSONValue(FailureRemedy.sentence(for: reason, of: name)),
+                    "app": name, "topic": topic, "status": status, "reason": reason, "pushes": pushes, "sent": sent,
+                    "remedy": FailureRemedy.sentence(for: reason, of: name),
                 ]
             )
         case .maintained:
@@ -118,15 +107,12 @@ struct WorkerLog: Sendable {
         case .maintenanceFailed(let step, let error, holders: []):
             log.warning(
                 "A step of maintenance failed and will be tried again.",
-                ["step": .string(step), "error": .string(error)]
+                ["step": step, "error": error]
             )
         case .maintenanceFailed(let step, let error, let holders):
             log.warning(
                 "A step of maintenance failed, for it met a lock that somebody else holds, and will be tried again.",
-                [
-                    "step": .string(step), "error": .string(error),
-                    "held_by": .array(holders.map { .string($0.sentence) }),
-                ]
+                ["step": step, "error": error, "held_by": holders.map(\.sentence)]
             )
         case .feedbackRead(let report):
             FeedbackLog(log: log).tell(report)
@@ -135,7 +121,7 @@ struct WorkerLog: Sendable {
         case .breakerOpened(_, let name, let reason):
             log.error(
                 "An app was paused: most of its pushes fail as BadDeviceToken.",
-                ["app": .string(name), "reason": .string(reason)]
+                ["app": name, "reason": reason]
             )
         case .draining:
             log.info("Stopping: waiting for the answers to what was sent.")

@@ -34,7 +34,7 @@ final class WorkerSite: Sendable {
         loop: EventLoop,
         log: Log
     ) {
-        let log = label.map { log.adding(["database": .string($0)]) } ?? log
+        let log = label.map { log.adding(["database": $0]) } ?? log
         self.label = label
         self.log = log
         self.loop = loop
@@ -77,9 +77,7 @@ final class WorkerSite: Sendable {
                 return try await run()
             } catch {
                 let error = CommandError(explaining: error)
-                let fields: KeyValuePairs<String, JSONValue> = [
-                    "error": .string(error.sentence), "hint": JSONValue(error.hint),
-                ]
+                let fields: KeyValuePairs<String, any JSONConvertible> = ["error": error.sentence, "hint": error.hint]
                 if isStopping || worker.options.once {
                     log.error("This database could not be served.", fields)
                     return .failed(error.status)
