@@ -28,6 +28,7 @@ import Testing
             metrics.merge(worker.measurements)
             let reference = MetricsReference(exposition: metrics.text)
             #expect(reference.unsampled(in: metrics.text) == [])
+            for metric in Metric.allCases { #expect(metrics.text.contains("# TYPE \(metric.rawValue) ")) }
             try GeneratedPage("docs/metrics.md").expect(reference.text)
         }
     }
