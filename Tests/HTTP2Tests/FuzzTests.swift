@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 @Suite struct FuzzTests {
-    @Test func `every tag ends once, whatever the peer sends`() throws {
+    @Test func `every tag ends once, whatever the peer sends`() async throws {
         var answered = 0
-        try Fuzzing.seeds(200) { seed in
+        try await Fuzzing.seeds(200) { seed in
             var random = SeededGenerator(seed: seed)
             let bytes = (0..<Int.random(in: 10..<2_000, using: &random)).map { _ in
                 UInt8.random(in: 0...255, using: &random)
@@ -22,8 +22,8 @@ import Testing
         #expect(answered > 0, "some sessions get far enough to matter")
     }
 
-    @Test func `whatever a header block is made of, what is kept of it stays small`() throws {
-        try Fuzzing.seeds(300) { seed in
+    @Test func `whatever a header block is made of, what is kept of it stays small`() async throws {
+        try await Fuzzing.seeds(300) { seed in
             var random = SeededGenerator(seed: seed)
             let client = try TestClient()
             try client.feed(Frames.settings())
@@ -48,8 +48,8 @@ import Testing
         }
     }
 
-    @Test func `a server survives any bytes`() throws {
-        try Fuzzing.seeds(160) { seed in
+    @Test func `a server survives any bytes`() async throws {
+        try await Fuzzing.seeds(160) { seed in
             var random = SeededGenerator(seed: seed)
             let server = try TestServer()
             try server.feed(Frames.preface + Frames.settings())

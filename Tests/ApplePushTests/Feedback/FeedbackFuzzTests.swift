@@ -5,8 +5,8 @@ import Testing
 @testable import ApplePush
 
 @Suite struct FeedbackFuzzTests {
-    @Test func `any bytes give the same entries in one piece and in many`() {
-        Fuzzing.seeds(2_000) { seed in
+    @Test func `any bytes give the same entries in one piece and in many`() async {
+        await Fuzzing.seeds(2_000) { seed in
             var random = SeededGenerator(seed: seed)
             var bytes: [UInt8] = []
             for _ in 0..<Int.random(in: 0..<30, using: &random) {

@@ -12,8 +12,8 @@ import Testing
         String(repeating: "x", count: 300), "99999999999999999999",
     ]
 
-    @Test func `whatever a body contains, its reason is short printable text`() {
-        Fuzzing.seeds(3_000) { seed in
+    @Test func `whatever a body contains, its reason is short printable text`() async {
+        await Fuzzing.seeds(3_000) { seed in
             var random = SeededGenerator(seed: seed)
             var bytes = Array("{\"reason\":\"".utf8.prefix(seed & 1 == 0 ? 0 : 11))
             for _ in 0..<Int.random(in: 0..<12, using: &random) {

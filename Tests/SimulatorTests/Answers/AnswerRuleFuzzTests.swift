@@ -12,9 +12,9 @@ import Testing
         "9223372036854775808", String(repeating: "a", count: 201),
     ]
 
-    @Test func `any text is read as a rule, or refused with an error`() {
+    @Test func `any text is read as a rule, or refused with an error`() async {
         var read = 0
-        Fuzzing.seeds(5_000) { seed in
+        await Fuzzing.seeds(5_000) { seed in
             var random = SeededGenerator(seed: seed)
             var text = Bool.random(using: &random) ? "ab=" : ""
             for _ in 0..<Int.random(in: 0...6, using: &random) {
@@ -57,8 +57,8 @@ import Testing
         }
     }
 
-    @Test func `of any rules the longest prefix applies, as often as its limit allows`() throws {
-        try Fuzzing.seeds(500) { seed in
+    @Test func `of any rules the longest prefix applies, as often as its limit allows`() async throws {
+        try await Fuzzing.seeds(500) { seed in
             var random = SeededGenerator(seed: seed)
             func digits(_ most: Int) -> String {
                 let count = Int.random(in: 0...most, using: &random)

@@ -48,7 +48,7 @@ import Testing
         return request
     }
 
-    @Test func `any request has one verdict, one detail and one line of JSON`() throws {
+    @Test func `any request has one verdict, one detail and one line of JSON`() async throws {
         let rules = try ["ab=410", "cd=429*1", "*=503*1"].map { try AnswerRule(parsing: $0) }
         var ruled = SimulatorConfiguration()
         ruled.answers = rules
@@ -59,7 +59,7 @@ import Testing
         ]
         var seen: Set<String> = []
         var writer = LogLine()
-        Fuzzing.seeds(2_000) { seed in
+        await Fuzzing.seeds(2_000) { seed in
             var random = SeededGenerator(seed: seed)
             var configuration = SimulatorConfiguration()
             configuration.answers = Bool.random(using: &random) ? rules : []

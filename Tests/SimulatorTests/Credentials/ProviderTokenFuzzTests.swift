@@ -11,12 +11,12 @@ import Testing
         String(repeating: "A", count: 86),
     ]
 
-    @Test func `a damaged provider token is refused, or has a key, a team, a time and a signature`() throws {
+    @Test func `a damaged provider token is refused, or has a key, a team, a time and a signature`() async throws {
         let provider = try TestProvider()
         let tokens = [provider.authorization(issuedAt: 1_700_000_000), provider.appleSample(issuedAt: 1_700_000_000)]
         var keys = ProviderKeys([try provider.registered()], environment: .production)
         var refused = 0
-        Fuzzing.seeds(1_000) { seed in
+        await Fuzzing.seeds(1_000) { seed in
             var random = SeededGenerator(seed: seed)
             let original = Array(tokens[Int.random(in: 0..<tokens.count, using: &random)].utf8)
             var bytes = original

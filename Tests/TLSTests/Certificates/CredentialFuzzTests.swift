@@ -34,9 +34,9 @@ import Testing
         return String(text.compactMap { $0 == "=" ? nil : pairs[$0] ?? $0 })
     }
 
-    @Test func `a damaged certificate or key is refused with a message, or is still intact`() {
+    @Test func `a damaged certificate or key is refused with a message, or is still intact`() async {
         var refused = 0
-        Fuzzing.seeds(300) { seed in
+        await Fuzzing.seeds(300) { seed in
             var random = SeededGenerator(seed: seed)
             let isKey = Bool.random(using: &random)
             let certificate =

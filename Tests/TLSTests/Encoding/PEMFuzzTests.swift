@@ -33,9 +33,9 @@ import Testing
         "é",
     ]
 
-    @Test func `blocks are found as a naive reading finds them`() {
+    @Test func `blocks are found as a naive reading finds them`() async {
         var found = 0
-        Fuzzing.seeds(3_000) { seed in
+        await Fuzzing.seeds(3_000) { seed in
             var random = SeededGenerator(seed: seed)
             var text: [UInt8] = []
             for _ in 0..<Int.random(in: 0..<40, using: &random) {

@@ -41,16 +41,20 @@ package struct ProgramRun {
             let exit = try await TestLoop.with { loop in
                 try await child.wait(on: loop, until: .now + limit)
             }
-            guard case .status(let status) = exit else { throw Failure(exit: exit) }
-            return ProgramRun(
-                status: status,
+            let written = (
                 output: output == nil ? try folder.read("output") : "",
                 errors: errors == nil ? try folder.read("errors") : ""
             )
+            guard case .status(let status) = exit else {
+                throw Failure(exit: exit, output: written.output, errors: written.errors)
+            }
+            return ProgramRun(status: status, output: written.output, errors: written.errors)
         }
     }
 
     package struct Failure: Error {
         package let exit: ChildProcess.Exit
+        package let output: String
+        package let errors: String
     }
 }
