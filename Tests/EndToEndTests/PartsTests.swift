@@ -80,7 +80,14 @@ import Testing
                 try await fastOnesAreSettled(in: queue) && dying.counters.inFlight == 2
             }
             // To the others it looks dead, and they take over.
-            try await queue.database.run("SELECT carillon.take_over(w.id, w.beat) FROM carillon.workers w")
+            try await queue.loop.eventually("it is taken over: a heartbeat in between prevents it") {
+                try await queue.database.number(
+                    """
+                    SELECT coalesce(sum(t.workers), 0)::bigint
+                    FROM carillon.workers w, carillon.take_over(w.id, w.beat) t
+                    """
+                ) == 1
+            }
             let backend = HTTP2Backend()
             let report = try await queue.drain(backend)
             await backend.shutdown()

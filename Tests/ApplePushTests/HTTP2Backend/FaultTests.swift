@@ -141,7 +141,7 @@ import Testing
             []
         } test: { server, gateway in
             try await withBackend {
-                $0.requestTimeout = .milliseconds(300)
+                $0.requestTimeout = .seconds(2)
             } _: { backend in
                 let outcomes = await backend.deliver(batch(20), to: gateway, with: try TestCredential.certificate())
                 #expect(count(outcomes) == [.safe: 15, .unknown: 5])

@@ -68,7 +68,11 @@ import Testing
 
     @Test func `a line for people shows what a terminal would obey`() {
         let style = LogStyle(format: .text, stream: TextStream(descriptor: -1, environment: [:]))
-        let line = style.line(.info, "App \u{1B}[2J\u{202E}\nis new", [("app", .string("\u{9B}31m")), ("reason", .string("a\u{7F} b"))])
+        let line = style.line(
+            .info,
+            "App \u{1B}[2J\u{202E}\nis new",
+            [("app", .string("\u{9B}31m")), ("reason", .string("a\u{7F} b"))]
+        )
         #expect(line.hasSuffix(#"App \u{1b}[2J\u{202e}\u{a}is new app=\u{9b}31m reason="a\u{7f} b""# + "\n"))
     }
 

@@ -34,8 +34,10 @@ extension Command {
 extension App: JSONConvertible {
     var json: JSONValue {
         [
-            "id": id, "name": self.name, "topic": self.topic, "credential": self.credential, "environment": self.environment,
-            "protocol": self.protocol, "gateway": self.gateway, "feedback_gateway": self.feedbackGateway, "paused": isPaused,
+            "id": id, "name": self.name, "topic": self.topic, "credential": self.credential,
+            "environment": self.environment,
+            "protocol": self.protocol, "gateway": self.gateway, "feedback_gateway": self.feedbackGateway,
+            "paused": isPaused,
             "paused_reason": pauseReason, "max_rate": self.maxRate, "max_attempts": self.maxAttempts,
             "reap_bad_tokens": self.reapsBadTokens,
         ]
