@@ -213,10 +213,14 @@ import Testing
                 return [.pass]
             }
             return [.say(Frames.headers(frame.frame.stream, answers[frame.answers - 21], end: true))]
-        } then: { _, worker, relay in
+        } then: { _, worker, _ in
             let unknown = try await worker.metric("carillon_unknown_outcomes_total")
             #expect(unknown == Double(answers.count))
-            #expect(relay.connections == 1)
+            // A slow machine may need another connection, but none ends because of an answer.
+            let ended = try await worker.ends().filter { line in
+                !["idle", "spare", "aged"].contains { line.contains("end=\"\($0)\"") } && !line.hasSuffix(" 0")
+            }
+            #expect(ended.isEmpty)
         }
     }
 
