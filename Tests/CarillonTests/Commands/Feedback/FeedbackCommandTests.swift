@@ -78,9 +78,7 @@ import Testing
             try await connection.script("ALTER TABLE devices ALTER seen TYPE timestamp")
             let dry = try await run("--dry-run")
             #expect(dry.status == 1)
-            #expect(
-                dry.errors.contains("public.devices cannot be reaped") && dry.errors.contains("timestamptz")
-            )
+            #expect(dry.errors.contains("public.devices cannot be reaped") && dry.errors.contains("timestamptz"))
             let pass = try await run("--once")
             #expect(pass.status == 1)
             #expect(pass.output.hasPrefix("Deleted 1,500 tokens"))
@@ -137,7 +135,9 @@ import Testing
                     )
                 }
                 _ = try await program.line(containing: "Reaped dead tokens.", on: TestLoop.shared)
-                #expect(try await program.end(by: SIGTERM, on: TestLoop.shared) == .status(0))
+                // 75: it was interrupted in a pass, which begin five times a second here.
+                let end = try await program.end(by: SIGTERM, on: TestLoop.shared)
+                #expect(end == .status(0) || end == .status(75))
             }
         }
     }
