@@ -30,8 +30,7 @@ struct Program {
                 return await run(command, arguments, settings)
             }
         } catch {
-            let title = (["carillon"] + error.command).joined(separator: " ")
-            let error = CommandError(.usage, error.sentence, hint: "'\(title) --help' says more.")
+            let error = CommandError(error, of: error.command)
             // The sentence may repeat a word that was given in the wrong place, such as a database URL.
             let complaint = Redactor(words).clean(error.text)
             TextStream(descriptor: 2, environment: environment).complain(complaint)
@@ -49,6 +48,9 @@ struct Program {
             ending = try await command.run(
                 Invocation(command: command, arguments: arguments, settings: settings, console: console)
             )
+        } catch let error as UsageError {
+            ending = .usage
+            console.report(CommandError(error, of: command.words), isService: command.isService)
         } catch {
             let error = CommandError(explaining: error).naming(rolesFor: command)
             console.report(error, isService: command.isService)

@@ -17,10 +17,14 @@ struct ArgumentParser {
         let line = try CommandLineWords(words)
         let (command, arguments) = try find(line)
         guard let command else { return .help(arguments) }
-        try check(line.given, for: command)
-        try check(arguments, for: command)
-        let reader = SettingsReader(command: command, environment: environment)
-        return .run(command, arguments: arguments, try reader.read(line.given))
+        do throws(UsageError) {
+            try check(line.given, for: command)
+            try check(arguments, for: command)
+            let settings = try SettingsReader(command: command, environment: environment).read(line.given)
+            return .run(command, arguments: arguments, settings)
+        } catch {
+            throw UsageError(error.sentence, of: command.words)
+        }
     }
 
     /// Finds the command with the longest match at the beginning of the line, and returns the remaining words with it.
@@ -31,9 +35,7 @@ struct ArgumentParser {
         let isHelp = line.wantsHelp || words.isEmpty || words.first == "help"
         if words.first == "help" { words.removeFirst() }
         let match = commands.filter { words.starts(with: $0.words) }.max { $0.words.count < $1.words.count }
-        if let match {
-            return isHelp ? (nil, match.words) : (match, Array(words.dropFirst(match.words.count)))
-        }
+        if let match { return isHelp ? (nil, match.words) : (match, Array(words.dropFirst(match.words.count))) }
         let group = words.isEmpty ? [] : [words[0]]
         let members = commands.filter { $0.words.starts(with: group) }
         if isHelp, !members.isEmpty, words.count <= 1 { return (nil, group) }
@@ -46,16 +48,13 @@ struct ArgumentParser {
         let group = Array(words.prefix(depth))
         let title = (["carillon"] + group).joined(separator: " ")
         guard words.count > depth else {
-            return UsageError("\(title) takes one of: \(known.joined(separator: ", ")).", command: group)
+            return UsageError("\(title) takes one of: \(known.joined(separator: ", ")).", of: group)
         }
         let word = words[depth]
-        if let nearest = Suggestion.nearest(to: word, among: known) {
-            return UsageError("\(title) knows no command '\(word)'. Did you mean '\(nearest)'?", command: group)
-        }
-        return UsageError(
-            "\(title) knows no command '\(word)'. It knows: \(known.joined(separator: ", ")).",
-            command: group
-        )
+        let advice =
+            Suggestion.nearest(to: word, among: known).map { "Did you mean '\($0)'?" }
+            ?? "It knows: \(known.joined(separator: ", "))."
+        return UsageError("\(title) knows no command '\(word)'. \(advice)", of: group)
     }
 
     private func check(_ given: [CommandLineWords.Given], for command: Command) throws(UsageError) {
@@ -63,7 +62,7 @@ struct ArgumentParser {
             guard let option = one.option else {
                 let known = command.allOptions.flatMap(\.flags)
                 let hint = Suggestion.nearest(to: one.flag, among: known).map { " Did you mean --\($0)?" } ?? ""
-                throw UsageError("\(command.title) has no option --\(one.flag).\(hint)", command: command.words)
+                throw UsageError("\(command.title) has no option --\(one.flag).\(hint)")
             }
             guard !command.allOptions.contains(where: { $0.flag == option.flag }) else { continue }
             let takers = commands.filter { $0.allOptions.contains { $0.flag == option.flag } }.map(\.title)
@@ -71,8 +70,7 @@ struct ArgumentParser {
             throw UsageError(
                 "\(command.title) has no option --\(one.flag)"
                     + (takers.count > 3
-                        ? ". It takes \(Counted.list(own))." : "; it belongs to \(takers.joined(separator: ", "))."),
-                command: command.words
+                        ? ". It takes \(Counted.list(own))." : "; it belongs to \(takers.joined(separator: ", ")).")
             )
         }
     }
@@ -81,12 +79,12 @@ struct ArgumentParser {
         let needed = command.arguments.count(where: \.isRequired)
         if arguments.count < needed {
             let missing = command.arguments[arguments.count]
-            throw UsageError("\(command.title) needs \(missing.name): \(missing.help)", command: command.words)
+            throw UsageError("\(command.title) needs \(missing.name): \(missing.help)")
         }
         let takesAll = command.arguments.contains(where: \.isRepeatable)
         if !takesAll, arguments.count > command.arguments.count {
             let surplus = arguments[command.arguments.count]
-            throw UsageError("\(command.title) takes no word '\(surplus)' there.", command: command.words)
+            throw UsageError("\(command.title) takes no word '\(surplus)' there.")
         }
     }
 }
@@ -98,7 +96,7 @@ struct UsageError: Error, Equatable {
     /// The words of the command whose `--help` explains more; empty for the program itself.
     let command: [String]
 
-    init(_ sentence: String, command: [String] = []) {
+    init(_ sentence: String, of command: [String] = []) {
         self.sentence = sentence
         self.command = command
     }

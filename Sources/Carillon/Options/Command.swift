@@ -17,7 +17,7 @@ struct Command: Sendable {
     let run: @Sendable (Invocation) async throws -> ExitStatus
 
     init(
-        _ words: String...,
+        _ words: String,
         summary: String,
         discussion: String = "",
         arguments: [Argument] = [],
@@ -27,7 +27,7 @@ struct Command: Sendable {
         isService: Bool = false,
         run: @escaping @Sendable (Invocation) async throws -> ExitStatus
     ) {
-        self.words = words
+        self.words = words.split(separator: " ").map(String.init)
         self.summary = summary
         self.discussion = discussion
         self.arguments = arguments

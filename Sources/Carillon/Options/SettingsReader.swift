@@ -20,18 +20,13 @@ struct SettingsReader {
         }
         for option in command.required where !settings.isChosen(option) {
             let word = option.kind.placeholder.map { " \($0)" } ?? ""
-            throw UsageError(
-                "\(command.title) needs --\(option.flag)\(word): \(option.help)",
-                command: command.words
-            )
+            throw UsageError("\(command.title) needs --\(option.flag)\(word): \(option.help)")
         }
         return settings
     }
 
     private func read(_ option: Option, arguments: [CommandLineWords.Given]) throws(UsageError) -> [OptionValue] {
-        if !option.isRepeatable, arguments.count > 1 {
-            throw UsageError("--\(option.flag) is given more than once.", command: command.words)
-        }
+        if !option.isRepeatable, arguments.count > 1 { throw UsageError("--\(option.flag) is given more than once.") }
         var values: [OptionValue] = []
         for argument in arguments {
             let text = argument.value ?? ""
@@ -51,9 +46,7 @@ struct SettingsReader {
 
     private func readEnvironment(_ option: Option) throws(UsageError) -> [OptionValue]? {
         for name in option.variables {
-            if let text = environment[name], !text.isEmpty {
-                return try values(of: option, text, from: name)
-            }
+            if let text = environment[name], !text.isEmpty { return try values(of: option, text, from: name) }
             if option.secrecy != .open, let path = environment[name + "_FILE"], !path.isEmpty {
                 return try values(of: option, inFile: path, from: name + "_FILE")
             }
@@ -75,7 +68,7 @@ struct SettingsReader {
         let text = try secret(in: path, of: option, from: source)
         let values = try self.values(of: option, text, from: source)
         guard case .database = option.kind else { return values }
-        if text.isEmpty { throw UsageError("\(source): \(DatabaseFile.emptiness(of: path)).", command: command.words) }
+        if text.isEmpty { throw UsageError("\(source): \(DatabaseFile.emptiness(of: path)).") }
         guard SmallFile.isRegular(path) else { return values }
         return values.enumerated().map { place, value in
             guard case .database(let database) = value else { return value }
@@ -93,22 +86,18 @@ struct SettingsReader {
         if option.flag == Option.database.flag { try checkDatabase(text, of: option, from: source) }
         if let value = option.kind.read(text) { return value }
         let shown = option.secrecy == .open ? ", not '\(text)'" : ""
-        throw UsageError("\(source) takes \(option.kind.expectation)\(shown).", command: command.words)
+        throw UsageError("\(source) takes \(option.kind.expectation)\(shown).")
     }
 
     private func checkDatabase(_ text: String, of option: Option, from source: String) throws(UsageError) {
         let pieces = text.split(separator: ",").map { $0.drop(while: \.isWhitespace) }
         guard !pieces.dropFirst().contains(where: Option.Separator.isURL) else {
-            throw UsageError(
-                "\(source) holds several databases, separated by commas: separate URLs by white space.",
-                command: command.words
-            )
+            throw UsageError("\(source) holds several databases, separated by commas: separate URLs by white space.")
         }
         guard option.isRepeatable || Option.Separator.whitespace.split(text).count < 2 else {
             throw UsageError(
                 "\(source) holds several databases, and \(command.title) works on one: name that with --database. "
-                    + "'carillon worker' and 'carillon check' take several.",
-                command: command.words
+                    + "'carillon worker' and 'carillon check' take several."
             )
         }
     }
@@ -122,7 +111,7 @@ struct SettingsReader {
             let sentence =
                 option.secrecy == .hidden && !isPath
                 ? "The file that \(source) names cannot be used: \(error.reason)" : "\(source): \(error.sentence)"
-            throw UsageError(sentence, command: command.words)
+            throw UsageError(sentence)
         }
     }
 }

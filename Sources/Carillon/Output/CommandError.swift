@@ -13,6 +13,12 @@ struct CommandError: Error {
         self.lacksRights = lacksRights
     }
 
+    /// Wrong usage of the command with these words, or of the program if there are none.
+    init(_ error: UsageError, of words: [String]) {
+        let title = (["carillon"] + words).joined(separator: " ")
+        self.init(.usage, error.sentence, hint: "'\(title) --help' says more.")
+    }
+
     /// Adds the role that the command needs as a hint, if the user lacks it.
     func naming(rolesFor command: Command) -> CommandError {
         guard lacksRights else { return self }

@@ -7,8 +7,7 @@ import Testing
 @Suite struct ArgumentParserTests {
     /// A command that takes an option of every kind.
     private static let sample = Command(
-        "sample",
-        "run",
+        "sample run",
         summary: "Try the table.",
         arguments: [Argument("NAME", required: false, "a name")],
         options: [

@@ -2,8 +2,7 @@ import PushQueue
 
 extension Command {
     static let appAdd = Command(
-        "app",
-        "add",
+        "app add",
         summary: "Add an app: its topic, its credential, and its gateway.",
         arguments: [Argument("NAME", "The name to give to carillon.enqueue.")],
         required: [.topic, .credential],

@@ -2,8 +2,7 @@ import PushQueue
 
 extension Command {
     static let appList = Command(
-        "app",
-        "list",
+        "app list",
         summary: "List the apps.",
         options: [.json, .database],
         run: { invocation in

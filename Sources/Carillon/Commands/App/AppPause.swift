@@ -2,8 +2,7 @@ import PushQueue
 
 extension Command {
     static let appPause = Command(
-        "app",
-        "pause",
+        "app pause",
         summary: "Stop sending for an app; its messages wait.",
         arguments: [Argument("NAME", "The app.")],
         options: [.database],
@@ -17,8 +16,7 @@ extension Command {
     )
 
     static let appResume = Command(
-        "app",
-        "resume",
+        "app resume",
         summary: "Send again for an app that was paused.",
         arguments: [Argument("NAME", "The app.")],
         options: [.database],

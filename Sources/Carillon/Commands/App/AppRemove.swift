@@ -2,8 +2,7 @@ import PushQueue
 
 extension Command {
     static let appRemove = Command(
-        "app",
-        "remove",
+        "app remove",
         summary: "Remove an app that has nothing left to send, with its tokens.",
         discussion:
             "Says what is deleted with the app, and asks before it does so; --yes agrees. An app with messages that wait or "

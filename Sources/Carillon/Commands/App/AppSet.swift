@@ -2,8 +2,7 @@ import PushQueue
 
 extension Command {
     static let appSet = Command(
-        "app",
-        "set",
+        "app set",
         summary: "Change the settings of an app; running workers follow within a second.",
         discussion: "Changes the settings that are given and leaves the others. --clear removes a setting; "
             + "--reap-bad-tokens=false turns that one off. 'carillon app show' shows all settings.",
@@ -24,18 +23,12 @@ private struct AppSet {
     func run() async throws -> ExitStatus {
         let settings = invocation.settings
         guard AppOptions.changes.contains(where: { settings.isChosen($0) }) else {
-            throw UsageError(
-                "carillon app set needs something to change, such as --topic or --max-rate.",
-                command: invocation.command.words
-            )
+            throw UsageError("carillon app set needs something to change, such as --topic or --max-rate.")
         }
         if let twice = AppOptions.clearable.first(where: {
             settings.texts(.clear).contains($0.flag) && settings.isChosen($0)
         }) {
-            throw UsageError(
-                "--clear \(twice.flag) and --\(twice.flag) contradict each other: give one of them.",
-                command: invocation.command.words
-            )
+            throw UsageError("--clear \(twice.flag) and --\(twice.flag) contradict each other: give one of them.")
         }
         let options = try AppOptions(settings)
         let (app, credential) = try await DatabaseScope.with(invocation) { connection, _ in

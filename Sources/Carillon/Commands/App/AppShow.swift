@@ -4,8 +4,7 @@ import TLS
 
 extension Command {
     static let appShow = Command(
-        "app",
-        "show",
+        "app show",
         summary: "Show the settings and the state of an app.",
         arguments: [Argument("NAME", "The app.")],
         options: [.json, .database],

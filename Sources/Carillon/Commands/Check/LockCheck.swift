@@ -32,9 +32,7 @@ extension LockHolder {
             let age: Duration = seconds < 1 ? .milliseconds(Int64(seconds * 1000)) : .seconds(Int64(seconds))
             text += " for \(DurationText.write(age))"
         }
-        if waiting > 0 {
-            text += ", and \(Counted.text(waiting, "session")) \(waiting == 1 ? "waits" : "wait") for it"
-        }
+        if waiting > 0 { text += ", and \(Counted.text(waiting, "session")) \(waiting == 1 ? "waits" : "wait") for it" }
         return text
     }
 }

@@ -2,8 +2,7 @@ import PushQueue
 
 extension Command {
     static let credentialCheck = Command(
-        "credential",
-        "check",
+        "credential check",
         summary: "Check the stored credentials, and say what is wrong with them.",
         arguments: [Argument("NAME", required: false, "The credential; all of them if none is named.")],
         options: [.database],

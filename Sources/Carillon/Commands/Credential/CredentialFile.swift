@@ -35,9 +35,7 @@ struct CredentialFile {
 
     private func bundle() throws -> CredentialText {
         try refuseKeyID(for: "a .p12")
-        if keyPath != nil {
-            throw UsageError("--key does not go with a .p12: the key is inside.", command: ["credential", "import"])
-        }
+        if keyPath != nil { throw UsageError("--key does not go with a .p12: the key is inside.") }
         let (certificate, privateKey) = try PKCS12.open(bytes, passphrase: Array((passphrase ?? "").utf8))
         // The strings are decrypted, so the passphrase is no longer needed.
         return CredentialText(certificate: certificate, privateKey: privateKey)
@@ -45,16 +43,12 @@ struct CredentialFile {
 
     private func signingKey() throws -> CredentialText {
         if let keyPath {
-            throw UsageError(
-                "\(path) is a private key, and so is \(keyPath): --file takes the certificate.",
-                command: ["credential", "import"]
-            )
+            throw UsageError("\(path) is a private key, and so is \(keyPath): --file takes the certificate.")
         }
         guard let keyID = keyID ?? keyIDInName, let teamID else {
             throw UsageError(
                 "\(path) is a private key alone. For a signing key (.p8) give --key-id and --team-id too; "
-                    + "for a certificate's key give the certificate with --file and the key with --key.",
-                command: ["credential", "import"]
+                    + "for a certificate's key give the certificate with --file and the key with --key."
             )
         }
         try Self.check(keyID, "--key-id")
@@ -73,17 +67,13 @@ struct CredentialFile {
 
     private func refuseKeyID(for what: String) throws {
         guard keyID != nil || teamID != nil else { return }
-        throw UsageError(
-            "--key-id and --team-id belong to a signing key (.p8), and \(path) is \(what).",
-            command: ["credential", "import"]
-        )
+        throw UsageError("--key-id and --team-id belong to a signing key (.p8), and \(path) is \(what).")
     }
 
     private static func check(_ identifier: String, _ flag: String) throws {
         guard !isIdentifier(identifier) else { return }
         throw UsageError(
-            "\(flag) takes the ten capital letters and digits that Apple shows for it, not '\(identifier)'.",
-            command: ["credential", "import"]
+            "\(flag) takes the ten capital letters and digits that Apple shows for it, not '\(identifier)'."
         )
     }
 

@@ -5,8 +5,7 @@ import TLS
 
 extension Command {
     static let credentialImport = Command(
-        "credential",
-        "import",
+        "credential import",
         summary: "Store a certificate or signing key in the database, after a check.",
         discussion: "The files are read once; workers read the database only. Importing under a name that exists "
             + "replaces that credential, and running workers use the new one within seconds. If apps use the credential and "

@@ -2,8 +2,7 @@ import PushQueue
 
 extension Command {
     static let credentialList = Command(
-        "credential",
-        "list",
+        "credential list",
         summary: "List the credentials, without their secrets.",
         options: [.json, .database],
         run: { invocation in

@@ -2,8 +2,7 @@ import PushQueue
 
 extension Command {
     static let credentialRemove = Command(
-        "credential",
-        "remove",
+        "credential remove",
         summary: "Remove a credential that no app uses.",
         arguments: [Argument("NAME", "The credential.")],
         options: [.database],

@@ -2,8 +2,7 @@ import Postgres
 
 extension Command {
     static let failuresList = Command(
-        "failures",
-        "list",
+        "failures list",
         summary: "List the pushes that failed for good, the newest first.",
         options: FailureFilter.options + [.limit, .json, .database],
         examples: [

@@ -3,8 +3,7 @@ import PushQueue
 
 extension Command {
     static let failuresRequeue = Command(
-        "failures",
-        "requeue",
+        "failures requeue",
         summary: "Enqueue failed pushes again, as new messages.",
         discussion:
             "Without a filter all failures are requeued, and the command asks first. Dead tokens and expired pushes are never "

@@ -121,16 +121,12 @@ private struct Feedback: Sendable {
             console.print(
                 "Deleted \(tokens)\(shares.isEmpty ? "" : " (\(shares))") by \(tally.handled.grouped) rows of feedback."
             )
-            for fault in tally.faults {
-                console.warn("A table could not be reaped. \(fault)".visible)
-            }
+            for fault in tally.faults { console.warn("A table could not be reaped. \(fault)".visible) }
         }
         return unread.isEmpty && tally.faults.isEmpty ? .done : .failed
     }
 }
 
 extension FeedbackPreview: JSONConvertible {
-    var json: JSONValue {
-        ["app": app, "table": relation, "tokens": tokens, "error": fault]
-    }
+    var json: JSONValue { ["app": app, "table": relation, "tokens": tokens, "error": fault] }
 }

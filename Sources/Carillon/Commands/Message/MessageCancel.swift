@@ -2,8 +2,7 @@ import Postgres
 
 extension Command {
     static let messageCancel = Command(
-        "message",
-        "cancel",
+        "message cancel",
         summary: "Cancel a message or broadcast, as far as it is not sent yet.",
         discussion:
             "Jobs that no worker has claimed are not sent. A push in flight may arrive; if it fails, it is not retried. Ends "
@@ -44,10 +43,7 @@ extension Command {
         }
     )
 
-    private static let cancelMessage = Statement(
-        "message_cancel",
-        "SELECT carillon.cancel($1, app => $2)::int8"
-    )
+    private static let cancelMessage = Statement("message_cancel", "SELECT carillon.cancel($1, app => $2)::int8")
 
     /// Returns how many jobs were cancelled, and the state of the messages with that id afterwards.
     private static func cancel(

@@ -20,19 +20,13 @@ struct MessageKey {
         app = invocation.settings.text(.app)
         id = try invocation.arguments.first.map { word throws(UsageError) in try Self.id(word, invocation.command) }
         guard (id == nil) != (reference == nil) else {
-            throw UsageError(
-                "\(invocation.command.title) takes either the ID of a message or --reference.",
-                command: invocation.command.words
-            )
+            throw UsageError("\(invocation.command.title) takes either the ID of a message or --reference.")
         }
     }
 
     static func id(_ word: String, _ command: Command) throws(UsageError) -> Int64 {
         guard let id = Int64(word), id > 0 else {
-            throw UsageError(
-                "\(command.title) takes the number that enqueue returned, not '\(word)'.",
-                command: command.words
-            )
+            throw UsageError("\(command.title) takes the number that enqueue returned, not '\(word)'.")
         }
         return id
     }

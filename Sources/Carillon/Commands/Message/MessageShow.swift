@@ -2,8 +2,7 @@ import Postgres
 
 extension Command {
     static let messageShow = Command(
-        "message",
-        "show",
+        "message show",
         summary: "Show the state of a message: what was sent, what failed, what waits, and why.",
         discussion:
             "Takes the id that enqueue returned, or --reference, which reads the whole queue and may find several messages. "

@@ -4,8 +4,7 @@ import PushQueue
 
 extension Command {
     static let migrateUp = Command(
-        "migrate",
-        "up",
+        "migrate up",
         summary: "Install the schema in the database, or upgrade it to this program's version.",
         discussion:
             "Several programs may run it at once, and share the work. When there is nothing to do, it does nothing.",
@@ -34,8 +33,7 @@ extension Command {
     )
 
     static let migrateDown = Command(
-        "migrate",
-        "down",
+        "migrate down",
         summary: "Undo the newest migration, or all above --to; --to 0 removes the schema.",
         discussion:
             "Says which rows are deleted, and asks before it does so; --yes agrees. Refuses while workers are alive.",
@@ -86,8 +84,7 @@ extension Command {
     }
 
     static let migrateStatus = Command(
-        "migrate",
-        "status",
+        "migrate status",
         summary: "List the migrations; ends with 78 when the schema is not the one that this program needs.",
         options: [.json, .database],
         run: { invocation in
@@ -118,8 +115,7 @@ extension Command {
     )
 
     static let migrateSQL = Command(
-        "migrate",
-        "sql",
+        "migrate sql",
         summary: "Print the migrations as SQL, for psql and for other migration tools.",
         options: [.after, .to],
         examples: ["carillon migrate sql | psql", "carillon migrate sql --after 12"],

@@ -109,10 +109,7 @@ private struct Simulate {
         configuration.feedbackCutAfter = settings.countIfAny(.feedbackCutAfter)
         if configuration.feedbackPort == nil, !configuration.deadTokens.isEmpty || configuration.feedbackCutAfter != nil
         {
-            throw UsageError(
-                "--dead-token and --feedback-cut-after need --feedback-port.",
-                command: invocation.command.words
-            )
+            throw UsageError("--dead-token and --feedback-cut-after need --feedback-port.")
         }
         configuration.environment = settings.text(.environment) == "sandbox" ? .sandbox : .production
         configuration.topics = settings.texts(.allowTopic)
@@ -134,19 +131,15 @@ private struct Simulate {
         configuration.resetAfter = settings.countIfAny(.resetAfter)
         configuration.maximumStreams = settings.countIfAny(.maxStreams).map(UInt32.init)
         configuration.logFile = settings.text(.requestLog)
-        let command = invocation.command.words
         if settings.text(.file) == nil, settings.text(.keyID) != nil || settings.text(.teamID) != nil {
-            throw UsageError("--key-id and --team-id are about the signing key in --file.", command: command)
+            throw UsageError("--key-id and --team-id are about the signing key in --file.")
         }
         if let path = settings.text(.file) {
             guard let keyID = settings.text(.keyID), let teamID = settings.text(.teamID) else {
-                throw UsageError(
-                    "--file is a signing key here: give --key-id and --team-id too.",
-                    command: command
-                )
+                throw UsageError("--file is a signing key here: give --key-id and --team-id too.")
             }
             for (name, id) in [("--key-id", keyID), ("--team-id", teamID)] where id.utf8.count != 10 {
-                throw UsageError("\(name) takes ten characters, and \(id) has \(id.count).", command: command)
+                throw UsageError("\(name) takes ten characters, and \(id) has \(id.count).")
             }
             let pem = try SmallFile.read(path).text
             configuration.providerKeys = [try ProviderKey(pem: pem, keyID: keyID, teamID: teamID)]

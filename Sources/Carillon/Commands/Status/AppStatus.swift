@@ -17,10 +17,7 @@ struct AppStatus: RowReadable, JSONConvertible {
     )
 
     /// Restricted to one app, by name.
-    static let one = Statement(
-        "status_app",
-        statement.sql.replacing(" ORDER BY s.app", with: " WHERE s.app = $1")
-    )
+    static let one = Statement("status_app", statement.sql.replacing(" ORDER BY s.app", with: " WHERE s.app = $1"))
 
     let name: String
     let isPaused: Bool

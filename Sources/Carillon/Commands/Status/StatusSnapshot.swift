@@ -12,9 +12,7 @@ struct StatusSnapshot: Sendable, JSONConvertible {
         )
     }
 
-    var json: JSONValue {
-        ["apps": apps, "workers": workers]
-    }
+    var json: JSONValue { ["apps": apps, "workers": workers] }
 
     func text(for stream: TextStream) -> String {
         let table = TextTable(

@@ -5,8 +5,7 @@ import PushQueue
 
 extension Command {
     static let tokensImport = Command(
-        "tokens",
-        "import",
+        "tokens import",
         summary: "Register the device tokens in a file for an app.",
         discussion:
             "The file is CSV in UTF-8, separated by commas, semicolons or tabs. A header names the columns token, last_update "

@@ -60,9 +60,7 @@ private struct Work: Sendable {
         let result: Result<[WorkerSite.Ending], any Error>
         do {
             try server?.start()
-            if let server {
-                invocation.console.log.info("Health and metrics are served.", ["port": server.port])
-            }
+            if let server { invocation.console.log.info("Health and metrics are served.", ["port": server.port]) }
             let endings = try await Interruption.with(
                 on: loop,
                 signalled: { count in for site in sites { count == 1 ? site.drain() : site.giveUp() } }

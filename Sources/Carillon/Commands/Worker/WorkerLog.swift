@@ -9,10 +9,7 @@ struct WorkerLog: Sendable {
         case .started(let worker):
             log.info("The worker has started.", ["worker": worker, "version": Program.version])
         case .databaseLost(let reason):
-            log.warning(
-                "The database is lost; what was sent will be settled when it is back.",
-                ["reason": reason]
-            )
+            log.warning("The database is lost; what was sent will be settled when it is back.", ["reason": reason])
         case .databaseAway(let error, suppressed: 0):
             log.warning("The database cannot be reached, and is tried again.", ["error": error])
         case .databaseAway(let error, let suppressed):
@@ -74,10 +71,7 @@ struct WorkerLog: Sendable {
         case .credentialExpires(let name, let days) where days < 0:
             log.error("A certificate has expired: import a newer one.", ["credential": name])
         case .credentialExpires(let name, let days):
-            log.warning(
-                "A certificate expires soon: import a newer one.",
-                ["credential": name, "days_left": days]
-            )
+            log.warning("A certificate expires soon: import a newer one.", ["credential": name, "days_left": days])
         case .tokenMinted(let key):
             log.info("Minted the provider token that the fleet uses from now on.", ["key": key])
         case .trouble(_, let name, let trouble, let wait):
@@ -105,10 +99,7 @@ struct WorkerLog: Sendable {
         case .maintained:
             log.debug("Maintenance has succeeded.")
         case .maintenanceFailed(let step, let error, holders: []):
-            log.warning(
-                "A step of maintenance failed and will be tried again.",
-                ["step": step, "error": error]
-            )
+            log.warning("A step of maintenance failed and will be tried again.", ["step": step, "error": error])
         case .maintenanceFailed(let step, let error, let holders):
             log.warning(
                 "A step of maintenance failed, for it met a lock that somebody else holds, and will be tried again.",
@@ -119,10 +110,7 @@ struct WorkerLog: Sendable {
         case .reaped(let tally, let duration):
             FeedbackLog(log: log).tell(tally, in: duration)
         case .breakerOpened(_, let name, let reason):
-            log.error(
-                "An app was paused: most of its pushes fail as BadDeviceToken.",
-                ["app": name, "reason": reason]
-            )
+            log.error("An app was paused: most of its pushes fail as BadDeviceToken.", ["app": name, "reason": reason])
         case .draining:
             log.info("Stopping: waiting for the answers to what was sent.")
         case .gaveUp:
