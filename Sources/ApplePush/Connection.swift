@@ -18,9 +18,7 @@ public struct Connection: Sendable {
 
     /// Sends every push of the batch, and returns an outcome for each: for senders of very many.
     public func deliver(_ batch: consuming PushBatch) async -> Outcomes {
-        guard isSingleUse else {
-            return await backend.deliver(batch, to: gateway, with: credential)
-        }
+        guard isSingleUse else { return await backend.deliver(batch, to: gateway, with: credential) }
         let own = backend.separate()
         let outcomes = await own.deliver(batch, to: gateway, with: credential)
         await own.shutdown()

@@ -52,9 +52,7 @@ public struct Gateway: Hashable, Sendable, CustomStringConvertible {
     public static let feedbackSandbox = Self(host: "feedback.sandbox.push.apple.com", port: 2196)
 
     /// The address as `host:port`.
-    public var description: String {
-        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-    }
+    public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
 extension Gateway.Trust {

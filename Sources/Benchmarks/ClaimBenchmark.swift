@@ -22,9 +22,7 @@ struct ClaimBenchmark {
         let connection = installation.connection
         let times = max(1, rows / clients / claim)
         // A lane and a worker for each client, so that each knows where its rows begin, as workers do.
-        for lane in 0..<clients {
-            try await connection.script(installation.enqueueing(times * claim, lane: lane))
-        }
+        for lane in 0..<clients { try await connection.script(installation.enqueueing(times * claim, lane: lane)) }
         try await connection.script(
             """
             INSERT INTO carillon.workers (name, lease_until)

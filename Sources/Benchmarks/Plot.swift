@@ -13,9 +13,7 @@ struct Plot {
     let caption: String
     let figures: [Figure]
 
-    func write(to path: String) throws {
-        try Data(svg.utf8).write(to: URL(filePath: path))
-    }
+    func write(to path: String) throws { try Data(svg.utf8).write(to: URL(filePath: path)) }
 
     var svg: String {
         let height = Self.top + Self.rowHeight * Double(figures.count) + 16

@@ -4,9 +4,7 @@ struct Report {
     /// Whether figures are held to their bounds; if not, the bounds are shown only.
     private let isJudged: Bool
 
-    init(isJudged: Bool) {
-        self.isJudged = isJudged
-    }
+    init(isJudged: Bool) { self.isJudged = isJudged }
 
     var hasMissed: Bool { figures.contains { $0.isMet == false } }
 

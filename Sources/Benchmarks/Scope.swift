@@ -33,7 +33,5 @@ extension MonotonicInstant {
 struct BenchmarkError: Error, CustomStringConvertible {
     let description: String
 
-    init(_ description: String) {
-        self.description = description
-    }
+    init(_ description: String) { self.description = description }
 }

@@ -137,9 +137,7 @@ package actor PostgresConnection {
     }
 
     /// Ends the session. What is still in flight ends with an unknown outcome.
-    package func close() {
-        end(PostgresError(.closed, "the connection to PostgreSQL was closed"))
-    }
+    package func close() { end(PostgresError(.closed, "the connection to PostgreSQL was closed")) }
 
     private func ask(_ kind: Pipeline<Job>.Kind, _ work: Job.Work) async throws(PostgresError) -> ServerResult {
         let answer: Job.Reply = await withCheckedContinuation { continuation in
@@ -364,9 +362,7 @@ package actor PostgresConnection {
         }
     }
 
-    private func land() {
-        pipeline.landed()?.land()
-    }
+    private func land() { pipeline.landed()?.land() }
 
     // MARK: The end
 

@@ -5,13 +5,9 @@
 package struct SessionSettings: Sendable, ExpressibleByDictionaryLiteral {
     package let pairs: [(name: String, value: String)]
 
-    package init(dictionaryLiteral elements: (String, String)...) {
-        pairs = elements
-    }
+    package init(dictionaryLiteral elements: (String, String)...) { pairs = elements }
 
-    private init(_ pairs: [(name: String, value: String)]) {
-        self.pairs = pairs
-    }
+    private init(_ pairs: [(name: String, value: String)]) { self.pairs = pairs }
 
     /// The versions of PostgreSQL that introduced settings: older servers refuse them.
     private static let introductions = ["transaction_timeout": 170_000]

@@ -51,9 +51,7 @@ public final class APNsSimulator: Sendable {
     private let state: Guarded<State>
 
     /// Prepares a simulator; nothing listens yet.
-    public convenience init(
-        _ configuration: SimulatorConfiguration = SimulatorConfiguration()
-    ) throws(SimulatorError) {
+    public convenience init(_ configuration: SimulatorConfiguration = SimulatorConfiguration()) throws(SimulatorError) {
         try self.init(configuration, clock: LoopClock())
     }
 

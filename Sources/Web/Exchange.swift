@@ -16,9 +16,7 @@ final class Exchange: @unchecked Sendable {
     private let state = Mutex(State.reading)
     private(set) var body: [UInt8] = []
 
-    init(_ connection: OpaquePointer) {
-        self.connection = connection
-    }
+    init(_ connection: OpaquePointer) { self.connection = connection }
 
     /// False if the body is longer than allowed.
     func append(_ bytes: UnsafeRawBufferPointer, limit: Int) -> Bool {

@@ -15,7 +15,5 @@ package struct Request: Sendable {
     }
 
     /// The first query parameter with that name.
-    package func parameter(_ name: String) -> String? {
-        query.first { $0.name == name }?.value
-    }
+    package func parameter(_ name: String) -> String? { query.first { $0.name == name }?.value }
 }

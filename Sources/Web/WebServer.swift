@@ -23,9 +23,7 @@ package final class WebServer: Sendable {
         desk = Desk(RouteTable(routes), limits)
     }
 
-    deinit {
-        stop()
-    }
+    deinit { stop() }
 
     /// The port it listens on; 0 before it does.
     package var port: UInt16 {

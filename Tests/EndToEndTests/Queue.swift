@@ -25,13 +25,7 @@ struct Queue: Sendable {
         try await addApp(name, topic: topic, gateway: "localhost:1", authority: nil, credential: certificate + key)
     }
 
-    func addApp(
-        _ name: String,
-        topic: String,
-        gateway: String,
-        authority: String?,
-        credential: String
-    ) async throws {
+    func addApp(_ name: String, topic: String, gateway: String, authority: String?, credential: String) async throws {
         let parameters = Parameters(name, topic, gateway, credential, authority)
         try await database.connection.execute(
             Statement(

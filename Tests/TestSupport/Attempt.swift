@@ -1,8 +1,5 @@
 /// Runs the body and then the ending, also when the body throws: an asynchronous `defer`.
-package func attempt<R>(
-    _ body: () async throws -> R,
-    finally ending: () async throws -> Void
-) async throws -> R {
+package func attempt<R>(_ body: () async throws -> R, finally ending: () async throws -> Void) async throws -> R {
     let result: R
     do {
         result = try await body()

@@ -114,9 +114,7 @@ extension APNs {
                         action: action,
                         timestamp: outcome.timestamp
                     )
-                    if action == .deleteToken {
-                        feedback.append(Feedback(token: token, timestamp: outcome.timestamp))
-                    }
+                    if action == .deleteToken { feedback.append(Feedback(token: token, timestamp: outcome.timestamp)) }
                 default: add(Problem(status: status, reason: reason, action: action))
                 }
             }

@@ -85,11 +85,7 @@ public struct PushID: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Writes a hyphen and four digits, twice.
-    private static func write(
-        _ digits: UInt64,
-        afterHyphensAt place: Int,
-        into text: UnsafeMutableRawBufferPointer
-    ) {
+    private static func write(_ digits: UInt64, afterHyphensAt place: Int, into text: UnsafeMutableRawBufferPointer) {
         unsafe text[place] = UInt8(ascii: "-")
         let front = UInt32(truncatingIfNeeded: digits >> 32).bigEndian
         unsafe text.storeBytes(of: front, toByteOffset: place + 1, as: UInt32.self)

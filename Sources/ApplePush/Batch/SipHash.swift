@@ -23,9 +23,7 @@ struct SipHash {
 
     /// The eight bytes of the number, least significant first.
     mutating func combine(_ number: UInt64) {
-        for shift in stride(from: UInt64(0), to: 64, by: 8) {
-            combine(UInt8(truncatingIfNeeded: number &>> shift))
-        }
+        for shift in stride(from: UInt64(0), to: 64, by: 8) { combine(UInt8(truncatingIfNeeded: number &>> shift)) }
     }
 
     mutating func combine(_ bytes: RawSpan) {

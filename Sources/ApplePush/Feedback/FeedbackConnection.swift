@@ -71,11 +71,7 @@ actor FeedbackConnection: FeedbackSource {
         guard var stream = self.stream.take() else { return nil }
         do {
             let start = MonotonicInstant.now
-            let count = try await stream.receive(
-                into: &bytes,
-                until: allowance.deadline(from: start),
-                on: loop
-            )
+            let count = try await stream.receive(into: &bytes, until: allowance.deadline(from: start), on: loop)
             allowance.waited(from: start, to: .now)
             if count > 0 {
                 self.stream = consume stream
@@ -93,11 +89,7 @@ actor FeedbackConnection: FeedbackSource {
         if tuples.isWhole {
             // If the gateway closes between two tuples, the list is complete, even without a close_notify of TLS.
             guard let error, error.code != .truncated else { return }
-            failure = PushError(
-                .unreachable,
-                "The list of \(gateway) broke off: \(error).",
-                underlying: error
-            )
+            failure = PushError(.unreachable, "The list of \(gateway) broke off: \(error).", underlying: error)
         } else {
             failure = PushError(
                 .unreachable,

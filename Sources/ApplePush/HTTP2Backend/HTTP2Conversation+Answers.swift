@@ -82,9 +82,7 @@ extension HTTP2Conversation {
     }
 
     private func ended(_ push: QueuedPush, _ ending: HTTP2.Ending) {
-        let outcome = OutcomeRules.outcome(
-            of: .streamEnded(isSurelyUnprocessed: ending.isSurelyUnprocessed)
-        )
+        let outcome = OutcomeRules.outcome(of: .streamEnded(isSurelyUnprocessed: ending.isSurelyUnprocessed))
         if outcome.verdict == .safe {
             deliveries.takeBack(push, isRefused: life.isReady)
         } else {

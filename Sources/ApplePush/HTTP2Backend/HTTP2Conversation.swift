@@ -97,9 +97,7 @@ final class HTTP2Conversation: Conversation {
         }
     }
 
-    var isProven: Bool {
-        isAccepted && (allowance >= session.maxStreams || windowCapacity != nil)
-    }
+    var isProven: Bool { isAccepted && (allowance >= session.maxStreams || windowCapacity != nil) }
 
     /// How many pushes may be in flight: one while a ping is unanswered, and few until the credential is accepted. Then one more
     /// with each answer, so that a gateway that soon closes the connection has few pushes to return. If the previous connection
@@ -210,9 +208,7 @@ final class HTTP2Conversation: Conversation {
             return life.close(ConnectionEnd(error))
         }
         readEvents(at: now)
-        if !budget.allows(counts, at: now) {
-            return life.close(.flooded("many frames and few answers"))
-        }
+        if !budget.allows(counts, at: now) { return life.close(.flooded("many frames and few answers")) }
         checkSession(at: now)
     }
 

@@ -31,9 +31,7 @@ struct Outgoing {
         to session: ClientSession
     ) throws(HTTP2Error) -> Submission {
         let push = run.batch.pushes[position]
-        if push.heading != heading || run.serial != delivery {
-            try turn(to: push.heading, of: run, in: session)
-        }
+        if push.heading != heading || run.serial != delivery { try turn(to: push.heading, of: run, in: session) }
         guard let fieldsID = self.fieldsID else { throw HTTP2Error(.invalidField, "the fields of a push are missing") }
         id.removeAll(keepingCapacity: true)
         push.id.write(into: &id)
@@ -100,12 +98,8 @@ struct PushFields: Equatable {
         if !topic.isEmpty { unsafe block.append("apns-topic", topic.span.bytes) }
         block.append("apns-push-type", pushType.name)
         if let priority = self.priority { block.append("apns-priority", String(priority)) }
-        if let expiration = self.expiration {
-            block.append("apns-expiration", String(expiration), indexing: .never)
-        }
-        if !collapseID.isEmpty {
-            unsafe block.append("apns-collapse-id", collapseID.span.bytes, indexing: .never)
-        }
+        if let expiration = self.expiration { block.append("apns-expiration", String(expiration), indexing: .never) }
+        if !collapseID.isEmpty { unsafe block.append("apns-collapse-id", collapseID.span.bytes, indexing: .never) }
         block.appendVarying("apns-id")
         return block
     }

@@ -72,9 +72,7 @@ struct Reply: Equatable {
         }
 
         private mutating func skipSpace(in body: RawSpan) {
-            while offset < end, [0x20, 0x09, 0x0a, 0x0d].contains(body[byte: offset]) {
-                offset += 1
-            }
+            while offset < end, [0x20, 0x09, 0x0a, 0x0d].contains(body[byte: offset]) { offset += 1 }
         }
 
         private static func isPartOfToken(_ byte: UInt8) -> Bool {

@@ -54,9 +54,7 @@ public struct Outcome: Hashable, Sendable {
     public var retryAfter: Int32? { retryAfterSeconds < 0 ? nil : retryAfterSeconds }
 
     /// What to do about a rejection; nil for every other verdict.
-    public var action: Reason.Action? {
-        verdict == .rejected ? reason.action(status: status) : nil
-    }
+    public var action: Reason.Action? { verdict == .rejected ? reason.action(status: status) : nil }
 
     /// Whether the push is worth a retry.
     public var isRetryable: Bool {

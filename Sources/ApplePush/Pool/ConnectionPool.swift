@@ -212,9 +212,7 @@ actor ConnectionPool {
         let now = MonotonicInstant.now
         change(id, at: now) { connection in
             if interest.contains(.write) { connection.hasRoom(at: now) }
-            if read(connection, at: now) {
-                loop.submit { self.assumeIsolated { $0.ready(id, .read) } }
-            }
+            if read(connection, at: now) { loop.submit { self.assumeIsolated { $0.ready(id, .read) } } }
         }
     }
 

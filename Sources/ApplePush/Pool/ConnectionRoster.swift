@@ -68,11 +68,7 @@ struct ConnectionRoster {
     // MARK: More
 
     /// To be called after pushes were handed out, with the number of those left, until the answer is no.
-    mutating func dial(
-        waiting: Int,
-        at now: MonotonicInstant,
-        using random: inout some RandomNumberGenerator
-    ) -> Dial {
+    mutating func dial(waiting: Int, at now: MonotonicInstant, using random: inout some RandomNumberGenerator) -> Dial {
         guard waiting > 0 || needsSuccessor else {
             fullSince = nil
             return .no

@@ -4,9 +4,7 @@ extension JSONValue {
     /// A row as an object: its columns are the members, in their order.
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) {
         var members: [(String, JSONValue)] = []
-        for place in 0..<rows.columnCount {
-            members.append((rows.name(of: place), try Self.cell(rows, row, place)))
-        }
+        for place in 0..<rows.columnCount { members.append((rows.name(of: place), try Self.cell(rows, row, place))) }
         self = .object(members)
     }
 

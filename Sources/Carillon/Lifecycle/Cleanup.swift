@@ -1,10 +1,7 @@
 /// Code that runs at the end of a scope, however the scope ends.
 enum Cleanup {
     /// Runs the body and then the end, whether the body returned, failed or was cancelled.
-    static func after<R>(
-        _ end: @escaping @Sendable () async -> Void,
-        _ body: () async throws -> R
-    ) async throws -> R {
+    static func after<R>(_ end: @escaping @Sendable () async -> Void, _ body: () async throws -> R) async throws -> R {
         let result: Result<R, any Error>
         do {
             result = .success(try await body())

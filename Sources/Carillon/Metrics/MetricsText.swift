@@ -8,9 +8,7 @@ struct MetricsText {
     /// A label of every sample.
     private let label: (String, String)?
 
-    init(label: (String, String)? = nil) {
-        self.label = label
-    }
+    init(label: (String, String)? = nil) { self.label = label }
 
     var text: String { families.map(\.text).joined() }
 

@@ -27,7 +27,5 @@ struct Address: Sendable, Equatable, CustomStringConvertible {
         self.init(host: host.isEmpty ? "0.0.0.0" : String(host), port: port)
     }
 
-    var description: String {
-        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-    }
+    var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

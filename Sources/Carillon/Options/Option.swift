@@ -74,17 +74,11 @@ struct Option: Sendable {
     }
 
     /// Every variable that may set it, in order of precedence.
-    var variables: [String] {
-        [variable] + (customary.map { [$0] } ?? [])
-    }
+    var variables: [String] { [variable] + (customary.map { [$0] } ?? []) }
 
     /// The flag that names a file with the value. Only secret options have one.
-    var fileFlag: String? {
-        secrecy == .open ? nil : flag + "-file"
-    }
+    var fileFlag: String? { secrecy == .open ? nil : flag + "-file" }
 
     /// The flags that an argument may use for it.
-    var flags: [String] {
-        (secrecy == .hidden ? [] : [flag]) + (fileFlag.map { [$0] } ?? [])
-    }
+    var flags: [String] { (secrecy == .hidden ? [] : [flag]) + (fileFlag.map { [$0] } ?? []) }
 }

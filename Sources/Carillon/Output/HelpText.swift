@@ -48,9 +48,7 @@ struct HelpText {
         }
         text += "\nOptions:\n"
         for option in command.allOptions { text += help(on: option, isRequired: command.requires(option)) }
-        if !command.examples.isEmpty {
-            text += "\nExamples:\n" + command.examples.map { "  \($0)\n" }.joined()
-        }
+        if !command.examples.isEmpty { text += "\nExamples:\n" + command.examples.map { "  \($0)\n" }.joined() }
         return text
     }
 

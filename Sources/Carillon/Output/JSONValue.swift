@@ -46,9 +46,7 @@ enum JSONValue: Sendable {
     }
 
     /// An object with the members of several.
-    static func joined(_ objects: JSONValue...) -> JSONValue {
-        .object(objects.flatMap(\.members))
-    }
+    static func joined(_ objects: JSONValue...) -> JSONValue { .object(objects.flatMap(\.members)) }
 
     private var members: [(String, JSONValue)] {
         if case .object(let members) = self { members } else { [] }

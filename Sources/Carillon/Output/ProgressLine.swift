@@ -5,9 +5,7 @@ final class ProgressLine: Sendable {
     private let stream: TextStream
     private let isShown = Guarded(false)
 
-    init(_ stream: TextStream) {
-        self.stream = stream
-    }
+    init(_ stream: TextStream) { self.stream = stream }
 
     func show(_ text: String) {
         guard stream.isTerminal else { return }

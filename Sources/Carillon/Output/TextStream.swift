@@ -59,9 +59,7 @@ enum TextStyle: Int {
 final class StreamFault: Sendable {
     private let code = Guarded<CInt?>(nil)
 
-    func note(_ code: CInt) {
-        self.code.withLock { $0 = $0 ?? code }
-    }
+    func note(_ code: CInt) { self.code.withLock { $0 = $0 ?? code } }
 
     /// The reader has closed the pipe, as `| head` does. That is a reason to end, not a failure.
     var isReaderGone: Bool { code.withLock { $0 } == EPIPE }

@@ -71,11 +71,7 @@ package final class ClientSession {
         guard pathSuffix.byteCount <= FieldTemplate.pathRoom else {
             throw HTTP2Error(.invalidField, "the path of this request is longer than \(FieldTemplate.pathRoom) bytes")
         }
-        let slot = streams.pointee.take(
-            tag: tag,
-            fields: fields.key.index,
-            body: body?.key.index ?? ClientSlot.none
-        )
+        let slot = streams.pointee.take(tag: tag, fields: fields.key.index, body: body?.key.index ?? ClientSlot.none)
         let stream = pathSuffix.withUnsafeBytes { path in
             varying.withUnsafeBytes { varying in
                 let list = FieldTemplate(at: template).prepare(
@@ -99,11 +95,7 @@ package final class ClientSession {
     /// before. Of all drained bytes `bytesWritten` have reached the socket: the peer cannot have acted on a request whose end
     /// was not among them.
     @discardableResult
-    package func reset(
-        _ submission: Submission,
-        _ code: ErrorCode = .cancel,
-        bytesWritten: UInt64 = .max
-    ) -> Bool {
+    package func reset(_ submission: Submission, _ code: ErrorCode = .cancel, bytesWritten: UInt64 = .max) -> Bool {
         guard isCurrent(submission),
             streams.pointee.streamReset(submission.slot, code, bytesWritten: bytesWritten)
         else { return false }
@@ -170,9 +162,7 @@ package final class ClientSession {
     /// Ends every open tag. To be called when the session is finished or its socket closed; requests that end after
     /// `bytesWritten` of all drained bytes are then known not to have been sent in full.
     package func sweep(bytesWritten: UInt64 = .max) {
-        if streams.pointee.failure == nil {
-            streams.pointee.failure = HTTP2Error(.finished, "the session was ended")
-        }
+        if streams.pointee.failure == nil { streams.pointee.failure = HTTP2Error(.finished, "the session was ended") }
         streams.pointee.sweep(bytesWritten: bytesWritten)
     }
 

@@ -81,11 +81,7 @@ extension ClientStreams {
     }
 
     /// Copies a field that is to be kept, if there is room for it.
-    private mutating func keep(
-        _ name: UnsafeBufferPointer<UInt8>,
-        _ value: UnsafeBufferPointer<UInt8>,
-        _ slot: Int
-    ) {
+    private mutating func keep(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, _ slot: Int) {
         for place in keptNames.indices where keptNames[place].count == name.count {
             guard keptNames[place].elementsEqual(name) else { continue }
             let start = Int(slots[slot].keptCount)

@@ -14,9 +14,7 @@ extension ClientStreams {
         hasBody: Bool
     ) -> Int32 {
         let name = UnsafeMutableRawPointer(bitPattern: UInt(slot) + 1)
-        guard hasBody else {
-            return nghttp2_submit_request(session, nil, fields.baseAddress, fields.count, nil, name)
-        }
+        guard hasBody else { return nghttp2_submit_request(session, nil, fields.baseAddress, fields.count, nil, name) }
         var provider = nghttp2_data_provider(source: nghttp2_data_source(ptr: name), read_callback: readBody)
         return nghttp2_submit_request(session, nil, fields.baseAddress, fields.count, &provider, name)
     }
@@ -53,11 +51,7 @@ extension ClientStreams {
         }
     }
 
-    private static func frameWritten(
-        _ session: OpaquePointer?,
-        _ frame: UnsafePointer<nghttp2_frame>,
-        _ state: State
-    ) {
+    private static func frameWritten(_ session: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>, _ state: State) {
         let header = frame.pointee.hd
         switch UInt32(header.type) {
         case NGHTTP2_HEADERS.rawValue:

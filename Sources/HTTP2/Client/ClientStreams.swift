@@ -247,12 +247,7 @@ struct ClientStreams: EngineState, ~Copyable {
             let slot = slots[Int(index)]
             eventTaken(index)
             let status = slot.flags.contains(.hasStatus) ? slot.status : 0
-            let ending = Ending(
-                origin: origin,
-                errorCode: code,
-                isSurelyUnprocessed: isUnprocessed,
-                status: status
-            )
+            let ending = Ending(origin: origin, errorCode: code, isSurelyUnprocessed: isUnprocessed, status: status)
             return .ended(tag: slot.tag, ending)
         case .settingsChanged: return .settingsChanged
         case .settingsAcknowledged: return .settingsAcknowledged

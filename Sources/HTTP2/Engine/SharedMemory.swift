@@ -72,9 +72,7 @@ struct SharedMemory: ~Copyable {
     /// The block of a reader.
     subscript(index: UInt32) -> Block { blocks[Int(index)] }
 
-    mutating func addReader(_ index: UInt32) {
-        blocks[Int(index)].readers += 1
-    }
+    mutating func addReader(_ index: UInt32) { blocks[Int(index)].readers += 1 }
 
     mutating func removeReader(_ index: UInt32) {
         blocks[Int(index)].readers -= 1

@@ -23,9 +23,7 @@ enum ResetCause {
         if method == "CONNECT" { return "a pseudo-header field is wrong: :method is CONNECT, which is for proxies" }
         if value(of: ":scheme", in: slot) == nil { return missing(":scheme") }
         guard let path = value(of: ":path", in: slot) else { return missing(":path") }
-        if value(of: ":authority", in: slot) == nil, value(of: "host", in: slot) == nil {
-            return missing(":authority")
-        }
+        if value(of: ":authority", in: slot) == nil, value(of: "host", in: slot) == nil { return missing(":authority") }
         return path.hasPrefix("/") ? nil : "the pseudo-header field :path does not begin with /"
     }
 

@@ -145,11 +145,7 @@ package final class ServerSession {
 
     /// Sends a GOAWAY: streams above `last`, by default the highest so far, are ignored from now on. With `Int32.max` and no
     /// error it announces a later GOAWAY, and new streams are still accepted.
-    package func goAway(
-        last: Int32? = nil,
-        _ code: ErrorCode = .noError,
-        debugData: [UInt8] = []
-    ) throws(HTTP2Error) {
+    package func goAway(last: Int32? = nil, _ code: ErrorCode = .noError, debugData: [UInt8] = []) throws(HTTP2Error) {
         if last == .max, code == .noError, debugData.isEmpty {
             return try Engine.check(nghttp2_submit_shutdown_notice(engine))
         }

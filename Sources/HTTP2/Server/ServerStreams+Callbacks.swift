@@ -114,11 +114,7 @@ extension ServerStreams {
         }
     }
 
-    private static func frameArrived(
-        _ session: OpaquePointer?,
-        _ frame: UnsafePointer<nghttp2_frame>,
-        _ state: State
-    ) {
+    private static func frameArrived(_ session: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>, _ state: State) {
         let header = frame.pointee.hd
         let isAcknowledgement = Engine.isAcknowledgement(header)
         switch UInt32(header.type) {

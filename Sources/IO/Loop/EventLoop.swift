@@ -33,20 +33,14 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
         self.thread.withLock { $0 = thread }
     }
 
-    deinit {
-        close(wakeUp)
-    }
+    deinit { close(wakeUp) }
 
     // MARK: From any thread
 
     /// Whether the caller is on the loop's thread.
-    package var isCurrent: Bool {
-        threadID.load(ordering: .relaxed) == Thread.current
-    }
+    package var isCurrent: Bool { threadID.load(ordering: .relaxed) == Thread.current }
 
-    package func isIsolatingCurrentContext() -> Bool? {
-        isCurrent
-    }
+    package func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
     package func checkIsolated() {
         precondition(isCurrent, "this may run only on the loop \(name)")
@@ -130,9 +124,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
 
     // MARK: The thread
 
-    private func wake() {
-        eventfd_write(wakeUp, 1)
-    }
+    private func wake() { eventfd_write(wakeUp, 1) }
 
     private func run() {
         threadID.store(Thread.current, ordering: .relaxed)
@@ -181,10 +173,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor {
         for item in spare {
             switch item {
             case .job(let job):
-                job.runSynchronously(
-                    isolatedTo: asUnownedSerialExecutor(),
-                    taskExecutor: asUnownedTaskExecutor()
-                )
+                job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
             case .action(let action):
                 action()
             }

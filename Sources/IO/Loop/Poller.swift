@@ -21,9 +21,7 @@ struct Poller: ~Copyable {
         ready = Array(repeating: epoll_event(), count: 256)
     }
 
-    deinit {
-        close(epoll)
-    }
+    deinit { close(epoll) }
 
     func add(_ descriptor: CInt, for interest: Interest, as slot: Slot) throws(IOError) {
         try control(EPOLL_CTL_ADD, descriptor, interest, slot)

@@ -73,15 +73,11 @@ final class Reactor {
         timers.insert(at: deadline, Timer(action: action, abandoned: abandoned))
     }
 
-    func cancel(_ token: TimerToken) {
-        timers.remove(token)
-    }
+    func cancel(_ token: TimerToken) { timers.remove(token) }
 
     // MARK: Turns
 
-    func atEndOfTurn(_ action: @escaping () -> Void) {
-        turnEndings.append(action)
-    }
+    func atEndOfTurn(_ action: @escaping () -> Void) { turnEndings.append(action) }
 
     /// A timer that a timer sets for a time in the past waits for the next turn, so that I/O gets its share.
     func runDueTimers() {

@@ -19,9 +19,7 @@ final class Wait: Sendable {
     private let loop: EventLoop
     private let state = Guarded(State())
 
-    init(on loop: EventLoop) {
-        self.loop = loop
-    }
+    init(on loop: EventLoop) { self.loop = loop }
 
     func run(_ begin: @escaping @Sendable (Wait) -> Void) async -> Outcome {
         await withTaskCancellationHandler {

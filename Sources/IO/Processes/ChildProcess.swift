@@ -32,14 +32,10 @@ package final class ChildProcess: Sendable {
     }
 
     /// A child that still runs is left running.
-    deinit {
-        close(descriptor)
-    }
+    deinit { close(descriptor) }
 
     /// Does nothing if the child has ended.
-    package func signal(_ number: CInt) {
-        _ = clinux_pidfd_send_signal(descriptor, number)
-    }
+    package func signal(_ number: CInt) { _ = clinux_pidfd_send_signal(descriptor, number) }
 
     /// Nil while it runs.
     package func exitIfEnded() -> Exit? { reap()?.exit }

@@ -74,9 +74,7 @@ package final class SignalWatch: Sendable {
         before = watched.map { ($0, Self.install($0)) }
     }
 
-    deinit {
-        close()
-    }
+    deinit { close() }
 
     /// Restores the signals' earlier dispositions, and ends the stream.
     package func close() {

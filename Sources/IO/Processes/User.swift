@@ -18,9 +18,7 @@ package struct User: Hashable, Sendable {
 
     private typealias Found = UnsafeMutablePointer<UnsafeMutablePointer<passwd>?>
 
-    private init?(
-        _ lookUp: (UnsafeMutablePointer<passwd>, UnsafeMutablePointer<CChar>, Int, Found) -> CInt
-    ) {
+    private init?(_ lookUp: (UnsafeMutablePointer<passwd>, UnsafeMutablePointer<CChar>, Int, Found) -> CInt) {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?
         var buffer = [CChar](repeating: 0, count: 16_384)

@@ -18,9 +18,7 @@ package final class Listener: Sendable {
             self.accept = accept
         }
 
-        deinit {
-            Glibc.close(descriptor)
-        }
+        deinit { Glibc.close(descriptor) }
 
         func open() {
             do {
@@ -84,9 +82,7 @@ package final class Listener: Sendable {
         }
     }
 
-    deinit {
-        close()
-    }
+    deinit { close() }
 
     /// When this returns, no client can connect any more and the port is free.
     package func close() {

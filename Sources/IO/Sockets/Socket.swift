@@ -5,15 +5,11 @@ import Glibc
 package struct Socket: ~Copyable, Sendable {
     package let descriptor: CInt
 
-    package init(owning descriptor: CInt) {
-        self.descriptor = descriptor
-    }
+    package init(owning descriptor: CInt) { self.descriptor = descriptor }
 
     static let kind = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
 
-    deinit {
-        close(descriptor)
-    }
+    deinit { close(descriptor) }
 
     /// Gives the descriptor away, unclosed.
     package consuming func release() -> CInt {
@@ -63,9 +59,7 @@ package struct Socket: ~Copyable, Sendable {
     }
 
     /// Ends the sending side; reading goes on.
-    package func closeWriting() {
-        shutdown(descriptor, CInt(SHUT_WR))
-    }
+    package func closeWriting() { shutdown(descriptor, CInt(SHUT_WR)) }
 
     /// Has the kernel end the connection when the peer has not acknowledged sent data, or has had no room for more, for
     /// that long.
@@ -87,9 +81,7 @@ package struct Socket: ~Copyable, Sendable {
     }
 
     /// Turns off Nagle's algorithm: callers gather what belongs together.
-    func setNoDelay() {
-        set(CInt(IPPROTO_TCP), TCP_NODELAY, to: CInt(1))
-    }
+    func setNoDelay() { set(CInt(IPPROTO_TCP), TCP_NODELAY, to: CInt(1)) }
 
     func set<Value: BitwiseCopyable>(_ level: CInt, _ option: CInt, to value: Value) {
         withUnsafePointer(to: value) {

@@ -24,9 +24,7 @@ package struct SocketAddress: Sendable, Equatable, CustomStringConvertible {
         try self.init { getpeername(descriptor, $0, $1) }
     }
 
-    private init(
-        _ ask: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> CInt
-    ) throws(IOError) {
+    private init(_ ask: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> CInt) throws(IOError) {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         _ = try SystemCall.check("asking for a socket's address") {
@@ -69,15 +67,7 @@ package struct SocketAddress: Sendable, Equatable, CustomStringConvertible {
         var port = [CChar](repeating: 0, count: Int(NI_MAXSERV))
         let result = withPointer { address, length in
             let flags = CInt(NI_NUMERICHOST | NI_NUMERICSERV)
-            return getnameinfo(
-                address,
-                length,
-                &host,
-                socklen_t(host.count),
-                &port,
-                socklen_t(port.count),
-                flags
-            )
+            return getnameinfo(address, length, &host, socklen_t(host.count), &port, socklen_t(port.count), flags)
         }
         guard result == 0 else { return ("?", "0") }
         return (Self.text(host), Self.text(port))

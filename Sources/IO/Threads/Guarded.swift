@@ -8,9 +8,7 @@ package struct Guarded<Value: ~Copyable>: ~Copyable {
     private let mutex: Mutex<Value>
     private let mark = Atomic(false)
 
-    package init(_ value: consuming sending Value) {
-        mutex = Mutex(value)
-    }
+    package init(_ value: consuming sending Value) { mutex = Mutex(value) }
 
     /// The body must not wait or call back.
     package borrowing func withLock<R: ~Copyable, E>(

@@ -18,9 +18,7 @@ package struct Fifo<Element> {
         set { if !isEmpty, let newValue { elements[elements.count - 1] = newValue } }
     }
 
-    package mutating func append(_ element: Element) {
-        elements.append(element)
-    }
+    package mutating func append(_ element: Element) { elements.append(element) }
 
     package mutating func popFirst() -> Element? {
         guard !isEmpty else { return nil }

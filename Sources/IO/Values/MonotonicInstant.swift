@@ -6,9 +6,7 @@ package struct MonotonicInstant: Comparable, Hashable, Sendable {
     /// Since an arbitrary start, the same for all processes until the machine boots again.
     package let nanoseconds: Int64
 
-    package init(nanoseconds: Int64) {
-        self.nanoseconds = nanoseconds
-    }
+    package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
     package static var now: Self {
         var time = timespec()
@@ -18,9 +16,7 @@ package struct MonotonicInstant: Comparable, Hashable, Sendable {
 
     package static let distantFuture = Self(nanoseconds: .max)
 
-    package static func < (left: Self, right: Self) -> Bool {
-        left.nanoseconds < right.nanoseconds
-    }
+    package static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
     /// Saturates, so that an unlimited wait added to now is unlimited instead of a trap.
     package static func + (instant: Self, duration: Duration) -> Self {

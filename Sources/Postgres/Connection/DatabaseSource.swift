@@ -12,9 +12,7 @@ extension String: ConnectionSource {
 package struct DatabaseSource: ConnectionSource {
     private let read: @Sendable () throws(PostgresError) -> String
 
-    package init(_ string: String) {
-        read = { () throws(PostgresError) in string }
-    }
+    package init(_ string: String) { read = { () throws(PostgresError) in string } }
 
     package init(asking read: @escaping @Sendable () throws(PostgresError) -> String) {
         self.read = read

@@ -47,9 +47,7 @@ struct HostList {
         )
     }
 
-    private func port(_ index: Int) -> String? {
-        ports.count > 1 ? ports[index] : ports.first
-    }
+    private func port(_ index: Int) -> String? { ports.count > 1 ? ports[index] : ports.first }
 
     /// For libpq, after the keywords of the string.
     var keywords: [(keyword: String, value: String)] {

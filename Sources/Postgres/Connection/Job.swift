@@ -48,9 +48,7 @@ struct Job {
         } else if let result {
             reply.resume(returning: .success(result))
         } else {
-            reply.resume(
-                returning: .failure(PostgresError(.server, "the server gave no result", statement: work.name))
-            )
+            reply.resume(returning: .failure(PostgresError(.server, "the server gave no result", statement: work.name)))
         }
     }
 

@@ -17,9 +17,7 @@ struct Pipeline<Job> {
     private var inFlight = Fifo<Job>()
     private(set) var isRunningScript = false
 
-    init(limit: Int) {
-        self.limit = limit
-    }
+    init(limit: Int) { self.limit = limit }
 
     /// The one that the server answers now.
     var current: Job? {
@@ -33,9 +31,7 @@ struct Pipeline<Job> {
         set { inFlight.last = newValue }
     }
 
-    mutating func enqueue(_ kind: Kind, _ job: Job) {
-        waiting.append((kind, job))
-    }
+    mutating func enqueue(_ kind: Kind, _ job: Job) { waiting.append((kind, job)) }
 
     /// The next one that may be sent now, which then counts as sent.
     mutating func depart() -> Job? {

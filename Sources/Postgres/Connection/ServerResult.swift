@@ -7,13 +7,9 @@ import CPostgres
 final class ServerResult: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    init(owning pointer: OpaquePointer) {
-        self.pointer = pointer
-    }
+    init(owning pointer: OpaquePointer) { self.pointer = pointer }
 
-    deinit {
-        PQclear(pointer)
-    }
+    deinit { PQclear(pointer) }
 
     var status: ExecStatusType { PQresultStatus(pointer) }
     var rowCount: Int { Int(PQntuples(pointer)) }

@@ -21,9 +21,7 @@ final class Wire: @unchecked Sendable {
         PQsetNoticeProcessor(session, { _, _ in }, nil)
     }
 
-    deinit {
-        PQfinish(session)
-    }
+    deinit { PQfinish(session) }
 
     var socket: CInt { PQsocket(session) }
     var isAlive: Bool { PQstatus(session) == CONNECTION_OK }
@@ -37,9 +35,7 @@ final class Wire: @unchecked Sendable {
         PQsetnonblocking(session, 1) == 0 && PQenterPipelineMode(session) == 1
     }
 
-    func exitPipeline() -> Bool {
-        PQexitPipelineMode(session) == 1
-    }
+    func exitPipeline() -> Bool { PQexitPipelineMode(session) == 1 }
 
     func prepare(_ name: String, _ sql: String, _ types: [UInt32]) -> Bool {
         PQsendPrepare(session, name, sql, CInt(types.count), types) == 1
@@ -96,14 +92,10 @@ final class Wire: @unchecked Sendable {
     private static let empty: StaticString = ""
 
     /// Ends a statement's implicit transaction, so that its failure affects no other.
-    func sync() -> Bool {
-        PQpipelineSync(session) == 1
-    }
+    func sync() -> Bool { PQpipelineSync(session) == 1 }
 
     /// Several statements by the simple protocol, outside the pipeline.
-    func send(_ sql: String) -> Bool {
-        PQsendQuery(session, sql) == 1
-    }
+    func send(_ sql: String) -> Bool { PQsendQuery(session, sql) == 1 }
 
     /// Input of a `COPY`. libpq keeps what the kernel does not take, without a limit.
     func put(_ bytes: ArraySlice<UInt8>) -> Bool {
@@ -113,9 +105,7 @@ final class Wire: @unchecked Sendable {
     }
 
     /// Ends the input of a `COPY`.
-    func endInput() -> Bool {
-        PQputCopyEnd(session, nil) == 1
-    }
+    func endInput() -> Bool { PQputCopyEnd(session, nil) == 1 }
 
     /// Whether the kernel took everything; nil: the connection is lost.
     func flush() -> Bool? {
@@ -128,9 +118,7 @@ final class Wire: @unchecked Sendable {
 
     // MARK: Receiving
 
-    func read() -> Bool {
-        PQconsumeInput(session) == 1
-    }
+    func read() -> Bool { PQconsumeInput(session) == 1 }
 
     func next() -> Arrival {
         if PQisBusy(session) != 0 { return .incomplete }

@@ -72,10 +72,7 @@ struct ClusterPlace: Sendable {
     private static func absolute(_ path: String) throws(PostgresError) -> String {
         if path.hasPrefix("/") { return path }
         guard let folder = getcwd(nil, 0) else {
-            throw .cluster(
-                "The current folder is gone.",
-                hint: "Give an absolute path for the data."
-            )
+            throw .cluster("The current folder is gone.", hint: "Give an absolute path for the data.")
         }
         defer { free(folder) }
         return String(cString: folder) + "/" + path

@@ -81,9 +81,7 @@ package actor PrivateCluster {
     }
 
     /// Stops the server, waits for its end and removes its folder. A second call does nothing.
-    package func stop(_ mode: StopMode = .fast) async {
-        await end(mode, "remove")
-    }
+    package func stop(_ mode: StopMode = .fast) async { await end(mode, "remove") }
 
     /// Stops the server and starts it again, with the same data, socket and port.
     package func restart(_ mode: StopMode = .fast) async throws(PostgresError) {
@@ -127,10 +125,7 @@ package actor PrivateCluster {
             Self.say(password, over: leash)
             self.leash = consume leash
         } catch {
-            throw .cluster(
-                "A private PostgreSQL cannot be started: \(error.message).",
-                underlying: error
-            )
+            throw .cluster("A private PostgreSQL cannot be started: \(error.message).", underlying: error)
         }
         do {
             try await waitUntilReady()
@@ -149,18 +144,14 @@ package actor PrivateCluster {
     private func waitUntilReady() async throws(PostgresError) {
         let deadline = MonotonicInstant.now + .seconds(120)
         while !isReady {
-            guard let process else {
-                throw .cluster("The private PostgreSQL was stopped while it started.")
-            }
+            guard let process else { throw .cluster("The private PostgreSQL was stopped while it started.") }
             if let exit = process.exitIfEnded() {
                 throw .cluster("The private PostgreSQL's folder \(folder) cannot be made (\(exit)).")
             }
             if access(path(ClusterGuard.ended), F_OK) == 0 {
                 throw .cluster("The private PostgreSQL did not start: \(lastWords).")
             }
-            if .now > deadline {
-                throw .cluster("The private PostgreSQL was not ready in two minutes: \(lastWords).")
-            }
+            if .now > deadline { throw .cluster("The private PostgreSQL was not ready in two minutes: \(lastWords).") }
             do {
                 try await loop.sleep(for: .milliseconds(10))
             } catch {

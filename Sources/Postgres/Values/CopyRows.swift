@@ -35,9 +35,7 @@ package struct CopyRows: Sendable {
         data.append(contentsOf: bytes)
     }
 
-    private mutating func appendNull() {
-        data.append(bigEndian: Int32(-1))
-    }
+    private mutating func appendNull() { data.append(bigEndian: Int32(-1)) }
 
     /// All that is sent, with the end marker.
     consuming func bytes() -> [UInt8] {
@@ -53,7 +51,5 @@ extension Array where Element == UInt8 {
         Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
     }
 
-    mutating func append(copying span: RawSpan) {
-        span.withUnsafeBytes { append(contentsOf: $0) }
-    }
+    mutating func append(copying span: RawSpan) { span.withUnsafeBytes { append(contentsOf: $0) } }
 }

@@ -14,13 +14,9 @@ package struct Parameters: Sendable {
     private(set) var places: [Place] = []
     private(set) var types: [UInt32] = []
 
-    package init<each Value: Parameter>(_ values: repeat each Value) {
-        repeat append(each values)
-    }
+    package init<each Value: Parameter>(_ values: repeat each Value) { repeat append(each values) }
 
-    package init(capacity: Int) {
-        bytes.reserveCapacity(capacity)
-    }
+    package init(capacity: Int) { bytes.reserveCapacity(capacity) }
 
     package var count: Int { places.count }
 
@@ -52,7 +48,5 @@ extension PostgresValue {
 extension Optional: Parameter where Wrapped: PostgresValue {
     package var typeID: UInt32 { Wrapped.type.id }
 
-    package func writeIfPresent(to bytes: inout [UInt8]) -> Bool {
-        self?.write(to: &bytes) != nil
-    }
+    package func writeIfPresent(to bytes: inout [UInt8]) -> Bool { self?.write(to: &bytes) != nil }
 }

@@ -39,9 +39,7 @@ struct ArrayReader {
 
     private var rest: UnsafeRawBufferPointer
 
-    init(_ bytes: UnsafeRawBufferPointer) {
-        rest = bytes
-    }
+    init(_ bytes: UnsafeRawBufferPointer) { rest = bytes }
 
     /// The number of elements in all dimensions together; nil: this is not an array.
     mutating func readHeader() -> Int? {

@@ -20,11 +20,7 @@ extension Rows {
 }
 
 extension Rows.Column: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral {
-    package init(integerLiteral place: Int) {
-        self = .place(place)
-    }
+    package init(integerLiteral place: Int) { self = .place(place) }
 
-    package init(stringLiteral name: StaticString) {
-        self = .name(name)
-    }
+    package init(stringLiteral name: StaticString) { self = .name(name) }
 }

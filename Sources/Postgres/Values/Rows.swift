@@ -131,9 +131,7 @@ package struct Rows: ~Copyable {
         check(row, column)
         let length = Int(PQgetlength(pointer, CInt(row), CInt(column)))
         // Only an empty value may be a null, so that others cost one call less.
-        if length == 0 && PQgetisnull(pointer, CInt(row), CInt(column)) != 0 {
-            throw mismatch(row, column, "a value")
-        }
+        if length == 0 && PQgetisnull(pointer, CInt(row), CInt(column)) != 0 { throw mismatch(row, column, "a value") }
         return (UnsafeRawPointer(PQgetvalue(pointer, CInt(row), CInt(column))!), length)
     }
 

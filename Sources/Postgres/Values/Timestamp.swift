@@ -7,9 +7,7 @@ package struct Timestamp: PostgresValue {
 
     private let microseconds: Int64
 
-    package init(_ microseconds: Int64) {
-        self.microseconds = microseconds
-    }
+    package init(_ microseconds: Int64) { self.microseconds = microseconds }
 
     package init?(_ microseconds: Int64?) {
         guard let microseconds else { return nil }

@@ -44,9 +44,7 @@ struct AppDirectory: Sendable {
     var ids: [Int32] { Array(apps.keys) }
 
     /// An app may be added together with its first message, so absence is not remembered for long.
-    mutating func forgetAbsent() {
-        absent.removeAll()
-    }
+    mutating func forgetAbsent() { absent.removeAll() }
 
     func parameters(for ids: [Int32]) -> Parameters {
         Parameters(

@@ -21,7 +21,5 @@ package struct AppSettings: Equatable, Sendable {
     /// Also delete tokens that fail as BadDeviceToken.
     package var reapsBadTokens = false
 
-    package init(name: String) {
-        self.name = name
-    }
+    package init(name: String) { self.name = name }
 }

@@ -136,9 +136,7 @@ extension ClaimedJobs {
         unlessIn seen: inout TokenSet
     ) throws(PostgresError) {
         var reference: Extent?
-        if try !rows.isNull(row, .reference) {
-            reference = try rows.withBytes(row, .reference) { store($0) }
-        }
+        if try !rows.isNull(row, .reference) { reference = try rows.withBytes(row, .reference) { store($0) } }
         let onUnknown = try rows.stringIfPresent(row, .onUnknown)
         let job = Job(
             id: try rows.int64(row, .id),

@@ -179,9 +179,7 @@ package struct ClaimedJobs: Sendable {
 
     /// Upper and lower case are the same token, so their pushes have one identity.
     private func identity(of token: RawSpan, _ form: DeviceToken.Form, in message: Int64) -> PushID {
-        guard form == .mixedCase else {
-            return .derived(installation: installation, message: message, token: token)
-        }
+        guard form == .mixedCase else { return .derived(installation: installation, message: message, token: token) }
         var lower: [UInt8] = []
         lower.append(copying: token)
         for place in lower.indices { lower[place] = DeviceToken.digit(lower[place]) ?? lower[place] }

@@ -61,7 +61,5 @@ extension WorkerState {
     func cutSize(of app: Int32) -> Int { min(options.claimSize, limits.mostPushes(of: app)) }
 
     /// A row of the lane was cut into rows of the same lane.
-    mutating func split(in lane: Lane, at now: MonotonicInstant) {
-        board.found([lane], at: now)
-    }
+    mutating func split(in lane: Lane, at now: MonotonicInstant) { board.found([lane], at: now) }
 }

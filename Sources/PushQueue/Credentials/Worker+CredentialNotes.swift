@@ -30,17 +30,12 @@ extension Worker {
         if let failure { throw failure }
     }
 
-    private func write(
-        _ note: CredentialNotes.Note,
-        on connection: PostgresConnection
-    ) async throws(PostgresError) {
+    private func write(_ note: CredentialNotes.Note, on connection: PostgresConnection) async throws(PostgresError) {
         switch note {
         case .finding(let finding):
             try await connection.execute(WorkerStatements.recordCredential, .credential(finding))
         case .status(let certificate, let status, let error, let stopsMinting):
-            if stopsMinting {
-                try await connection.execute(WorkerStatements.restTokens, Parameters(certificate))
-            }
+            if stopsMinting { try await connection.execute(WorkerStatements.restTokens, Parameters(certificate)) }
             let parameters = Parameters(certificate, status, error)
             try await connection.execute(WorkerStatements.judgeCredential, parameters)
         case .hold(let app, let (trouble, wait)?):

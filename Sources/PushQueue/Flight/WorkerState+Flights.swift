@@ -61,12 +61,7 @@ extension WorkerState {
 
     /// The events of a settlement: pushes that are tried again, and topics that are refused.
     mutating func news(of settlement: Settlement, from jobs: ClaimedJobs, at now: MonotonicInstant) -> [WorkerEvent] {
-        let refusals = topicEvents.settled(
-            settlement.topicRefusals,
-            sent: settlement.tally.sent,
-            of: jobs.app,
-            at: now
-        )
+        let refusals = topicEvents.settled(settlement.topicRefusals, sent: settlement.tally.sent, of: jobs.app, at: now)
         let causes = settlement.retryCauses.counts
         guard !causes.isEmpty || !refusals.isEmpty, case .known(let app) = limits.apps[jobs.app] else { return [] }
         var events: [WorkerEvent] = []
@@ -92,14 +87,8 @@ extension WorkerState {
     }
 
     /// Holds the app or ends its hold.
-    mutating func learned(
-        from settlement: Settlement,
-        of jobs: ClaimedJobs,
-        at now: MonotonicInstant
-    ) -> WorkerEvent? {
-        if let trouble = settlement.trouble {
-            return phase == .working ? hold(jobs.app, for: trouble, at: now) : nil
-        }
+    mutating func learned(from settlement: Settlement, of jobs: ClaimedJobs, at now: MonotonicInstant) -> WorkerEvent? {
+        if let trouble = settlement.trouble { return phase == .working ? hold(jobs.app, for: trouble, at: now) : nil }
         return jobs.batch.isEmpty ? nil : endHold(of: jobs.app)
     }
 

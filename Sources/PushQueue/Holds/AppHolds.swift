@@ -46,7 +46,5 @@ struct AppHolds: Sendable {
     }
 
     /// The app can send. True: it was held.
-    mutating func end(_ app: Int32) -> Bool {
-        holds.removeValue(forKey: app) != nil
-    }
+    mutating func end(_ app: Int32) -> Bool { holds.removeValue(forKey: app) != nil }
 }

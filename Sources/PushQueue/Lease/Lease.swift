@@ -10,9 +10,7 @@ struct Lease: Sendable {
     /// Nil: it is over.
     private(set) var end: MonotonicInstant?
 
-    init(duration: Duration) {
-        self.duration = duration
-    }
+    init(duration: Duration) { self.duration = duration }
 
     /// Four renewals may be lost.
     var interval: Duration { duration / 5 }
@@ -23,11 +21,7 @@ struct Lease: Sendable {
     }
 
     /// Others have declared the worker dead.
-    mutating func lost() {
-        end = nil
-    }
+    mutating func lost() { end = nil }
 
-    func holds(at now: MonotonicInstant) -> Bool {
-        end.map { now < $0 } ?? false
-    }
+    func holds(at now: MonotonicInstant) -> Bool { end.map { now < $0 } ?? false }
 }

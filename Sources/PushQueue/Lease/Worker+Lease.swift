@@ -90,9 +90,7 @@ extension Worker {
                 )
             }
         }
-        for breaker in opened {
-            log(.breakerOpened(app: breaker.app, name: breaker.name, reason: breaker.reason))
-        }
+        for breaker in opened { log(.breakerOpened(app: breaker.app, name: breaker.name, reason: breaker.reason)) }
         // At once, since every further claim would lose pushes.
         try await readApps(opened.map(\.app), on: connection)
     }
@@ -104,9 +102,7 @@ extension Worker {
             try await countActivity(on: connection)
             try await writeNotes(on: connection)
             // After a run with `once`, holds stay until the next run, so that people can read them.
-            if !options.once {
-                try await connection.execute(WorkerStatements.endHolds, Parameters(state.id))
-            }
+            if !options.once { try await connection.execute(WorkerStatements.endHolds, Parameters(state.id)) }
         } catch {
             // The worker can sign off without this.
             failed(error, on: connection)

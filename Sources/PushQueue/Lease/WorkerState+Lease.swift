@@ -16,9 +16,7 @@ extension WorkerState {
     }
 
     /// Another worker has taken over its claims, so it cannot settle them.
-    mutating func declaredDead() {
-        lease.lost()
-    }
+    mutating func declaredDead() { lease.lost() }
 
     /// The wait before the next heartbeat: zero if the last answer came after the end of the lease.
     func heartbeatWait(at now: MonotonicInstant) -> Duration {
@@ -54,9 +52,7 @@ extension WorkerState {
     }
 
     /// Jobs of dead workers are back in the queue, and may be below the floors.
-    mutating func tookOver() {
-        board.forgetFloors()
-    }
+    mutating func tookOver() { board.forgetFloors() }
 
     // MARK: Activity
 

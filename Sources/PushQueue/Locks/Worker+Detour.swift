@@ -63,9 +63,7 @@ extension Worker {
         _ parameters: Parameters,
         _ decode: @Sendable (borrowing Rows) throws -> R
     ) async throws(PostgresError) -> R {
-        if !detourTurns.take() {
-            await withCheckedContinuation { detourTurns.wait($0, of: app) }
-        }
+        if !detourTurns.take() { await withCheckedContinuation { detourTurns.wait($0, of: app) } }
         let result: Result<R, PostgresError>
         do throws(PostgresError) {
             result = .success(try await ask(try await detour(), statement, parameters, decode))
@@ -94,7 +92,5 @@ extension Worker {
         return connection
     }
 
-    private func closeDetour() async {
-        await ownConnections.removeValue(forKey: .detour)?.close()
-    }
+    private func closeDetour() async { await ownConnections.removeValue(forKey: .detour)?.close() }
 }

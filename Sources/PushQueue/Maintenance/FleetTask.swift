@@ -40,9 +40,7 @@ package struct FleetTask: Sendable {
         Parameters(name, interval?.inSeconds, worker)
     }
 
-    func parameters(of worker: Int64) -> Parameters {
-        Parameters(name, worker)
-    }
+    func parameters(of worker: Int64) -> Parameters { Parameters(name, worker) }
 
     /// For programs that are not workers. True: the task was due, and is taken.
     package func take(every interval: Duration, on connection: PostgresConnection) async throws(PostgresError) -> Bool {

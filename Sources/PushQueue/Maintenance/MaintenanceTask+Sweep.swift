@@ -17,9 +17,7 @@ extension MaintenanceTask {
 extension Worker {
     fileprivate func sweep(on connection: PostgresConnection) async throws(PostgresError) {
         let floors = state.sweep
-        if state.sweepsScheduled, try await promote(from: .beginning, on: connection) > 0 {
-            dispatchBell.ring()
-        }
+        if state.sweepsScheduled, try await promote(from: .beginning, on: connection) > 0 { dispatchBell.ring() }
         guard !floors.isEmpty else { return }
         let found = try await ask(connection, WorkerStatements.lookBelow, .lookBelow(floors)) { rows in
             try rows.indices.map { row in

@@ -8,9 +8,7 @@ package struct Migrator: Sendable {
     private let connection: PostgresConnection
 
     /// Only this migrator uses the connection meanwhile.
-    package init(_ connection: PostgresConnection) {
-        self.connection = connection
-    }
+    package init(_ connection: PostgresConnection) { self.connection = connection }
 
     private static let lock = Statement(
         "migrate_lock",

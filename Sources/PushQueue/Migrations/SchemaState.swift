@@ -51,9 +51,7 @@ struct SchemaState: Sendable {
     /// The next migration on the way up to that version, if any.
     func nextUp(to target: Int) throws(SchemaError) -> Migration? {
         try checkWhatIsThere()
-        guard known.contains(where: { $0.version == target }) else {
-            throw .unknownVersion(target, known: known)
-        }
+        guard known.contains(where: { $0.version == target }) else { throw .unknownVersion(target, known: known) }
         let applied = Set(self.applied.map(\.version))
         return known.first { $0.version <= target && !applied.contains($0.version) }
     }

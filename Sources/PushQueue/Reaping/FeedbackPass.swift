@@ -15,9 +15,7 @@ package struct FeedbackPass: Sendable {
     private(set) var place: String?
 
     /// - Parameter app: nil: of all apps.
-    package init(of app: String? = nil) {
-        self.app = app
-    }
+    package init(of app: String? = nil) { self.app = app }
 
     /// Returns the wait before the next batch; nil: there is none.
     mutating func answered(_ batch: ReapBatch, after cost: Duration) -> Duration? {

@@ -25,14 +25,7 @@ struct ReapBatch: Sendable {
         "SELECT b.state, b.next, b.of_app, b.handled, b.deleted, b.faults FROM carillon.reap_batch($1, $2) AS b"
     )
 
-    init(
-        _ state: State,
-        next: String?,
-        app: String?,
-        handled: Int,
-        deleted: Int,
-        faults: [String] = []
-    ) {
+    init(_ state: State, next: String?, app: String?, handled: Int, deleted: Int, faults: [String] = []) {
         self.state = state
         self.next = next
         self.app = app
@@ -44,10 +37,7 @@ struct ReapBatch: Sendable {
     init(_ rows: borrowing Rows) throws(PostgresError) {
         let text = try rows.string(0, "state")
         guard let state = State(rawValue: text) else {
-            throw PostgresError(
-                .unexpectedValue,
-                "a batch of a feedback pass was answered with “\(text)”"
-            )
+            throw PostgresError(.unexpectedValue, "a batch of a feedback pass was answered with “\(text)”")
         }
         self.init(
             state,

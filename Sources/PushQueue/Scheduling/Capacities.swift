@@ -7,9 +7,7 @@ struct Capacities: Sendable {
     let claimSize: Int
     private var byApp: [Int32: Int] = [:]
 
-    init(claimSize: Int) {
-        self.claimSize = claimSize
-    }
+    init(claimSize: Int) { self.claimSize = claimSize }
 
     /// - Parameter capacity: nil: unknown.
     mutating func learned(_ capacity: Int?, of app: Int32) { byApp[app] = capacity }

@@ -149,9 +149,7 @@ struct LaneBoard: Sendable {
     }
 
     /// Jobs of the app may be claimable again.
-    mutating func freed(_ app: Int32) {
-        rejoin(parked.free(app))
-    }
+    mutating func freed(_ app: Int32) { rejoin(parked.free(app)) }
 
     mutating func forgetFloors() {
         for lane in entries.keys { entries[lane]?.floor = Self.beginning }
@@ -241,9 +239,7 @@ struct LaneBoard: Sendable {
         at now: MonotonicInstant,
         allowance: Allowance
     ) -> ClaimPlan? {
-        guard case .pushes(let room, let most) = allowance, entry.depth == .deep || entry.asked == 0 else {
-            return nil
-        }
+        guard case .pushes(let room, let most) = allowance, entry.depth == .deep || entry.asked == 0 else { return nil }
         if isTurnOver(entry) { entry.deficit += quantum }
         guard !isTurnOver(entry) else { return nil }
         // The number of rows in a shallow lane is unknown, so its claim takes little room.

@@ -18,10 +18,7 @@ struct PollingPace: Sendable {
         return max(isBusy ? Self.busy : Self.shortest, pause(after: cost))
     }
 
-    mutating func foundNothing(
-        after cost: Duration,
-        using generator: inout some RandomNumberGenerator
-    ) -> Duration {
+    mutating func foundNothing(after cost: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
         let wait = current * Double.random(in: 0.5...1, using: &generator)
         current = min(current * 2, Self.longest)
         return max(wait, pause(after: cost))

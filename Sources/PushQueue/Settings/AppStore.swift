@@ -17,9 +17,7 @@ package struct AppStore: Sendable {
     private let connection: PostgresConnection
 
     /// Only this store uses the connection meanwhile.
-    package init(_ connection: PostgresConnection) {
-        self.connection = connection
-    }
+    package init(_ connection: PostgresConnection) { self.connection = connection }
 
     // MARK: Reading
 
@@ -81,10 +79,7 @@ package struct AppStore: Sendable {
 
     /// Adds an app with these settings, or with the defaults.
     @discardableResult
-    package func add(
-        _ name: String,
-        _ set: (inout AppSettings) -> Void = { _ in }
-    ) async throws(SettingsError) -> App {
+    package func add(_ name: String, _ set: (inout AppSettings) -> Void = { _ in }) async throws(SettingsError) -> App {
         var app = AppSettings(name: name)
         set(&app)
         do {

@@ -6,9 +6,7 @@ package struct CredentialStore: Sendable {
     private let connection: PostgresConnection
 
     /// Only this store uses the connection meanwhile.
-    package init(_ connection: PostgresConnection) {
-        self.connection = connection
-    }
+    package init(_ connection: PostgresConnection) { self.connection = connection }
 
     // MARK: Storing
 
@@ -115,9 +113,7 @@ package struct CredentialStore: Sendable {
         let text = try await connection.query(Self.text, Parameters(name)) { rows in
             rows.isEmpty ? nil : try CredentialText(rows, 0)
         }
-        guard let text else {
-            throw SettingsError.unknown("credential", name, known: try await list().map(\.name))
-        }
+        guard let text else { throw SettingsError.unknown("credential", name, known: try await list().map(\.name)) }
         return text
     }
 

@@ -30,11 +30,7 @@ package struct CredentialText: Sendable {
         do {
             if keyID != nil || teamID != nil { return try signingKey() }
             if let certificate {
-                return try Credential(
-                    certificate: certificate,
-                    privateKey: privateKey,
-                    passphrase: passphrase
-                )
+                return try Credential(certificate: certificate, privateKey: privateKey, passphrase: passphrase)
             }
         } catch let error as PushError {
             throw SettingsError(.invalid, error.message, underlying: error)

@@ -26,9 +26,7 @@ extension Settlement {
 
         private(set) var parameters: Parameters
 
-        init(capacity: Int) {
-            parameters = Parameters(capacity: capacity)
-        }
+        init(capacity: Int) { parameters = Parameters(capacity: capacity) }
 
         mutating func append(_ name: @autoclosure () -> String, _ value: some Parameter) {
             assert(Self.names[parameters.count] == name(), "\(name()) is not argument \(parameters.count + 1)")
@@ -160,9 +158,7 @@ extension Settlement {
 
     /// The pushes of jobs of which only some return or stay, each with the place of its job. The database has the tokens of
     /// whole jobs.
-    private static func pushes(
-        _ jobs: some Sequence<(isWhole: Bool, pushes: [Int32])>
-    ) -> [(job: Int32, push: Int32)] {
+    private static func pushes(_ jobs: some Sequence<(isWhole: Bool, pushes: [Int32])>) -> [(job: Int32, push: Int32)] {
         jobs.enumerated().flatMap { number, job in job.isWhole ? [] : job.pushes.map { (Int32(number + 1), $0) } }
     }
 }

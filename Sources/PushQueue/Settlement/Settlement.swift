@@ -178,9 +178,7 @@ package struct Settlement: Sendable {
     // MARK: Pieces
 
     /// The jobs that leave `inflight`, in order.
-    var settled: [Int32] {
-        Set(ended.map(\.job) + parts.map(\.job) + returns.map(\.job)).sorted()
-    }
+    var settled: [Int32] { Set(ended.map(\.job) + parts.map(\.job) + returns.map(\.job)).sorted() }
 
     /// The settlement of adjacent jobs alone. The others stay in flight unchanged.
     func piece(of jobs: ArraySlice<Int32>, keeping others: some Sequence<Int32>) -> Settlement {
@@ -195,9 +193,7 @@ package struct Settlement: Sendable {
         return piece
     }
 
-    mutating func forgetTrouble() {
-        trouble = nil
-    }
+    mutating func forgetTrouble() { trouble = nil }
 
     /// The lowest id of the jobs that are back at their place in the queue.
     func lowestReturned(of claim: ClaimedJobs) -> Int64? {

@@ -108,9 +108,7 @@ struct SettlementWriting: Sendable {
         }
         if case .refused(let job) = next {
             let message = claim.jobs.jobs[Int(job)].message
-            unrecorded.append(
-                Unrecorded(job: job, message: message, error: refusal, isWritten: answer != .unwritten)
-            )
+            unrecorded.append(Unrecorded(job: job, message: message, error: refusal, isWritten: answer != .unwritten))
         }
         mayBeWritten = false
         part += 1

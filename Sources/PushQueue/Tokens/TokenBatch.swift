@@ -7,9 +7,7 @@ package struct TokenBatch: Sendable {
 
     private(set) var rows: CopyRows
 
-    package init() {
-        rows = CopyRows(capacity: 0)
-    }
+    package init() { rows = CopyRows(capacity: 0) }
 
     package var count: Int { rows.count }
 

@@ -12,9 +12,7 @@ package struct TokenStore: Sendable {
     private let connection: PostgresConnection
 
     /// Only this store uses the connection meanwhile.
-    package init(_ connection: PostgresConnection) {
-        self.connection = connection
-    }
+    package init(_ connection: PostgresConnection) { self.connection = connection }
 
     /// Throws if there is no such app. PostgreSQL's error lists the apps.
     package func check(app: String) async throws {

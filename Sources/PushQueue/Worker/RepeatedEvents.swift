@@ -13,9 +13,7 @@ struct RepeatedEvents<Key: Hashable & Sendable>: Sendable {
     private let interval: Duration
     private var entries: [Key: Entry] = [:]
 
-    init(interval: Duration) {
-        self.interval = interval
-    }
+    init(interval: Duration) { self.interval = interval }
 
     /// Returns the number of times to log; nil: it was logged less than an interval ago.
     mutating func add(_ times: Int = 1, of key: Key, at now: MonotonicInstant) -> Int? {

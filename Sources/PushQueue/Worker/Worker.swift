@@ -108,9 +108,7 @@ package actor Worker {
             for task in MaintenanceTask.all { group.addTask { await self.keep(task) } }
             group.addTask { await self.shutDownBackend() }
             for await _ in dispatchBell.rings {
-                while let plan = nextClaim() {
-                    group.addTask { await self.runFlight(plan) }
-                }
+                while let plan = nextClaim() { group.addTask { await self.runFlight(plan) } }
                 if state.isDone { break }
             }
             group.cancelAll()
@@ -131,14 +129,10 @@ package actor Worker {
     // MARK: Stopping
 
     /// Claims nothing more, settles what is in flight, and ends; gives up after `drainTimeout`.
-    package nonisolated func drain() {
-        loop.submit { self.assumeIsolated { $0.beginDraining() } }
-    }
+    package nonisolated func drain() { loop.submit { self.assumeIsolated { $0.beginDraining() } } }
 
     /// Ends what is in flight, and ends within a second. Unsent jobs can be claimed again at once.
-    package nonisolated func giveUp() {
-        loop.submit { self.assumeIsolated { $0.beginGivingUp() } }
-    }
+    package nonisolated func giveUp() { loop.submit { self.assumeIsolated { $0.beginGivingUp() } } }
 
     private func beginDraining() {
         guard state.drainRequested() else { return }

@@ -26,15 +26,7 @@ package enum WorkerEvent: Sendable {
     case retrying(app: Int32, name: String, RetryCause, pushes: Int)
     /// How many pushes of an app failed because of their topic since this was logged last, and how many were sent meanwhile.
     /// The topic is that of one of them; nil: the credential decides.
-    case topicRefused(
-        app: Int32,
-        name: String,
-        topic: String?,
-        status: Int16,
-        reason: String,
-        pushes: Int,
-        sent: Int
-    )
+    case topicRefused(app: Int32, name: String, topic: String?, status: Int16, reason: String, pushes: Int, sent: Int)
     /// This worker has minted the provider token that the fleet uses from now on.
     case tokenMinted(String)
     /// A certificate in use expires soon. Below 0: it has expired.

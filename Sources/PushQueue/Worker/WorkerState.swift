@@ -135,7 +135,5 @@ struct WorkerState: Sendable {
     }
 
     /// Claims that are not settled are taken over when the lease has expired.
-    mutating func stoppedWaiting() {
-        phase = .over
-    }
+    mutating func stoppedWaiting() { phase = .over }
 }

@@ -8,9 +8,7 @@ struct RequestCheck {
     /// The last good topic without a push type's suffix: most requests have the same one, which is checked once.
     private var plainTopic: [UInt8] = []
 
-    init(topics: [String]) {
-        self.topics = topics.map { Array($0.utf8) }
-    }
+    init(topics: [String]) { self.topics = topics.map { Array($0.utf8) } }
 
     /// What is wrong before the credential is looked at.
     func refusalOfRoute(_ head: RequestHead, in bytes: Span<UInt8>) -> Refusal? {

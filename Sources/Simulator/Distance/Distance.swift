@@ -20,11 +20,7 @@ final class Distance: Sendable {
     }
 
     /// Moves a client that far away. Calls `accept` on the destination with the descriptor that replaces the client's.
-    func move(
-        _ client: consuming Socket,
-        on destination: EventLoop,
-        _ accept: @escaping @Sendable (CInt) -> Void
-    ) {
+    func move(_ client: consuming Socket, on destination: EventLoop, _ accept: @escaping @Sendable (CInt) -> Void) {
         let descriptor = client.release()
         let isTaken = loop.submit { [self] in
             // Without free descriptors for a link the client is closed, as it is without one for itself.

@@ -4,9 +4,7 @@ extension [UInt8] {
         append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
 
-    mutating func append(_ bytes: Span<UInt8>) {
-        bytes.withUnsafeBytes { append(contentsOf: $0) }
-    }
+    mutating func append(_ bytes: Span<UInt8>) { bytes.withUnsafeBytes { append(contentsOf: $0) } }
 
     mutating func append(decimal number: some BinaryInteger) {
         append(contentsOf: String(number).utf8)

@@ -6,13 +6,9 @@ final class Certificate: Sendable {
     /// changes one, before anything else refers to it.
     nonisolated(unsafe) let pointer: OpaquePointer
 
-    init(owning pointer: OpaquePointer) {
-        self.pointer = pointer
-    }
+    init(owning pointer: OpaquePointer) { self.pointer = pointer }
 
-    deinit {
-        X509_free(pointer)
-    }
+    deinit { X509_free(pointer) }
 
     /// All certificates in a text, in its order; `what` names the text in errors.
     static func all(in text: [UInt8], what: String) throws(TLSError) -> [Certificate] {

@@ -12,11 +12,7 @@ package struct Identity: Sendable {
 
     /// From PEM. The key is in `privateKey`, or else in the same text as the certificate. The leaf is the certificate that
     /// the key belongs to, at any place among the others.
-    package init(
-        certificate text: [UInt8],
-        privateKey: [UInt8]? = nil,
-        passphrase: [UInt8]? = nil
-    ) throws(TLSError) {
+    package init(certificate text: [UInt8], privateKey: [UInt8]? = nil, passphrase: [UInt8]? = nil) throws(TLSError) {
         var certificates = try Certificate.all(in: text, what: "the certificate text")
         let key: Key
         if let privateKey, !privateKey.isEmpty {

@@ -6,13 +6,9 @@ final class Key: Sendable {
     /// what it caches in it.
     nonisolated(unsafe) let pointer: OpaquePointer
 
-    init(owning pointer: OpaquePointer) {
-        self.pointer = pointer
-    }
+    init(owning pointer: OpaquePointer) { self.pointer = pointer }
 
-    deinit {
-        EVP_PKEY_free(pointer)
-    }
+    deinit { EVP_PKEY_free(pointer) }
 
     /// A new key on the curve P-256.
     static func generate() throws(TLSError) -> Key {
@@ -37,9 +33,7 @@ final class Key: Sendable {
     }
 
     /// The public half, as certificates carry it.
-    var publicDER: [UInt8] {
-        OpenSSLBytes.allocated { i2d_PUBKEY(pointer, $0) } ?? []
-    }
+    var publicDER: [UInt8] { OpenSSLBytes.allocated { i2d_PUBKEY(pointer, $0) } ?? [] }
 
     /// The private half, unencrypted.
     var privatePEM: String {

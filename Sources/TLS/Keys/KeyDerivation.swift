@@ -59,9 +59,7 @@ struct KeyDerivation {
         element.tag == DER.sequence ? DER.elements(of: element.content) : nil
     }
 
-    private static func algorithm(
-        _ element: DER.Element
-    ) -> (name: [UInt8], parameters: [DER.Element])? {
+    private static func algorithm(_ element: DER.Element) -> (name: [UInt8], parameters: [DER.Element])? {
         guard let parts = Self.sequence(element), parts.count == 2, parts[0].tag == DER.objectIdentifier,
             let parameters = Self.sequence(parts[1])
         else { return nil }

@@ -22,13 +22,9 @@ package struct SigningKey: Sendable {
         try self.init(p8: bytes)
     }
 
-    private init(_ key: Key) {
-        self.key = key
-    }
+    private init(_ key: Key) { self.key = key }
 
-    package static func generate() throws(TLSError) -> SigningKey {
-        SigningKey(try Key.generate())
-    }
+    package static func generate() throws(TLSError) -> SigningKey { SigningKey(try Key.generate()) }
 
     /// The text of the `.p8` file.
     package var pem: String { key.privatePEM }

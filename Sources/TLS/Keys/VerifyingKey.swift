@@ -4,9 +4,7 @@ import COpenSSL
 package struct VerifyingKey: Sendable {
     private let key: Key
 
-    init(_ key: Key) {
-        self.key = key
-    }
+    init(_ key: Key) { self.key = key }
 
     /// From PEM: a public key, or a private one, whose public half this is.
     package init(pem: String) throws(TLSError) {
@@ -22,9 +20,7 @@ package struct VerifyingKey: Sendable {
             }
             key = Key(owning: pointer)
         }
-        guard key.isP256 else {
-            throw TLSError(.unsupportedKey, "the key is not an elliptic curve key on P-256")
-        }
+        guard key.isP256 else { throw TLSError(.unsupportedKey, "the key is not an elliptic curve key on P-256") }
         self.key = key
     }
 
@@ -49,9 +45,7 @@ package struct VerifyingKey: Sendable {
         key = Key(owning: pointer)
     }
 
-    package var pem: String {
-        MemoryBIO.text { PEM_write_bio_PUBKEY($0, key.pointer) }
-    }
+    package var pem: String { MemoryBIO.text { PEM_write_bio_PUBKEY($0, key.pointer) } }
 
     /// Whether the signature, r and s in 64 bytes, is one of these bytes by this key.
     package func isValid(signature: [UInt8], for bytes: [UInt8]) -> Bool {

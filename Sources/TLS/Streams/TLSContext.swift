@@ -99,9 +99,7 @@ package final class TLSContext: Sendable {
         if let identity { try use(identity) }
     }
 
-    deinit {
-        SSL_CTX_free(pointer)
-    }
+    deinit { SSL_CTX_free(pointer) }
 
     /// Throws if OpenSSL, at this machine's security level, cannot use the identity.
     static func check(_ identity: Identity) throws(TLSError) { _ = try TLSContext(false, identity) }

@@ -25,9 +25,7 @@ struct TLSFailure {
         guard let last = errors.entries.last(where: { $0.library == ERR_LIB_SSL }) else {
             return TLSError(.other, "\(phase.rawValue) with \(peer) failed: \(errors.text)")
         }
-        if last.reason > SSL_AD_REASON_OFFSET {
-            return rejection(UInt8(clamping: last.reason - SSL_AD_REASON_OFFSET))
-        }
+        if last.reason > SSL_AD_REASON_OFFSET { return rejection(UInt8(clamping: last.reason - SSL_AD_REASON_OFFSET)) }
         switch last.reason {
         case SSL_R_CERTIFICATE_VERIFY_FAILED:
             return distrust
@@ -70,10 +68,7 @@ struct TLSFailure {
         case X509_V_ERR_CERT_HAS_EXPIRED:
             return TLSError(.expired, "the certificate of \(peer) has expired: its owner must renew it")
         case X509_V_ERR_CERT_NOT_YET_VALID:
-            return TLSError(
-                .notYetValid,
-                "the certificate of \(peer) is not valid yet: check this machine's clock"
-            )
+            return TLSError(.notYetValid, "the certificate of \(peer) is not valid yet: check this machine's clock")
         default:
             let advice =
                 isServer

@@ -32,9 +32,7 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         peer = "the client"
     }
 
-    deinit {
-        SSL_free(ssl)
-    }
+    deinit { SSL_free(ssl) }
 
     package var descriptor: CInt { socket.descriptor }
 
@@ -64,10 +62,7 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
             hasFailed = true
             let names = context.alpn.joined(separator: " or ")
             if context.isServer {
-                throw TLSError(
-                    .noProtocol,
-                    "\(peer) offered no application protocol (ALPN), and \(names) is required"
-                )
+                throw TLSError(.noProtocol, "\(peer) offered no application protocol (ALPN), and \(names) is required")
             }
             throw TLSError(.noProtocol, "\(peer) did not agree to speak \(names): is it the right host and port?")
         }

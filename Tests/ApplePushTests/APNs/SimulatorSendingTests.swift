@@ -93,10 +93,7 @@ import Testing
                 try AnswerRule(parsing: "bad0=400:BadDeviceToken"),
             ]
         } _: { simulator, gateway, backend in
-            let connection = Session(backend: backend).connection(
-                to: gateway,
-                credential: try certificate(simulator)
-            )
+            let connection = Session(backend: backend).connection(to: gateway, credential: try certificate(simulator))
             let dead = "dead" + token(1).dropFirst(4)
             let bad = "bad0" + token(1).dropFirst(4)
             let message = try Message(tokens: [dead, bad, token(1)], alert: "Hello")
@@ -112,11 +109,7 @@ import Testing
         try await withSimulator {
             $0.goAwayAfter = 100
         } _: { simulator, gateway, backend in
-            let outcomes = await backend.deliver(
-                batch(2000, digits: 64),
-                to: gateway,
-                with: try certificate(simulator)
-            )
+            let outcomes = await backend.deliver(batch(2000, digits: 64), to: gateway, with: try certificate(simulator))
             #expect(outcomes.count { $0.verdict == .delivered } == 2000)
             let delivered = await simulator.deliveries().filter { $0.status == 200 }
             #expect(delivered.count == 2000)

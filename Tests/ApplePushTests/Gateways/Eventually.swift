@@ -2,10 +2,7 @@ import IO
 import Testing
 
 /// Waits for a condition, for a minute at most.
-func eventually(
-    _ condition: () -> Bool,
-    sourceLocation: SourceLocation = #_sourceLocation
-) async throws {
+func eventually(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
     let end = MonotonicInstant.now + .seconds(60)
     while !condition(), .now < end { await Task.yield() }
     #expect(condition(), sourceLocation: sourceLocation)

@@ -45,11 +45,7 @@ func batch(
     for number in 0..<count {
         let digits = String(number, radix: 16)
         let token = String(repeating: "0", count: width - digits.count) + digits
-        batch.addPush(
-            token: token.utf8Span.span.bytes,
-            heading: heading,
-            id: PushID(high: 0xabcd, low: UInt64(number))
-        )
+        batch.addPush(token: token.utf8Span.span.bytes, heading: heading, id: PushID(high: 0xabcd, low: UInt64(number)))
     }
     return batch
 }

@@ -22,12 +22,7 @@ import Testing
             }
             let body = bytes
             var outcomes = Outcomes(repeating: .pending, count: 0)
-            let outcome = OutcomeRules.outcome(
-                status: 410,
-                retryAfter: nil,
-                body: body.span.bytes,
-                keeping: &outcomes
-            )
+            let outcome = OutcomeRules.outcome(status: 410, retryAfter: nil, body: body.span.bytes, keeping: &outcomes)
             let text = outcomes.text(of: outcome.reason)
             #expect(text.unicodeScalars.count <= 100, "seed \(seed)")
             #expect(!text.utf8.contains { $0 < 0x20 || $0 == 0x7f }, "seed \(seed)")

@@ -27,11 +27,7 @@ import Testing
     }
 
     /// The state asks for these, in this order, and for nothing else.
-    private func expect(
-        _ words: [String],
-        of state: inout State,
-        at location: SourceLocation = #_sourceLocation
-    ) {
+    private func expect(_ words: [String], of state: inout State, at location: SourceLocation = #_sourceLocation) {
         let asked = actions(&state)
         #expect(asked == words, sourceLocation: location)
     }

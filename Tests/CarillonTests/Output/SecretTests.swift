@@ -163,10 +163,7 @@ import Testing
                     let line = try await worker.line(containing: "metrics are served", on: loop)
                     let port = line.split(separator: "\"port\":")[1].prefix { $0.isNumber }
                     _ = try await worker.line(containing: #""kind":"credential""#, on: loop)
-                    let probe = HealthProbe(
-                        address: try #require(Address("127.0.0.1:\(port)")),
-                        timeout: .seconds(30)
-                    )
+                    let probe = HealthProbe(address: try #require(Address("127.0.0.1:\(port)")), timeout: .seconds(30))
                     hearing.heard(try await probe.ask("/metrics", on: loop).body, by: "/metrics of a bad credential")
                     try await shop.database.connection.script(
                         """

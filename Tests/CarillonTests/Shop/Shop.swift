@@ -25,13 +25,7 @@ struct Shop {
         try await gateway.start()
         try await attempt {
             try await TestDatabase.with(.schema) { database in
-                try await database.connection.addApp(
-                    "shop",
-                    topic: topic,
-                    to: gateway,
-                    gateway: address,
-                    root: root
-                )
+                try await database.connection.addApp("shop", topic: topic, to: gateway, gateway: address, root: root)
                 try await TemporaryFolder.with { folder in
                     try await body(Shop(gateway: gateway, database: database, folder: folder))
                 }

@@ -234,9 +234,7 @@ import Testing
                 try await worker.says("it may want a certificate, and was shown none")
                 #expect(try await scene.credential("status") != "rejected")
                 #expect(!worker.said.contains("refused the credential"))
-                try await scene.client.run(
-                    "UPDATE carillon.apps SET gateway = 'localhost:\(scene.simulator.port)'"
-                )
+                try await scene.client.run("UPDATE carillon.apps SET gateway = 'localhost:\(scene.simulator.port)'")
                 try await scene.drained(within: .seconds(20))
                 let audit = try await scene.finish()
                 #expect(audit.outcomes.failures.isEmpty)

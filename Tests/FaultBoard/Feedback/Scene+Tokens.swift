@@ -25,9 +25,7 @@ extension Scene {
     /// Registers tokens again, just now.
     func registerAgain(_ tokens: [String]) async throws {
         let some = tokens.joined(separator: ",")
-        try await client.run(
-            "SELECT carillon.register_token('\(Self.app)', t) FROM unnest('{\(some)}'::text[]) t"
-        )
+        try await client.run("SELECT carillon.register_token('\(Self.app)', t) FROM unnest('{\(some)}'::text[]) t")
     }
 
     /// Adds feedback that device tokens are dead as of now.

@@ -136,10 +136,7 @@ struct Audit {
         duplicates = twice.values.reduce(0) { $0 + $1.accepted - 1 }
         guard duplicates > allowance.duplicates else { return }
         let examples = twice.keys.prefix(3).joined(separator: ", ")
-        add(
-            "I4",
-            "\(duplicates) sent once too often, \(allowance.duplicates) allowed; such as \(examples)"
-        )
+        add("I4", "\(duplicates) sent once too often, \(allowance.duplicates) allowed; such as \(examples)")
     }
 
     private mutating func checkRemains() {

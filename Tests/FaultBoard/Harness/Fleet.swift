@@ -61,11 +61,7 @@ final class Fleet: Sendable {
 
     /// Starts so many.
     @discardableResult
-    func started(
-        _ count: Int,
-        _ flags: [String] = [],
-        lease: Duration = Fleet.lease
-    ) async throws -> [WorkerProcess] {
+    func started(_ count: Int, _ flags: [String] = [], lease: Duration = Fleet.lease) async throws -> [WorkerProcess] {
         var workers: [WorkerProcess] = []
         for _ in 0..<count { workers.append(try await started(flags, lease: lease)) }
         return workers

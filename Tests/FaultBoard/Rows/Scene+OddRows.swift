@@ -12,10 +12,7 @@ extension Scene {
         }
         try await enqueue(2)
         try await fleet.started()
-        let audit = try await finish(
-            localReasons: Set(rows.compactMap(\.localReason)),
-            sourceLocation: sourceLocation
-        )
+        let audit = try await finish(localReasons: Set(rows.compactMap(\.localReason)), sourceLocation: sourceLocation)
         for (row, message) in zip(rows, messages) {
             let said = audit.said(of: message)
             #expect(said == row.end.said(of: message), "\(row.columns)", sourceLocation: sourceLocation)

@@ -26,12 +26,7 @@ import Testing
             let staged = kept + (try await scene.client.text("SELECT md5(s.tokens[1]) FROM public.stage s"))
             let large = kept + (try await scene.client.text("md5(repeat('a', 5000000))"))
             var rows = (0..<6).map { _ in
-                OddRow(
-                    "tokens",
-                    "(SELECT s.tokens FROM public.stage s)",
-                    .refused("MalformedToken"),
-                    tokens: [staged]
-                )
+                OddRow("tokens", "(SELECT s.tokens FROM public.stage s)", .refused("MalformedToken"), tokens: [staged])
             }
             rows += (0..<6).map { _ in
                 OddRow("payload", "(SELECT w.payload FROM public.words w)", .refused("PayloadTooLarge"))

@@ -40,9 +40,7 @@ import Testing
                     ) == "(\(Self.count),\(Self.count),\(Self.count * 5 / 3),\(Self.count / 3))"
                 )
             }
-            #expect(
-                try await scene.client.number("SELECT carillon.requeue_failures(app => 'other')") == Self.count / 3
-            )
+            #expect(try await scene.client.number("SELECT carillon.requeue_failures(app => 'other')") == Self.count / 3)
             try await scene.drained(within: .seconds(60))
             let names = ["com.example.board": "board", topic: "other"]
             var identities: [String: Set<String>] = [:]

@@ -169,9 +169,7 @@ extension Scene {
         try await client.run("SELECT carillon.reap()")
         // Those with odd numbers were registered again after Apple had reported them dead.
         #expect(try await client.number(tokens) == 100)
-        #expect(
-            try await client.number("SELECT count(*) FROM carillon.feedback f WHERE f.handled_at IS NULL") == 0
-        )
+        #expect(try await client.number("SELECT count(*) FROM carillon.feedback f WHERE f.handled_at IS NULL") == 0)
         return 0
     }
 

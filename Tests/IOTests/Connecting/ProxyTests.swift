@@ -19,12 +19,7 @@ import Testing
             }
             defer { echo.close() }
             try await Proxy.with(to: echo.port, on: loop) { proxy in
-                let client = try await TCP.connect(
-                    host: "127.0.0.1",
-                    port: proxy.port,
-                    timeout: .seconds(10),
-                    on: loop
-                )
+                let client = try await TCP.connect(host: "127.0.0.1", port: proxy.port, timeout: .seconds(10), on: loop)
                 try await body(proxy, client, loop)
             }
         }

@@ -14,9 +14,7 @@ extension TestDatabase {
 
     /// A row of `workers`.
     func addWorker() async throws -> Int64 {
-        let id = try await value(
-            "SELECT id FROM carillon.workers WHERE id = (SELECT max(id) FROM carillon.workers)"
-        )
+        let id = try await value("SELECT id FROM carillon.workers WHERE id = (SELECT max(id) FROM carillon.workers)")
         try await run(
             "INSERT INTO carillon.workers (id, name, lease_until) VALUES (\((Int64(id ?? "0") ?? 0) + 1), 'w', now() + interval '1 hour')"
         )

@@ -17,11 +17,7 @@ import Testing
             let start = floor.start(at: now + .seconds(step))
             #expect(start == .beginning)
             // Moving a thousand jobs takes its time.
-            floor.moved(
-                answer(step, cost: .milliseconds(90), rows: 1000),
-                from: start,
-                at: now + .seconds(step)
-            )
+            floor.moved(answer(step, cost: .milliseconds(90), rows: 1000), from: start, at: now + .seconds(step))
         }
         #expect(floor.isLow)
     }
@@ -55,11 +51,7 @@ import Testing
         var floor = DueFloor()
         for step in 0...5 as ClosedRange<Int64> {
             let start = floor.start(at: now + .seconds(step))
-            floor.moved(
-                answer(1000 + step, cost: .milliseconds(20)),
-                from: start,
-                at: now + .seconds(step)
-            )
+            floor.moved(answer(1000 + step, cost: .milliseconds(20)), from: start, at: now + .seconds(step))
         }
         let start = floor.start(at: now + .seconds(6))
         #expect(start.time > 1000)

@@ -161,9 +161,7 @@ import Testing
             let (jobs, locks) = try await cancelled
             #expect(jobs == "2999")
             #expect(Int(locks ?? "") ?? .max < 10, "\(locks ?? "")")
-            #expect(
-                try await database.value("SELECT count(DISTINCT message_id) FROM carillon.results") == "3000"
-            )
+            #expect(try await database.value("SELECT count(DISTINCT message_id) FROM carillon.results") == "3000")
         }
     }
 

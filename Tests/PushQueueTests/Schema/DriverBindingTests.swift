@@ -56,12 +56,7 @@ import Testing
     ]
 
     /// Runs a call with parameters of those types, as a driver that names them would; each of the values is a list.
-    private func call(
-        _ call: String,
-        _ types: [String],
-        _ values: String...,
-        in database: TestDatabase
-    ) async throws {
+    private func call(_ call: String, _ types: [String], _ values: String..., in database: TestDatabase) async throws {
         let executions = values.map { "EXECUTE bound (\($0));" }.joined(separator: "\n")
         try await database.run(
             "PREPARE bound (\(types.joined(separator: ", "))) AS SELECT \(call);\n\(executions)\nDEALLOCATE bound"

@@ -17,9 +17,7 @@ import Testing
         """
 
     /// Continues the session as a role that may use the app "demo" and nothing else.
-    private static func isolated(
-        _ body: (TestDatabase, _ role: String) async throws -> Void
-    ) async throws {
+    private static func isolated(_ body: (TestDatabase, _ role: String) async throws -> Void) async throws {
         try await TestDatabase.withDemo { database async throws in
             let role = "demo_\(database.connection.backendProcessID)"
             try await database.run("\(Self.setUp); CREATE ROLE \(role); SELECT carillon.isolate_app('demo', '\(role)')")
@@ -132,9 +130,7 @@ import Testing
             #expect(try await database.value("SELECT count(*) FROM carillon.apps") == "0")
             #expect(try await database.value("SELECT count(*) FROM carillon.message_status(100)") == "0")
             try await database.run("RESET ROLE")
-            #expect(
-                try await database.rows("SELECT app_id, token, owner FROM carillon.tokens") == ["(2,b1,)"]
-            )
+            #expect(try await database.rows("SELECT app_id, token, owner FROM carillon.tokens") == ["(2,b1,)"])
             #expect(
                 try await database.rows("SELECT app_id, id FROM carillon.pending ORDER BY 2") == ["(2,200)", "(2,201)"]
             )

@@ -8,10 +8,7 @@ import Testing
 @Suite struct LookTests {
     private func look(_ database: TestDatabase, over runs: [AppRun]) async throws -> [Lane] {
         let floors = [(Lane(app: 20, number: 1), Int64(0)), (Lane(app: 998, number: 1), Int64(0))]
-        return try await database.connection.query(
-            WorkerStatements.look,
-            .look(above: floors, over: runs)
-        ) { rows in
+        return try await database.connection.query(WorkerStatements.look, .look(above: floors, over: runs)) { rows in
             try rows.indices.filter { try !rows.isNull($0, 0) }.map {
                 Lane(app: try rows.int32($0, 0), number: try rows.int16($0, 1))
             }
@@ -106,10 +103,7 @@ import Testing
                 for start in [DueFloor.Place.beginning, place] {
                     try await database.run("BEGIN")
                     let begin = try #require(Int(try await database.value(reads) ?? ""))
-                    try await database.connection.execute(
-                        WorkerStatements.promote,
-                        .promote(most: 1000, after: start)
-                    )
+                    try await database.connection.execute(WorkerStatements.promote, .promote(most: 1000, after: start))
                     counts.append(try #require(Int(try await database.value(reads) ?? "")) - begin)
                     try await database.run("COMMIT")
                 }

@@ -39,9 +39,7 @@ import Testing
             try await database.run(Self.claim)
             #expect(try await database.rows(Self.status(id)) == [#"("in flight",1,,,2,0,0,2)"#])
             try await database.run(Self.retry(id))
-            #expect(
-                try await database.rows(Self.status(id)) == ["(retrying,1,503,ServiceUnavailable,2,0,0,2)"]
-            )
+            #expect(try await database.rows(Self.status(id)) == ["(retrying,1,503,ServiceUnavailable,2,0,0,2)"])
             #expect(
                 try await database.rows(
                     """

@@ -131,9 +131,7 @@ import Testing
             #expect(retry.batch.token(of: 0) == "bb")
             let last = settlement(retry, ["bb": .delivered])
             #expect(try await write(last, of: retry, part: 0, in: database) == .written)
-            #expect(
-                try await database.rows(results) == ["(1,first,3,0,2)", "(2,,1,1,1)", "(3,,2,0,1)"]
-            )
+            #expect(try await database.rows(results) == ["(1,first,3,0,2)", "(2,,1,1,1)", "(3,,2,0,1)"])
             #expect(try await database.rows("SELECT FROM carillon.unfinished") == [])
         }
     }

@@ -60,9 +60,7 @@ import Testing
     }
 
     @Test(arguments: Bar.allCases)
-    func `a job that cannot be released, taken over or promoted fails, and the others return`(
-        bar: Bar
-    ) async throws {
+    func `a job that cannot be released, taken over or promoted fails, and the others return`(bar: Bar) async throws {
         try await TestDatabase.withDemo { database async throws in
             let worker = try await database.addWorker()
             try await database.run(

@@ -251,9 +251,7 @@ import Testing
             try await database.run("BEGIN; SELECT carillon.cancel_broadcast(100)")
             try await database.session { other in
                 try await other.run("SET statement_timeout = '20s'; SELECT carillon.release(\(worker), '{1}')")
-                #expect(
-                    try await other.rows("SELECT id, run_at > now() FROM carillon.scheduled") == ["(101,t)"]
-                )
+                #expect(try await other.rows("SELECT id, run_at > now() FROM carillon.scheduled") == ["(101,t)"])
             }
             try await database.run("COMMIT")
             try await database.run("UPDATE carillon.scheduled SET run_at = now(); SELECT carillon.promote(10)")
@@ -287,9 +285,7 @@ import Testing
                 try await other.run("COMMIT")
             }
             try await database.run("SELECT carillon.promote(10)")
-            #expect(
-                try await database.rows("SELECT message_id, cancelled FROM carillon.results") == ["(90,2)"]
-            )
+            #expect(try await database.rows("SELECT message_id, cancelled FROM carillon.results") == ["(90,2)"])
             #expect(try await database.value("SELECT count(*) FROM carillon.scheduled") == "0")
         }
     }
@@ -298,9 +294,7 @@ import Testing
         "INSERT INTO carillon.messages (id, app_id, tokens, payload) VALUES (100, 1, '{ff}', '{}')",
         "INSERT INTO carillon.unfinished (message_id, app_id, remaining) VALUES (100, 1, 1)",
     ])
-    func `a due job whose id is in an open transaction waits, and all others move`(
-        _ other: String
-    ) async throws {
+    func `a due job whose id is in an open transaction waits, and all others move`(_ other: String) async throws {
         try await TestDatabase.withDemo { database async throws in
             try await database.run(
                 """

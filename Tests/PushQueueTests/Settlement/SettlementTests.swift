@@ -218,11 +218,7 @@ import Testing
         (403, "BadCertificate", Trouble.Kind.credential), (403, "ExpiredProviderToken", .providerToken),
         (429, "TooManyProviderTokenUpdates", .tokenUpdates),
     ])
-    func `a refused credential holds the app, and fails no push`(
-        status: UInt16,
-        reason: String,
-        kind: Trouble.Kind
-    ) {
+    func `a refused credential holds the app, and fails no push`(status: UInt16, reason: String, kind: Trouble.Kind) {
         var claim = ClaimBuilder()
         claim.add(tokens: ["aa"])
         let settlement = settle(claim, [rejected(status, reason)])

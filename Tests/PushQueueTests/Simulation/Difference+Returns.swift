@@ -85,11 +85,7 @@ extension Difference {
             let model = self.model.promote(most: most, after: places.model)
             // The clocks are not the same.
             _ = same("promote after \(places)", real.place.id, model.place.id)
-            let step = same(
-                "promote after \(places)",
-                Self.texts(real.promotions),
-                Self.texts(model.promotions)
-            )
+            let step = same("promote after \(places)", Self.texts(real.promotions), Self.texts(model.promotions))
             if real.rows < most { return step }
             places = (real.place, model.place)
         }

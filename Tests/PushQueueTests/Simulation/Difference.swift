@@ -137,11 +137,7 @@ struct Difference {
         let real = try await ask(WorkerStatements.heartbeat, parameters) { rows in
             rows.isEmpty ? nil : try rows.int64(0, 0)
         }
-        return same(
-            "heartbeat of \(worker)",
-            real,
-            model.heartbeat(worker, lease: 3_600_000_000).map(Int64.init)
-        )
+        return same("heartbeat of \(worker)", real, model.heartbeat(worker, lease: 3_600_000_000).map(Int64.init))
     }
 
     private mutating func signOff() async throws -> String {

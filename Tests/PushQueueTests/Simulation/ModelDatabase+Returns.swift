@@ -120,13 +120,7 @@ extension ModelTables {
     fileprivate mutating func fail(_ job: ModelJob, reason: String) {
         for token in job.tokens {
             failures.append(
-                ModelFailure(
-                    message: job.message,
-                    token: token,
-                    status: nil,
-                    reason: reason,
-                    attempt: job.attempt
-                )
+                ModelFailure(message: job.message, token: token, status: nil, reason: reason, attempt: job.attempt)
             )
         }
         var step = ModelProgress(message: job.message, app: job.app)

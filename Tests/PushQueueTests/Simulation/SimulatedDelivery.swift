@@ -72,12 +72,7 @@ final class SimulatedDelivery {
             let push = jobs.push(at: place)
             simulation.watch(push, of: jobs)
             let id = jobs.batch.id(of: place)
-            outcomes[place] = simulation.gateway.receive(
-                push,
-                id: id,
-                at: simulation.time,
-                using: &simulation.random
-            )
+            outcomes[place] = simulation.gateway.receive(push, id: id, at: simulation.time, using: &simulation.random)
         }
     }
 

@@ -163,9 +163,7 @@ struct PeerTests {
                 #expect((reply.status, reply.body) == (403, #"{"reason":"InvalidProviderToken"}"#))
                 let line = try folder.read("log")
                 #expect(
-                    line.contains(
-                        #""reason":"InvalidProviderToken","detail":"The provider token's signature is DER;"#
-                    )
+                    line.contains(#""reason":"InvalidProviderToken","detail":"The provider token's signature is DER;"#)
                 )
             }
         }

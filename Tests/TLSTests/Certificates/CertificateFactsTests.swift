@@ -46,14 +46,8 @@ import Testing
         #expect(AppleExtensions.parseTopics(flat) == ["org.example.app", "org.example.app.voip"])
 
         func pair(_ topic: String) -> [UInt8] {
-            let kinds = DER.element(
-                DER.sequence,
-                DER.element(DER.utf8String, Array("app".utf8))
-            )
-            return DER.element(
-                DER.sequence,
-                DER.element(DER.utf8String, Array(topic.utf8)) + kinds
-            )
+            let kinds = DER.element(DER.sequence, DER.element(DER.utf8String, Array("app".utf8)))
+            return DER.element(DER.sequence, DER.element(DER.utf8String, Array(topic.utf8)) + kinds)
         }
         let paired = DER.element(DER.sequence, pair("org.example.a") + pair("org.example.b"))
         #expect(AppleExtensions.parseTopics(paired) == ["org.example.a", "org.example.b"])

@@ -154,9 +154,7 @@ import Testing
 
     @Test func `errors name the fault and the remedy`() {
         let missing = #expect(throws: TLSError.self) { _ = try Identity(certificate: Self.leaf) }
-        #expect(
-            missing?.message == "there is no private key: give one beside the certificate, or in the same PEM text"
-        )
+        #expect(missing?.message == "there is no private key: give one beside the certificate, or in the same PEM text")
         let mismatch = #expect(throws: TLSError.self) {
             _ = try Identity(certificate: Self.leaf, privateKey: Fixtures.rsaKey)
         }

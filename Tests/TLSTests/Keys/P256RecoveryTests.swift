@@ -8,10 +8,7 @@ struct P256RecoveryTests {
         var known: Set<[UInt8]>?
         for round in 0..<20 {
             let message = Array("message \(round)".utf8)
-            let keys = P256Recovery.publicKeys(
-                signature: key.sign(message),
-                digest: Digest.sha256(message.span.bytes)
-            )
+            let keys = P256Recovery.publicKeys(signature: key.sign(message), digest: Digest.sha256(message.span.bytes))
             #expect(keys.count == 2)
             #expect(keys.allSatisfy { $0.count == 65 && $0[0] == 4 })
             known = known?.intersection(keys) ?? Set(keys)

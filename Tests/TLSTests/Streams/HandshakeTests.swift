@@ -58,10 +58,7 @@ enum Handshake {
     }
 
     /// The handshake, then one byte each way: over TLS 1.3 a client learns only then that it was refused.
-    private static func side(
-        on loop: EventLoop,
-        _ make: @Sendable () throws(TLSError) -> TLSStream
-    ) async -> Outcome {
+    private static func side(on loop: EventLoop, _ make: @Sendable () throws(TLSError) -> TLSStream) async -> Outcome {
         do throws(TLSError) {
             var stream = try make()
             let deadline = MonotonicInstant.now + .seconds(30)

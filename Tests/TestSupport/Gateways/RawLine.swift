@@ -33,10 +33,7 @@ package struct RawLine: ~Copyable {
     }
 
     /// Reads the client's preface, exchanges settings, and opens the connection's window for all bodies.
-    package mutating func greet(
-        _ settings: [(UInt16, UInt32)] = [(3, 1_000)],
-        acknowledges: Bool = true
-    ) async throws {
+    package mutating func greet(_ settings: [(UInt16, UInt32)] = [(3, 1_000)], acknowledges: Bool = true) async throws {
         while input.count < Frames.preface.count, try await receive() {}
         input = input.dropFirst(Frames.preface.count)
         try await send(Frames.settings(settings) + (acknowledges ? Frames.settingsAcknowledgement : []))

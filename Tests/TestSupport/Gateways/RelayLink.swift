@@ -142,9 +142,7 @@ final class RelayLink {
     }
 
     private func acts(on frame: Frame, _ direction: RelayFrame.Direction) -> [RelayAct] {
-        judge(
-            RelayFrame(direction: direction, connection: number, answers: answers, frame: frame)
-        )
+        judge(RelayFrame(direction: direction, connection: number, answers: answers, frame: frame))
     }
 
     private func carryOut(_ acts: [RelayAct], _ frame: Frame, to target: End) {

@@ -74,11 +74,7 @@ import Testing
             )
             let later = try await shop.run("check").output
             #expect(later.contains("shop is paused, and 0 jobs wait (3 more scheduled for later): a sale."), "\(later)")
-            #expect(
-                check.output.contains(
-                    "other: The certificate shop is for com.example.shop, not for com.elsewhere"
-                )
-            )
+            #expect(check.output.contains("other: The certificate shop is for com.example.shop, not for com.elsewhere"))
             #expect(check.output.contains("revoked: EXECUTE on carillon.cancel for carillon_app."))
         }
     }
@@ -121,10 +117,7 @@ import Testing
                 "INSERT INTO carillon.results (message_id, app_id, finished_at) VALUES (1, 1, now() - interval '30 days')"
             )
             let stray = try await shop.run("check")
-            #expect(
-                stray.output.contains("1 row of carillon.results lies in its default partition"),
-                "\(stray.output)"
-            )
+            #expect(stray.output.contains("1 row of carillon.results lies in its default partition"), "\(stray.output)")
             try await shop.database.connection.script(
                 """
                 UPDATE carillon.maintenance SET last_failure = now(), last_error = 'the disk sings' WHERE step = 'make results'

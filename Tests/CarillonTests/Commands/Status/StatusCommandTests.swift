@@ -20,10 +20,7 @@ import Testing
             let text = try await shop.run("status").output
             let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("patient") })
             let words = line.split(separator: " ")
-            #expect(
-                text.contains("LAST SEEN  LEASE") && words.contains("ago") && words.contains("2m"),
-                "\(text)"
-            )
+            #expect(text.contains("LAST SEEN  LEASE") && words.contains("ago") && words.contains("2m"), "\(text)")
             #expect(try await shop.run("status", "--json").output.contains("\"lease_seconds\":120"))
         }
     }
