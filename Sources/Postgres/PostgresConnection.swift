@@ -187,7 +187,7 @@ package actor PostgresConnection {
         var hasDeparted: Bool
         repeat {
             hasDeparted = false
-            while let wire, let job = pipeline.depart() {
+            while let wire, let job = pipeline.nextToSend() {
                 hasDeparted = true
                 guard send(job.work, on: wire) else { return endAsLost() }
             }
@@ -312,7 +312,7 @@ package actor PostgresConnection {
                 endsInARow += 1
                 if pipeline.isRunningScript {
                     guard wire.enterPipeline() else { return endAsLost() }
-                    land()
+                    complete()
                 } else if endsInARow > 2 {
                     return  // libpq expects no more results, as only after a lost connection
                 }
@@ -332,7 +332,7 @@ package actor PostgresConnection {
         case .skipped:
             break
         case .synchronized:
-            land()
+            complete()
         case .input:
             guard case .copy? = pipeline.current?.work else {
                 return end(PostgresError(.closed, "a COPY from the client needs a call of its own"))
@@ -362,7 +362,7 @@ package actor PostgresConnection {
         }
     }
 
-    private func land() { pipeline.landed()?.land() }
+    private func complete() { pipeline.completed()?.complete() }
 
     // MARK: The end
 
@@ -380,7 +380,7 @@ package actor PostgresConnection {
         // The descriptor is closed here, after its watch is cancelled.
         withExtendedLifetime(wire) {}
         let (sent, unsent) = pipeline.takeAll()
-        for job in sent { job.landLost(reason) }
+        for job in sent { job.completeAsLost(reason) }
         for job in unsent { job.reply.resume(returning: .failure(Self.neverSent(job.work, reason))) }
     }
 

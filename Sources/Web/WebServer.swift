@@ -7,7 +7,7 @@ import Synchronization
 package final class WebServer: Sendable {
     private let host: String
     private let wantedPort: UInt16
-    private let desk: Desk
+    private let exchanges: ExchangeTable
     private let running = Mutex<Running?>(nil)
 
     private struct Running {
@@ -20,7 +20,7 @@ package final class WebServer: Sendable {
     package init(host: String, port: UInt16, limits: Limits = Limits(), routes: [Route]) {
         self.host = host
         wantedPort = port
-        desk = Desk(RouteTable(routes), limits)
+        exchanges = ExchangeTable(RouteTable(routes), limits)
     }
 
     deinit { stop() }
@@ -35,7 +35,7 @@ package final class WebServer: Sendable {
     package func start() throws(IOError) {
         let socket = try ListeningSocket(host: host, port: wantedPort)
         let port = socket.port
-        let limits = self.desk.limits
+        let limits = self.exchanges.limits
         let flags = MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue | MHD_USE_ITC.rawValue
         let descriptor = socket.release()
         var options = [
@@ -50,20 +50,20 @@ package final class WebServer: Sendable {
             flags,
             { context, connection, path, method, _, upload, size, slot in
                 guard let context, let connection, let path, let method, let size, let slot else { return .NO }
-                // Not yet freed: this thread ends before the desk does.
-                let desk = Unmanaged<Desk>.fromOpaque(context).takeUnretainedValue()
+                // Not yet freed: this thread ends before the exchanges does.
+                let exchanges = Unmanaged<ExchangeTable>.fromOpaque(context).takeUnretainedValue()
                 let uploaded = UnsafeRawBufferPointer(start: upload, count: size.pointee)
                 size.pointee = 0
-                return desk.called(connection, method, path, uploaded, slot)
+                return exchanges.called(connection, method, path, uploaded, slot)
             },
             { _, _, slot, _ in
                 guard let slot, let exchange = slot.pointee else { return }
-                // The reference that `Desk` left in the slot; libmicrohttpd calls this once a request, as its last call.
+                // The reference that `ExchangeTable` left in the slot; libmicrohttpd calls this once a request, as its last call.
                 slot.pointee = nil
                 Unmanaged<Exchange>.fromOpaque(exchange).release()
             },
-            // The desk lives as long as this server, whose end waits for the daemon's.
-            Unmanaged.passUnretained(self.desk).toOpaque(),
+            // The exchanges lives as long as this server, whose end waits for the daemon's.
+            Unmanaged.passUnretained(self.exchanges).toOpaque(),
             &options
         )
         guard let daemon else {
@@ -77,7 +77,7 @@ package final class WebServer: Sendable {
     package func stop() {
         self.running.withLock { running in
             guard let daemon = running?.daemon else { return }
-            desk.close()
+            exchanges.close()
             MHD_stop_daemon(daemon)
             running = nil
         }

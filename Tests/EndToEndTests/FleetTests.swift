@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `a worker told to stop lets its pushes land and leaves nothing behind`() async throws {
+    @Test func `a worker told to stop settles its pushes and leaves nothing behind`() async throws {
         try await Queue.with { queue in
             try await fill(queue, rows: 300)
             let backend = GateBackend()

@@ -42,7 +42,7 @@ struct Job {
     }
 
     /// The server has reached the synchronization point. Only now is it committed: the results come earlier.
-    func land() {
+    func complete() {
         if let error {
             reply.resume(returning: .failure(error))
         } else if let result {
@@ -53,7 +53,7 @@ struct Job {
     }
 
     /// The connection broke before that. An error that ended only the statement stands: the statement is rolled back.
-    func landLost(_ reason: PostgresError) {
+    func completeAsLost(_ reason: PostgresError) {
         if let error, error.outcome == .nothingDone { return reply.resume(returning: .failure(error)) }
         let cause = self.error?.message ?? reason.message
         var loss: PostgresError

@@ -34,7 +34,7 @@ struct Pipeline<Job> {
     mutating func enqueue(_ kind: Kind, _ job: Job) { waiting.append((kind, job)) }
 
     /// The next one that may be sent now, which then counts as sent.
-    mutating func depart() -> Job? {
+    mutating func nextToSend() -> Job? {
         guard let (kind, job) = waiting.first, !isRunningScript else { return nil }
         switch kind {
         case .statement:
@@ -49,7 +49,7 @@ struct Pipeline<Job> {
     }
 
     /// The current one is answered.
-    mutating func landed() -> Job? {
+    mutating func completed() -> Job? {
         isRunningScript = false
         return inFlight.popFirst()
     }

@@ -23,7 +23,7 @@ extension WorkerState {
         slots.free(plan.depth)
         board.abandoned(plan, wasTooLarge: wasTooLarge, at: now)
         limits.admission.release(Int(plan.pushes), of: plan.lane.app)
-        departed(plan.lane.app)
+        stoppedWaiting(plan.lane.app)
     }
 
     /// Returns the row that has to be cut, if any.
@@ -42,13 +42,13 @@ extension WorkerState {
         )
         limits.admission.release(Int(plan.pushes) - pushes, of: plan.lane.app)
         board.freed(plan.lane.app)
-        if let jobs = answer.jobs { flights.insert(jobs.key) } else { departed(plan.lane.app) }
+        if let jobs = answer.jobs { flights.insert(jobs.key) } else { stoppedWaiting(plan.lane.app) }
         return large
     }
 
     /// A claim of the app no longer waits for its turn.
-    mutating func departed(_ app: Int32) {
-        limits.rates.departed(of: app)
+    mutating func stoppedWaiting(_ app: Int32) {
+        limits.rates.stoppedWaiting(of: app)
         board.freed(app)
     }
 

@@ -85,13 +85,13 @@ struct Flight: Sendable {
         news.append(.claimed(jobs: jobs.count, waits: jobs.waits))
         let claim = HeldClaim(jobs, claimedAs: worker, answeredAt: now)
         let isPaced = state.limits.isPaced(app) && !jobs.batch.isEmpty
-        return isPaced ? lineUp(claim, &state, now) : depart(claim, hasTurn: true, &state, now)
+        return isPaced ? waitForTurn(claim, &state, now) : proceed(claim, hasTurn: true, &state, now)
     }
 
     // MARK: Keeping to a rate
 
-    private mutating func lineUp(_ claim: HeldClaim, _ state: inout WorkerState, _ now: MonotonicInstant) -> Step {
-        guard state.phase == .working else { return depart(claim, hasTurn: false, &state, now) }
+    private mutating func waitForTurn(_ claim: HeldClaim, _ state: inout WorkerState, _ now: MonotonicInstant) -> Step {
+        guard state.phase == .working else { return proceed(claim, hasTurn: false, &state, now) }
         stage = .waiting(claim, nil)
         var route: App.Route?
         if case .known(let app) = state.limits.apps[self.app] { route = try? app.route.get() }
@@ -107,35 +107,35 @@ struct Flight: Sendable {
     ) -> Step {
         switch event {
         case .turnGiven(let wait?):
-            guard wait > .zero else { return depart(claim, hasTurn: true, &state, now) }
+            guard wait > .zero else { return proceed(claim, hasTurn: true, &state, now) }
             stage = .waiting(claim, RateLimits.Turn(begins: now + wait))
             return .wait(wait)
         case .turnGiven(nil):
             state.foundNoTurn(for: app, at: now)
-            return depart(claim, hasTurn: false, &state, now)
+            return proceed(claim, hasTurn: false, &state, now)
         case .waited:
-            if let turn, !turn.isMissed(at: now) { return depart(claim, hasTurn: true, &state, now) }
-            return lineUp(claim, &state, now)
+            if let turn, !turn.isMissed(at: now) { return proceed(claim, hasTurn: true, &state, now) }
+            return waitForTurn(claim, &state, now)
         case .failed(let error):
-            let step = lineUp(claim, &state, now)
+            let step = waitForTurn(claim, &state, now)
             guard case .takeTurn = step else { return step }
             return again(after: error, step, &state)
         default:
-            return depart(claim, hasTurn: false, &state, now)
+            return proceed(claim, hasTurn: false, &state, now)
         }
     }
 
     // MARK: Sending
 
-    private mutating func depart(
+    private mutating func proceed(
         _ claim: HeldClaim,
         hasTurn: Bool,
         _ state: inout WorkerState,
         _ now: MonotonicInstant
     ) -> Step {
-        state.departed(app)
+        state.stoppedWaiting(app)
         var claim = claim
-        switch hasTurn ? state.departure(of: claim.jobs, claimedAs: worker, at: now) : .giveBack {
+        switch hasTurn ? state.disposition(of: claim.jobs, claimedAs: worker, at: now) : .giveBack {
         case .giveBack:
             enter(.givingBack(claim, refusals: 0))
             return .giveBack(claim.jobs)
@@ -166,7 +166,7 @@ struct Flight: Sendable {
         case .released: state.gaveBack(claim, at: now)
         default: break
         }
-        return land(claim, &state)
+        return end(claim, &state)
     }
 
     private mutating func delivered(
@@ -175,7 +175,7 @@ struct Flight: Sendable {
         _ state: inout WorkerState,
         _ now: MonotonicInstant
     ) -> Step {
-        guard case .delivered(let outcomes, let hasRest) = event else { return land(claim, &state) }
+        guard case .delivered(let outcomes, let hasRest) = event else { return end(claim, &state) }
         return settle(claim, outcomes, hasRest: hasRest, &state, now)
     }
 
@@ -189,7 +189,7 @@ struct Flight: Sendable {
         _ now: MonotonicInstant
     ) -> Step {
         if claim.isLost { return goOn(claim, hasRest: hasRest, &state) }
-        let settlement = state.landed(claim, outcomes, at: now)
+        let settlement = state.settlement(of: claim, outcomes, at: now)
         let writing = SettlementWriting(claim, settlement, outcomes, hasRest: hasRest)
         enter(.settling(writing))
         return writing.write.map { .write($0) } ?? goOn(claim, hasRest: hasRest, &state)
@@ -265,14 +265,14 @@ struct Flight: Sendable {
     }
 
     private mutating func goOn(_ claim: HeldClaim, hasRest: Bool, _ state: inout WorkerState) -> Step {
-        guard hasRest else { return land(claim, &state) }
+        guard hasRest else { return end(claim, &state) }
         enter(.awaitingRest(claim))
         return .awaitRest
     }
 
     // MARK: The end
 
-    private mutating func land(_ claim: HeldClaim, _ state: inout WorkerState) -> Step {
+    private mutating func end(_ claim: HeldClaim, _ state: inout WorkerState) -> Step {
         state.ended(claim)
         return finish()
     }

@@ -3,7 +3,7 @@ import IO
 
 /// What follows the answer to a claim.
 extension WorkerState {
-    enum Departure: Sendable {
+    enum Disposition: Sendable {
         case send(App.Route, mostAttempts: Int16)
         /// All jobs have expired or are refused: they only have to be settled.
         case nothingToSend
@@ -11,7 +11,7 @@ extension WorkerState {
         case giveBack
     }
 
-    func departure(of jobs: ClaimedJobs, claimedAs worker: Int64, at now: MonotonicInstant) -> Departure {
+    func disposition(of jobs: ClaimedJobs, claimedAs worker: Int64, at now: MonotonicInstant) -> Disposition {
         if jobs.batch.isEmpty { return .nothingToSend }
         guard phase == .working, worker == id, lease.holds(at: now),
             case .known(let app) = limits.apps[jobs.app],
@@ -21,7 +21,7 @@ extension WorkerState {
     }
 
     /// Outcomes of a claim are known, all or some.
-    mutating func landed(_ claim: HeldClaim, _ outcomes: Outcomes, at now: MonotonicInstant) -> Settlement {
+    mutating func settlement(of claim: HeldClaim, _ outcomes: Outcomes, at now: MonotonicInstant) -> Settlement {
         var settlement = Settlement(
             claim.jobs,
             outcomes,

@@ -43,9 +43,9 @@ struct RateLimits: Sendable {
     mutating func planned(of app: Int32) { waiting[app, default: 0] += 1 }
 
     /// A claim had no rows, goes back, or has had its turn.
-    mutating func departed(of app: Int32) {
+    mutating func stoppedWaiting(of app: Int32) {
         let left = waiting[app, default: 0] - 1
-        precondition(left >= 0, "more claims departed than were planned")
+        precondition(left >= 0, "more claims stopped waiting than were planned")
         waiting[app] = left == 0 ? nil : left
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 /// Workers that are told to stop.
 @Suite struct StoppingCases {
-    @Test func `W3: a worker told to stop under load lets its pushes land and leaves nothing behind`() async throws {
+    @Test func `W3: a worker told to stop under load settles its pushes and leaves nothing behind`() async throws {
         try await Scene.with({ $0.delay = .milliseconds(50) }) { scene in
             let worker = try await scene.fleet.started(["--max-in-flight", "500"], lease: Fleet.calm)
             try await scene.underLoad {

@@ -24,13 +24,13 @@ import Testing
     @Test func `settled pushes make room, and the claim is in flight until its last part`() {
         var (state, flight) = begin()
         let early = Outcomes([.delivered, .pending, .delivered])
-        let first = state.landed(flight, early, at: now)
+        let first = state.settlement(of: flight, early, at: now)
         state.settled(&flight, first, early, at: now)
         #expect(flight.part == 1)
         #expect(state.inFlight == 1)
         #expect(!state.isIdle)
         let all = Outcomes([.delivered, .delivered, .delivered])
-        let second = state.landed(flight, all, at: now)
+        let second = state.settlement(of: flight, all, at: now)
         state.settled(&flight, second, all, at: now)
         state.ended(flight)
         #expect(state.inFlight == 0)
@@ -41,16 +41,16 @@ import Testing
     @Test func `a first part that is not written changes nothing`() {
         var (state, flight) = begin()
         let early = Outcomes([.delivered, .pending, .delivered])
-        _ = state.landed(flight, early, at: now)
+        _ = state.settlement(of: flight, early, at: now)
         let all = Outcomes([.delivered, .delivered, .delivered])
-        let whole = state.landed(flight, all, at: now)
+        let whole = state.settlement(of: flight, all, at: now)
         #expect(whole.ended.map(\.sent) == [2, 1])
         #expect(state.inFlight == 3)
     }
 
     @Test func `a claim that was taken over is not counted, and makes room at its end`() {
         var (state, flight) = begin()
-        _ = state.landed(flight, Outcomes([.delivered, .pending, .delivered]), at: now)
+        _ = state.settlement(of: flight, Outcomes([.delivered, .pending, .delivered]), at: now)
         flight.progress = .lost
         #expect(state.inFlight == 3)
         state.ended(flight)

@@ -6,14 +6,14 @@ import Testing
 @Suite struct RateLimitsTests {
     private let now = MonotonicInstant(nanoseconds: 0)
 
-    @Test func `two claims wait for their turns, and a third is made when one has departed`() {
+    @Test func `two claims wait for their turns, and a third is made when one has had its turn`() {
         var limits = RateLimits()
         for _ in 0..<2 {
             #expect(limits.mayClaim(1))
             limits.planned(of: 1)
         }
         #expect(!limits.mayClaim(1) && limits.mayClaim(2))
-        limits.departed(of: 1)
+        limits.stoppedWaiting(of: 1)
         #expect(limits.mayClaim(1))
     }
 

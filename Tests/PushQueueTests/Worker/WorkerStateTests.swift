@@ -58,7 +58,7 @@ import Testing
     }
 
     /// The claim comes back with that outcome for all its pushes, and is settled.
-    private func land(
+    private func end(
         _ flight: HeldClaim,
         _ outcome: Outcome,
         in state: inout WorkerState,
@@ -66,7 +66,7 @@ import Testing
     ) -> WorkerEvent? {
         var flight = flight
         let outcomes = Outcomes(repeating: outcome, count: flight.jobs.batch.count)
-        let settlement = state.landed(flight, outcomes, at: now)
+        let settlement = state.settlement(of: flight, outcomes, at: now)
         state.settled(&flight, settlement, outcomes, at: now)
         let event = state.learned(from: settlement, of: flight.jobs, at: now)
         state.ended(flight)
@@ -99,7 +99,7 @@ import Testing
         var state = try begin(with: [first])
         let jobs = try claim(&state, at: self.now).jobs
         func goes(_ worker: Int64, at now: MonotonicInstant) -> Bool {
-            if case .send = state.departure(of: jobs, claimedAs: worker, at: now) { true } else { false }
+            if case .send = state.disposition(of: jobs, claimedAs: worker, at: now) { true } else { false }
         }
         #expect(goes(7, at: self.now))
         #expect(!goes(7, at: self.now + .seconds(15)))
@@ -165,7 +165,7 @@ import Testing
     @Test func `pushes withheld by a lost lease do not count against the app`() throws {
         var state = try begin(with: [first])
         let flight = try claim(&state, at: now)
-        let event = land(flight, Outcome(.safe), in: &state, at: now + .seconds(15))
+        let event = end(flight, Outcome(.safe), in: &state, at: now + .seconds(15))
         #expect(event == nil)
         #expect(state.limits.holds.troubles.isEmpty)
     }
@@ -191,7 +191,7 @@ import Testing
         #expect(plan == nil)
         #expect(!state.promotes)
         #expect(!state.isDone)
-        _ = land(flight, .delivered, in: &state, at: now)
+        _ = end(flight, .delivered, in: &state, at: now)
         #expect(state.isDone)
     }
 
@@ -199,8 +199,8 @@ import Testing
         var state = try begin(with: [first])
         let jobs = try claim(&state, at: now).jobs
         _ = state.drainRequested()
-        let departure = state.departure(of: jobs, claimedAs: 7, at: now)
-        if case .giveBack = departure {} else { Issue.record("\(departure)") }
+        let disposition = state.disposition(of: jobs, claimedAs: 7, at: now)
+        if case .giveBack = disposition {} else { Issue.record("\(disposition)") }
     }
 
     @Test func `a worker that gives up is done when all is settled, or when it no longer waits`() throws {
@@ -220,7 +220,7 @@ import Testing
         var state = try begin(with: [first]) { $0.once = true }
         let flight = try claim(&state, at: now)
         let busy = state.lookBegan(at: now)
-        _ = land(flight, .delivered, in: &state, at: now)
+        _ = end(flight, .delivered, in: &state, at: now)
         _ = state.lookEnded(busy, [], at: now)
         #expect(!state.isDone, "that look may have been too early")
         let idle = state.lookBegan(at: now)
@@ -233,7 +233,7 @@ import Testing
         var flight = try claim(&state, at: now, rows: 3)
         let busy = Outcome(.rejected, status: 503, reason: try #require(Reason(name: "ServiceUnavailable")))
         let outcomes = Outcomes([.delivered, Outcome(.safe), busy])
-        let settlement = state.landed(flight, outcomes, at: now)
+        let settlement = state.settlement(of: flight, outcomes, at: now)
         state.settled(&flight, settlement, outcomes, at: now)
         state.ended(flight)
         let early = state.lookBegan(at: now + .milliseconds(50))
@@ -260,7 +260,7 @@ import Testing
         var state = try begin(with: [first])
         let flight = try claim(&state, at: now)
         let refused = Outcome(.rejected, status: 403, reason: try #require(Reason(name: "BadCertificate")))
-        _ = land(flight, refused, in: &state, at: now)
+        _ = end(flight, refused, in: &state, at: now)
         #expect(state.notes.take().statuses == ["rejected"])
         _ = state.understood([first, second], at: now)
         let plans = self.plans(&state, at: now)
@@ -270,7 +270,7 @@ import Testing
     @Test func `a held app is tried with one small claim, and an answer ends the hold`() throws {
         var state = try begin(with: [first])
         let flight = try claim(&state, at: now)
-        _ = land(flight, Outcome(.safe), in: &state, at: now)
+        _ = end(flight, Outcome(.safe), in: &state, at: now)
         #expect(state.limits.holds.isInTrouble(1))
         let later = now + .seconds(2)
         state.renewed(workersAlive: 1, askedAt: later)
@@ -281,7 +281,7 @@ import Testing
         let others = plans(&state, at: later)
         #expect(others.isEmpty, "one at a time")
         _ = state.notes.take()
-        _ = land(probe, .delivered, in: &state, at: later)
+        _ = end(probe, .delivered, in: &state, at: later)
         #expect(state.notes.take().statuses == ["ok"])
         #expect(!state.limits.holds.isInTrouble(1))
     }
@@ -311,7 +311,7 @@ import Testing
         _ = state.claimAnswered(answer(to: second, more: 1, claim: 2), to: second, at: now)
         let third = state.nextClaim(at: now)
         #expect(third == nil)
-        state.departed(self.second.app)
+        state.stoppedWaiting(self.second.app)
         let later = state.nextClaim(at: now)
         #expect(later?.pushes == 4)
     }
@@ -341,8 +341,8 @@ import Testing
         let others = plans(&state, at: now)
         #expect(others.map(\.lane) == [second])
         #expect(state.inFlight <= 480)
-        let landed = try #require(flights.last)
-        _ = land(landed, .delivered, in: &state, at: now)
+        let ended = try #require(flights.last)
+        _ = end(ended, .delivered, in: &state, at: now)
         let more = state.nextClaim(at: now)
         #expect(more?.lane == first)
     }
@@ -384,7 +384,7 @@ import Testing
     @Test func `counts that were certainly not written are written with the next`() throws {
         var state = try begin(with: [first])
         let flight = try claim(&state, at: now, rows: 1)
-        _ = land(flight, .delivered, in: &state, at: now)
+        _ = end(flight, .delivered, in: &state, at: now)
         let counts = state.takeActivity()
         #expect(counts[1]?.sent == 1)
         #expect(state.activity.isEmpty)

@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func `SIGTERM lets what is in flight land`() async throws {
+    @Test func `SIGTERM lets what is in flight end`() async throws {
         try await Shop.with({ $0.delay = .milliseconds(500) }) { shop in
             try await shop.enqueue(200)
             try await TestLoop.with { loop in

@@ -2,7 +2,7 @@ import CMicroHTTP
 import Synchronization
 
 /// Where libmicrohttpd's thread hands over requests and fetches responses.
-final class Desk: Sendable {
+final class ExchangeTable: Sendable {
     private struct Work {
         var isClosed = false
         var underWay: [ObjectIdentifier: Exchange] = [:]
