@@ -29,7 +29,7 @@ import Testing
                 "own",
                 "SELECT s.setting FROM pg_settings s WHERE s.name IN ('transaction_timeout', 'idle_session_timeout')"
             )
-            let values = try await session.query(own) { rows in try rows.indices.map { try rows.string($0, 0) } }
+            let values: [String] = try await session.values(of: own)
             #expect(Set(values) == ["0"])
             await session.close()
         }

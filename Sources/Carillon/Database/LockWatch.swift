@@ -48,9 +48,7 @@ struct LockWatch: Sendable {
         var parameters = Parameters()
         parameters.append(process)
         return try await DatabaseScope.with(database, on: loop, application: "carillon locks") { connection in
-            try await connection.query(Self.statement, parameters) { rows in
-                try rows.indices.map { try rows.string($0, 0) }
-            }
+            try await connection.values(of: Self.statement, parameters)
         }
     }
 }

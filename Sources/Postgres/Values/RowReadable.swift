@@ -3,6 +3,11 @@ package protocol RowReadable: Sendable {
     init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError)
 }
 
+extension String: RowReadable {
+    /// The first column.
+    package init(_ rows: borrowing Rows, _ row: Int) throws(PostgresError) { self = try rows.string(row, 0) }
+}
+
 extension PostgresConnection {
     /// Runs a statement and reads a value from each of its rows.
     package func values<Value: RowReadable>(

@@ -36,8 +36,7 @@ extension Worker {
             try await connection.execute(WorkerStatements.recordCredential, .credential(finding))
         case .status(let certificate, let status, let error, let stopsMinting):
             if stopsMinting { try await connection.execute(WorkerStatements.restTokens, Parameters(certificate)) }
-            let parameters = Parameters(certificate, status, error)
-            try await connection.execute(WorkerStatements.judgeCredential, parameters)
+            try await connection.execute(WorkerStatements.judgeCredential, Parameters(certificate, status, error))
         case .hold(let app, let (trouble, wait)?):
             let parameters = Parameters(app, trouble.kind.rawValue, trouble.message, wait.inSeconds, state.id)
             try await connection.execute(WorkerStatements.hold, parameters)

@@ -81,8 +81,7 @@ extension Worker {
     }
 
     private func openBreakers(of apps: [Int32], on connection: PostgresConnection) async throws(PostgresError) {
-        let parameters = Parameters(PostgresArray(apps))
-        let opened = try await ask(connection, WorkerStatements.openBreakers, parameters) { rows in
+        let opened = try await ask(connection, WorkerStatements.openBreakers, Parameters(PostgresArray(apps))) { rows in
             try rows.indices.map { row in
                 (
                     app: try rows.int32(row, "app_id"), name: try rows.string(row, "app"),

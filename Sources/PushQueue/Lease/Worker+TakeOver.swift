@@ -11,10 +11,9 @@ extension Worker {
 
     func watchOthers() async {
         guard let lifeline else { return }
-        let parameters = Parameters(state.id)
         var dead: [HeartbeatWatch.Sighting] = []
         do throws(PostgresError) {
-            let others = try await ask(lifeline, WorkerStatements.heartbeats, parameters) { rows in
+            let others = try await ask(lifeline, WorkerStatements.heartbeats, Parameters(state.id)) { rows in
                 try rows.indices.map { row in
                     HeartbeatWatch.Sighting(
                         worker: try rows.int64(row, "id"),

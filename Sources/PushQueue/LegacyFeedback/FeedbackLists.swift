@@ -94,8 +94,7 @@ package struct FeedbackLists: Sendable {
         _ failure: String?,
         on connection: PostgresConnection
     ) async throws(PostgresError) {
-        let parameters = Parameters(PostgresArray(origin.apps), failure)
-        try await connection.execute(Self.tell, parameters)
+        try await connection.execute(Self.tell, Parameters(PostgresArray(origin.apps), failure))
         let gateway = (try? origin.route.get())?.gateway.description
         summaries += origin.names.map { name in
             Summary(app: name, gateway: gateway, tokens: tokens, failure: failure)

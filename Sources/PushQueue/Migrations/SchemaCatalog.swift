@@ -51,10 +51,7 @@ struct SchemaCatalog: Sendable {
     private func checksums(of migrations: [Migration]) async throws -> [Int: String] {
         var scripts = PostgresArray(of: .bytea)
         for migration in migrations { scripts.append(migration.up) }
-        let parameters = Parameters(scripts)
-        let sums = try await connection.query(Self.checksums, parameters) { rows in
-            try rows.indices.map { try rows.string($0, 0) }
-        }
+        let sums: [String] = try await connection.values(of: Self.checksums, Parameters(scripts))
         return Dictionary(uniqueKeysWithValues: zip(migrations.map(\.version), sums))
     }
 }

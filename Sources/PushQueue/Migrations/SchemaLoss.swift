@@ -34,9 +34,7 @@ package struct SchemaLoss: Sendable {
         var roles: [String] = []
         do {
             if migrations.contains(where: { $0.name == "isolation" }) {
-                roles = try await connection.query(isolated) { rows in
-                    try rows.indices.map { try rows.string($0, 0) }
-                }
+                roles = try await connection.values(of: isolated)
             }
             for name in migrations.flatMap(\.droppedTables) where !own.contains(name) {
                 // The name is from a script of ours. A table that does not exist would be an error.

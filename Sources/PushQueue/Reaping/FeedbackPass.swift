@@ -34,9 +34,8 @@ package struct FeedbackPass: Sendable {
         whileTrue mayGoOn: () -> Bool
     ) async throws(PostgresError) {
         while mayGoOn() {
-            let parameters = Parameters(app, place)
             let began = MonotonicInstant.now
-            let batch = try await connection.ask(ReapBatch.statement, parameters) { try ReapBatch($0) }
+            let batch = try await connection.ask(ReapBatch.statement, Parameters(app, place)) { try ReapBatch($0) }
             guard let rest = answered(batch, after: .now - began) else { return }
             try? await loop.sleep(for: rest)
         }

@@ -12,6 +12,6 @@ package enum LiveWorkers {
     package static func names(on connection: PostgresConnection) async throws -> [String] {
         let isThere = try await connection.query(table) { rows in try rows.bool(0, 0) }
         guard isThere else { return [] }
-        return try await connection.query(names) { rows in try rows.indices.map { try rows.string($0, 0) } }
+        return try await connection.values(of: names)
     }
 }

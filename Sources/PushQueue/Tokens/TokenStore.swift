@@ -16,20 +16,18 @@ package struct TokenStore: Sendable {
 
     /// Throws if there is no such app. PostgreSQL's error lists the apps.
     package func check(app: String) async throws {
-        let parameters = Parameters(app)
-        _ = try await connection.query(TokenStatements.app, parameters) { rows in try rows.int32(0, 0) }
+        _ = try await connection.query(TokenStatements.app, Parameters(app)) { rows in try rows.int32(0, 0) }
     }
 
     /// Writes the batch in one transaction. Writing it again changes nothing.
     ///
     /// The newest registration of a token wins, in the batch or in the database. Without an owner, it keeps the known one.
     package func write(_ batch: TokenBatch, to app: String) async throws -> Change {
-        let parameters = Parameters(app)
         let connection = self.connection
         return try await connection.transaction {
             try await connection.script(TokenStatements.table)
             try await connection.copy(TokenStatements.copy, batch.rows)
-            return try await connection.query(TokenStatements.merge, parameters) { rows in
+            return try await connection.query(TokenStatements.merge, Parameters(app)) { rows in
                 Change(new: Int(try rows.int64(0, "new")), changed: Int(try rows.int64(0, "changed")))
             }
         }

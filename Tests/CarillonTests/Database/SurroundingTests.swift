@@ -56,7 +56,7 @@ import Testing
                         AND s.name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout')
                     """
                 )
-                let left = try await session.query(limits) { rows in try rows.indices.map { try rows.string($0, 0) } }
+                let left: [String] = try await session.values(of: limits)
                 #expect(left == [])
                 await session.close()
             } finally: {

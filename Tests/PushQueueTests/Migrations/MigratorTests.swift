@@ -33,7 +33,7 @@ import Testing
             $$
             """
         )
-        return try await connection.query(statement) { rows in try rows.indices.map { try rows.string($0, 0) } }
+        return try await connection.values(of: statement)
     }
 
     @Test func `up applies every version once, in order, and records the texts`() async throws {

@@ -32,8 +32,7 @@ private struct AppView: JSONConvertible {
     static func read(_ name: String, on connection: PostgresConnection) async throws -> AppView {
         let app = try await AppStore(connection).find(name)
         let credential = try await CredentialStore(connection).list().first { $0.name == app.credential }
-        let parameters = Parameters(name)
-        let statuses: [AppStatus] = try await connection.values(of: AppStatus.one, parameters)
+        let statuses: [AppStatus] = try await connection.values(of: AppStatus.one, Parameters(name))
         return AppView(app: app, credential: credential, status: statuses.first)
     }
 

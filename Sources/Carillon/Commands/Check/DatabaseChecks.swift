@@ -66,9 +66,7 @@ struct DatabaseChecks {
     }
 
     private func roles() async throws -> Finding {
-        let missing = try await connection.query(CheckStatements.missingRights) { rows in
-            try rows.indices.map { try rows.string($0, 0) }
-        }
+        let missing: [String] = try await connection.values(of: CheckStatements.missingRights)
         let user = try await connection.query(CheckStatements.user) { rows in try rows.string(0, 0) }
         guard missing.isEmpty else {
             let all =
@@ -86,9 +84,7 @@ struct DatabaseChecks {
     }
 
     private func grants() async throws -> Finding {
-        let missing = try await connection.query(CheckStatements.missingGrants) { rows in
-            try rows.indices.map { try rows.string($0, 0) }
-        }
+        let missing: [String] = try await connection.values(of: CheckStatements.missingGrants)
         guard missing.isEmpty else {
             let all = missing.prefix(3).joined(separator: ", ") + (missing.count > 3 ? " and more" : "")
             return .warning(
@@ -176,9 +172,7 @@ struct DatabaseChecks {
     }
 
     private func durability() async throws -> Finding {
-        let off = try await connection.query(CheckStatements.durability) { rows in
-            try rows.indices.map { try rows.string($0, 0) }
-        }
+        let off: [String] = try await connection.values(of: CheckStatements.durability)
         guard !off.isEmpty else { return .ok("durability", "Committed messages survive a crash of the server.") }
         return .warning(
             "durability",
@@ -188,9 +182,7 @@ struct DatabaseChecks {
     }
 
     private func autovacuum() async throws -> Finding {
-        let troubles = try await connection.query(CheckStatements.autovacuum) { rows in
-            try rows.indices.map { try rows.string($0, 0) }
-        }
+        let troubles: [String] = try await connection.values(of: CheckStatements.autovacuum)
         guard !troubles.isEmpty else { return .ok("autovacuum", "Autovacuum is on, with the queue's own settings.") }
         return .warning(
             "autovacuum",

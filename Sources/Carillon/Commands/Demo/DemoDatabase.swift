@@ -64,8 +64,7 @@ struct DemoDatabase: Sendable {
     }
 
     private func run(_ statement: Statement, on tokens: ArraySlice<String>) async throws {
-        let parameters = Parameters(PostgresArray(tokens))
-        try await connection.execute(statement, parameters)
+        try await connection.execute(statement, Parameters(PostgresArray(tokens)))
     }
 
     // MARK: The end

@@ -62,8 +62,7 @@ struct TryoutNews {
     func tell(every pause: Duration, on loop: EventLoop, _ say: (String) -> Void) async throws {
         var told: [Int64] = []
         while true {
-            let parameters = Parameters(PostgresArray(told))
-            let news: [Ended] = try await connection.values(of: Self.ended, parameters)
+            let news: [Ended] = try await connection.values(of: Self.ended, Parameters(PostgresArray(told)))
             for ended in news {
                 for message in try await MessageProgress.all(ended.id, of: ended.app, on: connection) {
                     say(Self.line(message, ended.reasons))

@@ -39,7 +39,7 @@ struct FailureFilter {
         let known = Reason.all.compactMap(\.reason.name) + LocalReason.allCases.map(\.name)
         if known.contains(reason) { return }
         // A gateway may use reasons of its own.
-        let seen = try await connection.query(Self.reasons) { rows in try rows.indices.map { try rows.string($0, 0) } }
+        let seen: [String] = try await connection.values(of: Self.reasons)
         if seen.contains(reason) { return }
         let nearest = Suggestion.nearest(to: reason, among: known + seen)
         throw CommandError(

@@ -54,8 +54,7 @@ extension Command {
         guard try await !MessageProgress.all(id, of: app, on: connection).isEmpty else {
             throw MessageKey.unknown("\(id)", of: app)
         }
-        let parameters = Parameters(id, app)
-        let jobs = try await connection.query(cancelMessage, parameters) { rows in try rows.int64(0, 0) }
+        let jobs = try await connection.query(cancelMessage, Parameters(id, app)) { rows in try rows.int64(0, 0) }
         return (jobs, try await MessageProgress.all(id, of: app, on: connection))
     }
 }

@@ -34,8 +34,7 @@ struct MessageKey {
     /// Every message that it names; throws if there is none.
     func find(on connection: PostgresConnection) async throws -> [MessageProgress] {
         if let app { _ = try await AppStore(connection).find(app) }
-        let parameters = Parameters(id, reference, app)
-        let messages: [MessageProgress] = try await connection.values(of: Self.find, parameters)
+        let messages: [MessageProgress] = try await connection.values(of: Self.find, Parameters(id, reference, app))
         guard !messages.isEmpty else {
             throw Self.unknown(id.map { "\($0)" } ?? "with the reference \(reference ?? "")", of: app)
         }

@@ -61,8 +61,7 @@ struct MessageProgress: RowReadable {
 
     /// The messages with that id: of one app, or of every app.
     static func all(_ id: Int64, of app: String?, on connection: PostgresConnection) async throws -> [MessageProgress] {
-        let parameters = Parameters(id, app)
-        return try await connection.values(of: byID, parameters)
+        return try await connection.values(of: byID, Parameters(id, app))
     }
 
     /// For example "1 sent, 2 failed".

@@ -139,8 +139,7 @@ private struct Send {
     }
 
     private func failures(of id: Int64) async throws -> [Failure] {
-        let parameters = Parameters(id, invocation.settings.text(.app))
-        return try await connection.values(of: Self.failures, parameters)
+        return try await connection.values(of: Self.failures, Parameters(id, invocation.settings.text(.app)))
     }
 
     private func report(_ id: Int64, _ outcome: MessageProgress, _ failures: [Failure]) {
