@@ -21,6 +21,7 @@ DECLARE
     message CONSTANT bigint := coalesce(job.origin, job.id);
     is_written boolean := false;
     name text;
+    lost carillon.unfinished;
 BEGIN
     PERFORM carillon.own_path();
     BEGIN
@@ -43,7 +44,12 @@ BEGIN
                 expired = u.expired + end_unrecorded.expired
             WHERE u.app_id = app AND u.message_id = job.origin;
             DELETE FROM carillon.unfinished u
-            WHERE u.app_id = app AND u.message_id = job.origin AND u.remaining <= 0;
+            WHERE u.app_id = app AND u.message_id = job.origin AND u.remaining <= 0 RETURNING u.* INTO lost;
+            IF FOUND THEN
+                RAISE WARNING 'the counts of message % cannot be recorded: % sent, % failed, % expired, % cancelled',
+                    message, lost.sent, lost.failed, lost.expired, lost.cancelled
+                    USING HINT = 'The pushes of its last part, and those that failed before, are in carillon.failures.';
+            END IF;
     END;
     -- Kept for requeue_failures(), if possible.
     BEGIN

@@ -39,7 +39,9 @@ struct PGBench {
                 // The client, the number of the run, its duration, the number of the script, and the time of day.
                 let words = line.split(separator: " ")
                 guard words.count > 3, let time = Double(words[2]), let script = Int(words[3]) else { continue }
-                guard times.indices.contains(script) else { throw BenchmarkError("pgbench ran no such script: \(line)") }
+                guard times.indices.contains(script) else {
+                    throw BenchmarkError("pgbench ran no such script: \(line)")
+                }
                 times[script].append(time)
             }
         }

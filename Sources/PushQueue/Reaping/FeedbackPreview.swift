@@ -18,7 +18,7 @@ package struct FeedbackPreview: Sendable {
     package static func read(of app: String?, on connection: PostgresConnection) async throws
         -> [Self]
     {
-        return try await connection.query(Self.statement, Parameters(app)) { rows in
+        try await connection.query(Self.statement, Parameters(app)) { rows in
             try rows.indices.map { row in
                 Self(
                     app: try rows.string(row, "of_app"),

@@ -61,7 +61,7 @@ struct MessageProgress: RowReadable {
 
     /// The messages with that id: of one app, or of every app.
     static func all(_ id: Int64, of app: String?, on connection: PostgresConnection) async throws -> [MessageProgress] {
-        return try await connection.values(of: byID, Parameters(id, app))
+        try await connection.values(of: byID, Parameters(id, app))
     }
 
     /// For example "1 sent, 2 failed".

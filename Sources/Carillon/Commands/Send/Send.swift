@@ -139,7 +139,7 @@ private struct Send {
     }
 
     private func failures(of id: Int64) async throws -> [Failure] {
-        return try await connection.values(of: Self.failures, Parameters(id, invocation.settings.text(.app)))
+        try await connection.values(of: Self.failures, Parameters(id, invocation.settings.text(.app)))
     }
 
     private func report(_ id: Int64, _ outcome: MessageProgress, _ failures: [Failure]) {
