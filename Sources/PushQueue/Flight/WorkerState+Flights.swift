@@ -89,7 +89,7 @@ extension WorkerState {
     /// Holds the app or ends its hold.
     mutating func learned(from settlement: Settlement, of jobs: ClaimedJobs, at now: MonotonicInstant) -> WorkerEvent? {
         if let trouble = settlement.trouble { return phase == .working ? hold(jobs.app, for: trouble, at: now) : nil }
-        return jobs.batch.isEmpty ? nil : endHold(of: jobs.app)
+        return settlement.gatewayAnswers ? endHold(of: jobs.app) : nil
     }
 
     /// The rows of the claim are back in the queue.

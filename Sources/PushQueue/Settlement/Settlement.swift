@@ -112,13 +112,13 @@ package struct Settlement: Sendable {
     private(set) var topicRefusals: [TopicRefusal] = []
     /// Why the app cannot send at the moment.
     package private(set) var trouble: Trouble?
+    /// The gateway answered a push of the batch.
+    let gatewayAnswers: Bool
 
     private let policy: RetryPolicy
     private let mostAttempts: Int16
     /// The gateway accepted a push of the batch.
     private let credentialWorks: Bool
-    /// The gateway answered a push of the batch.
-    private let gatewayAnswers: Bool
     /// The database's clock, in microseconds since 1970.
     private let now: Int64
     private let claimedAt: Int64

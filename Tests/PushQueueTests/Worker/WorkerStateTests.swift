@@ -123,9 +123,7 @@ import Testing
         #expect(dead.map(\.worker) == [1])
     }
 
-    @Test func `while its own heartbeats fail a worker declares no other dead, and then waits for a lease`()
-        throws
-    {
+    @Test func `while its own heartbeats fail a worker declares no other dead, and then waits for a lease`() throws {
         var state = try begin()
         let other = HeartbeatWatch.Sighting(worker: 1, beat: 5, lease: .seconds(15))
         let early = [0, 20].flatMap { state.saw([other], at: now + .seconds($0)) }
@@ -189,8 +187,7 @@ import Testing
         #expect(told == [true, false])
         let plan = state.nextClaim(at: now)
         #expect(plan == nil)
-        #expect(!state.promotes)
-        #expect(!state.isDone)
+        #expect(!state.promotes && !state.isDone)
         _ = end(flight, .delivered, in: &state, at: now)
         #expect(state.isDone)
     }
@@ -284,6 +281,13 @@ import Testing
         _ = end(probe, .delivered, in: &state, at: later)
         #expect(state.notes.take().statuses == ["ok"])
         #expect(!state.limits.holds.isInTrouble(1))
+    }
+
+    @Test func `pushes whose outcome is unknown end no hold`() throws {
+        var state = try begin(with: [first])
+        _ = end(try claim(&state, at: now), Outcome(.safe), in: &state, at: now)
+        _ = end(try claim(&state, at: now + .seconds(2)), Outcome(.unknown), in: &state, at: now + .seconds(2))
+        #expect(state.limits.holds.isInTrouble(1))
     }
 
     @Test func `an app without a route is logged once, and not claimed from`() throws {
